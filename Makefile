@@ -1,0 +1,49 @@
+# Every target is complete on a machine that has Python 3.11 or newer and make:
+# it creates .venv and installs logikern there once (again when pyproject.toml changes).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+WORKERS ?= 2
+export LOGIKERN_DATA ?= ../shared/data
+
+# One thread per test worker: more would compete for the same cores.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+
+.PHONY: help demo test lint bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    fit and compare on bundled data, offline"
+	@echo "make test    the test suite, WORKERS=$(WORKERS) processes"
+	@echo "make lint    ruff, and mypy on the core"
+	@echo "make bench   the benchmarks, data in LOGIKERN_DATA=$(LOGIKERN_DATA)"
+	@echo "make clean   remove .venv, caches and build products"
+	@echo "Another interpreter: make PYTHON=python3.12 test"
+
+$(INSTALLED): pyproject.toml
+	@command -v $(PYTHON) >/dev/null 2>&1 || \
+		{ echo "No '$(PYTHON)' found. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "logikern needs Python 3.11 or newer, but '$(PYTHON)' is $$($(PYTHON) --version 2>&1). Name a newer one: make PYTHON=python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,dev]'
+	@touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/logikern demo
+
+test: $(INSTALLED)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
