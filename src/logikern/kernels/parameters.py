@@ -1,0 +1,157 @@
+"""Learned parameters as dataclass fields: a kernel declares them once, names and logarithms follow.
+
+A field made by `positive` is learned as its logarithm, a field made by `whole` is a fixed integer, and a
+field made by `part` holds another record whose parameters are passed through with the field's name in front.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+Record = TypeVar("Record")
+
+_ROLE = "logikern.role"
+_POSITIVE, _POSITIVE_PER_INPUT, _WHOLE, _PART = "positive", "positive per input", "whole", "part"
+
+
+def positive(default: float, *, per_input: bool = False) -> Any:
+    """Declare a positive field, learned as its logarithm.
+
+    Parameters
+    ----------
+    default : float
+        Value when none is given.
+    per_input : bool, default=False
+        Whether a sequence is accepted as well: one value per input.
+    """
+    role = _POSITIVE_PER_INPUT if per_input else _POSITIVE
+    return dataclasses.field(default=default, metadata={_ROLE: role})
+
+
+def whole(default: int) -> Any:
+    """Declare a fixed integer field of at least 1; it is not learned."""
+    return dataclasses.field(default=default, metadata={_ROLE: _WHOLE})
+
+
+def part() -> Any:
+    """Declare a field that holds another record with parameters of its own."""
+    return dataclasses.field(metadata={_ROLE: _PART})
+
+
+def normalise(record: Any) -> None:
+    """Check the declared fields and store them as float, int or tuple.
+
+    So records compare and hash by value, whatever sequence or number came. Meant for `__post_init__` of
+    frozen dataclasses only.
+    """
+    for field, value in _declared(record):
+        role = field.metadata[_ROLE]
+        if role == _PART:
+            continue
+        if role == _WHOLE:
+            checked: int | float | tuple[float, ...] = _checked_whole(field.name, value)
+        elif role == _POSITIVE_PER_INPUT and np.ndim(value) == 1:
+            checked = tuple(
+                _checked_positive(f"{field.name}[{index}]", entry) for index, entry in enumerate(value)
+            )
+            if not checked:
+                raise ValueError(
+                    f"`{field.name}` must have one value per input, but is empty. Pass one number for all."
+                )
+        else:
+            checked = _checked_positive(field.name, value)
+        object.__setattr__(record, field.name, checked)
+
+
+def names(record: Any) -> tuple[str, ...]:
+    """Name of every learned parameter: `rate`, `rate[3]`, or `left.rate` for a part."""
+    found: list[str] = []
+    for field, value in _learned(record):
+        if field.metadata[_ROLE] == _PART:
+            found.extend(f"{field.name}.{name}" for name in names(value))
+        elif isinstance(value, tuple):
+            found.extend(f"{field.name}[{index}]" for index in range(len(value)))
+        else:
+            found.append(field.name)
+    return tuple(found)
+
+
+def logarithms(record: Any) -> np.ndarray:
+    """Logarithm of every learned parameter, in the order of `names`."""
+    found = [
+        logarithms(value) if field.metadata[_ROLE] == _PART else np.log(np.atleast_1d(value))
+        for field, value in _learned(record)
+    ]
+    return np.concatenate(found) if found else np.zeros(0)
+
+
+def with_logarithms(record: Record, values: Sequence[float] | np.ndarray) -> Record:
+    """The same record with learned parameters exp(values), in the order of `names`."""
+    logs = np.asarray(values, dtype=np.float64)
+    wanted = len(names(record))
+    if logs.shape != (wanted,):
+        raise ValueError(
+            f"`values` must hold {wanted} log parameters, but has shape {logs.shape!r}. "
+            f"Pass one value for each of {names(record)!r}."
+        )
+    changes: dict[str, Any] = {}
+    for field, value in _learned(record):
+        if field.metadata[_ROLE] == _PART:
+            count = len(names(value))
+            changes[field.name] = with_logarithms(value, logs[:count])
+        elif isinstance(value, tuple):
+            count = len(value)
+            changes[field.name] = tuple(map(_exponential, logs[:count]))
+        else:
+            count = 1
+            changes[field.name] = _exponential(logs[0])
+        logs = logs[count:]
+    return dataclasses.replace(record, **changes)  # type: ignore[type-var]
+
+
+def _declared(record: Any) -> Iterator[tuple[dataclasses.Field, Any]]:
+    """Fields made by a function of this file, with their values."""
+    for field in dataclasses.fields(record):
+        if _ROLE in field.metadata:
+            yield field, getattr(record, field.name)
+
+
+def _learned(record: Any) -> Iterator[tuple[dataclasses.Field, Any]]:
+    return ((field, value) for field, value in _declared(record) if field.metadata[_ROLE] != _WHOLE)
+
+
+def _exponential(logarithm: float) -> float:
+    """exp, with infinity instead of an error: the record's own check then names the parameter."""
+    try:
+        return math.exp(logarithm)
+    except OverflowError:
+        return math.inf
+
+
+def _checked_positive(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0.0 < number < math.inf:
+        raise ValueError(
+            f"`{name}` must be a positive finite number, but is {value!r}. "
+            "It is learned as its logarithm: pass a small positive number instead of zero."
+        )
+    return number
+
+
+def _checked_whole(name: str, value: Any) -> int:
+    try:
+        number = int(value)
+        exact = number == value
+    except (TypeError, ValueError, OverflowError):
+        number, exact = 0, False
+    if number < 1 or not exact:
+        raise ValueError(f"`{name}` must be an integer of at least 1, but is {value!r}. Pass 1, 2, 3, ...")
+    return number
