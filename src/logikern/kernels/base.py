@@ -1,0 +1,188 @@
+"""What every kernel owes, and the algebra of kernels: sums, products and positive multiples."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from . import parameters
+from .inputs import join_columns
+from .tiles import row_tiles
+
+Vector: TypeAlias = np.ndarray
+Matrix: TypeAlias = np.ndarray
+# An array or sparse matrix (n, d) for most kernels, but a kernel on strings or graphs takes any sequence.
+Points: TypeAlias = Any
+
+_NUMBERS = (int, float, np.integer, np.floating)
+
+
+class Kernel(ABC):
+    """k(x, z; h): how alike two points are, at parameters h. A frozen record that never holds data.
+
+    A subclass is a frozen dataclass with one formula. Fields declared by `parameters.positive` are learned;
+    their names and logarithms come from the declaration.
+    """
+
+    # Lets numpy scalars leave `2 * kernel` to the kernel.
+    __array_ufunc__ = None
+
+    def __post_init__(self) -> None:
+        parameters.normalise(self)
+
+    @abstractmethod
+    def __call__(self, X: Points, Z: Points) -> Matrix:
+        """K(X, Z), (n, m): a new array, in float32 if the points are."""
+
+    @abstractmethod
+    def diagonal(self, X: Points) -> Vector:
+        """k(x, x) for every point (n,)."""
+
+    @abstractmethod
+    def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
+        """d/d log h of sum_ij weights_ij k(x_i, z_j), one value per parameter.
+
+        `weights` (n, m) must not be changed.
+        """
+
+    def features(self, X: Points) -> Any:
+        """F with K(X, Z) = F(X) F(Z)', array or sparse matrix, or None where no finite F is known.
+
+        Few or sparse features make products with K cheap without forming K.
+        """
+        return None
+
+    def contract_gradient(self, X: Points, Z: Points, left: Matrix, right: Matrix) -> Vector:
+        """d/d log h of sum_r left[r] K(X, Z) right[r]; left (r, n), right (r, m). One value per parameter.
+
+        Computed in row tiles, so memory stays bounded whatever n and m are.
+        """
+        total = np.zeros(len(self.parameter_names))
+        if total.size:
+            for rows in row_tiles(left.shape[1], right.shape[1]):
+                total += self.weigh_gradient(X[rows], Z, left[:, rows].T @ right)
+        return total
+
+    @property
+    def log_parameters(self) -> Vector:
+        """Logarithms of the learned parameters."""
+        return parameters.logarithms(self)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the learned parameters: `rate`, `rate[3]`, `left.rate`."""
+        return parameters.names(self)
+
+    def with_log_parameters(self, values: Sequence[float] | Vector) -> Kernel:
+        """The same kernel at other parameters."""
+        return parameters.with_logarithms(self, values)
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, float(other)) if isinstance(other, _NUMBERS) else NotImplemented
+
+    def __rmul__(self, other: float) -> Kernel:
+        return Scaled(self, float(other)) if isinstance(other, _NUMBERS) else NotImplemented
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    """k(x, z) = left(x, z) + right(x, z).
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The summands.
+    """
+
+    left: Kernel = parameters.part()
+    right: Kernel = parameters.part()
+
+    def __call__(self, X: Points, Z: Points) -> Matrix:
+        return _accumulate(np.add, self.left(X, Z), self.right(X, Z))
+
+    def diagonal(self, X: Points) -> Vector:
+        return self.left.diagonal(X) + self.right.diagonal(X)
+
+    def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
+        return np.concatenate(
+            [self.left.weigh_gradient(X, Z, weights), self.right.weigh_gradient(X, Z, weights)]
+        )
+
+    def features(self, X: Points) -> Any:
+        left, right = self.left.features(X), self.right.features(X)
+        return None if left is None or right is None else join_columns(left, right)
+
+
+@dataclass(frozen=True)
+class Product(Kernel):
+    """k(x, z) = left(x, z) * right(x, z).
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The factors.
+    """
+
+    left: Kernel = parameters.part()
+    right: Kernel = parameters.part()
+
+    def __call__(self, X: Points, Z: Points) -> Matrix:
+        return _accumulate(np.multiply, self.left(X, Z), self.right(X, Z))
+
+    def diagonal(self, X: Points) -> Vector:
+        return self.left.diagonal(X) * self.right.diagonal(X)
+
+    def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
+        # Each factor is the other one's weight.
+        return np.concatenate(
+            [
+                self.left.weigh_gradient(X, Z, _accumulate(np.multiply, self.right(X, Z), weights)),
+                self.right.weigh_gradient(X, Z, _accumulate(np.multiply, self.left(X, Z), weights)),
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """k(x, z) = scale * kernel(x, z).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to multiply.
+    scale : float, default=1.0
+        Positive; learned as log(scale).
+    """
+
+    kernel: Kernel = parameters.part()
+    scale: float = parameters.positive(1.0)
+
+    def __call__(self, X: Points, Z: Points) -> Matrix:
+        result = self.kernel(X, Z)
+        result *= self.scale
+        return result
+
+    def diagonal(self, X: Points) -> Vector:
+        return self.scale * self.kernel.diagonal(X)
+
+    def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
+        inner = self.kernel.weigh_gradient(X, Z, weights)
+        return self.scale * np.append(inner, np.vdot(weights, self.kernel(X, Z)))
+
+    def features(self, X: Points) -> Any:
+        inner = self.kernel.features(X)
+        return None if inner is None else self.scale**0.5 * inner
+
+
+def _accumulate(operation: np.ufunc, first: Matrix, second: Matrix) -> Matrix:
+    """operation(first, second), written into `first` where its type can hold the result."""
+    return operation(first, second, out=first if np.result_type(first, second) == first.dtype else None)

@@ -1,0 +1,87 @@
+"""Points with numeric inputs, dense or sparse: the few operations in which the two differ."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+Rate: TypeAlias = float | tuple[float, ...]
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a scipy sparse array or matrix."""
+    return bool(sparse.issparse(X))
+
+
+def common_dtype(X: Any, Z: Any) -> np.dtype:
+    """float32 if both are float32, float64 otherwise (integers included)."""
+    return np.result_type(X.dtype, Z.dtype, np.float32)
+
+
+def as_points(X: Any, dtype: np.dtype) -> Any:
+    """X as array or CSR matrix of this dtype, without a copy where it is one already."""
+    if is_sparse(X):
+        return X.tocsr().astype(dtype, copy=False)
+    return np.asarray(X, dtype=dtype)
+
+
+def scale_inputs(X: Any, rate: Rate) -> Any:
+    """A copy of X whose input j is multiplied by sqrt(rate_j).
+
+    Squared distances and inner products of the scaled points are those weighted by the rates, so rates cost
+    O(n d) and never a pass over an (n, m) matrix.
+    """
+    if not isinstance(rate, tuple):
+        return X * rate**0.5
+    if len(rate) != X.shape[1]:
+        raise ValueError(
+            f"`rate` must have one value per input, but has {len(rate)} values for {X.shape[1]} inputs. "
+            "Pass one number for all inputs, or as many as `X` has columns."
+        )
+    factors = np.sqrt(np.asarray(rate)).astype(X.dtype)
+    if not is_sparse(X):
+        return X * factors
+    scaled = X.copy()
+    scaled.data *= factors[scaled.indices]
+    return scaled
+
+
+def inner_products(X: Any, Z: Any, out: np.ndarray | None = None) -> np.ndarray:
+    """X Z' as an array (n, m), written into `out` if given."""
+    if not (is_sparse(X) or is_sparse(Z)):
+        return np.matmul(X, Z.T, out=out)
+    product = X @ Z.T
+    if is_sparse(product):
+        return product.toarray(out=out)
+    if out is None:
+        return product
+    out[...] = product
+    return out
+
+
+def squared_norms(X: Any) -> np.ndarray:
+    """x'x for every row x (n,)."""
+    if is_sparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
+def sum_products(X: Any, Y: np.ndarray) -> np.ndarray:
+    """sum_i x_ij y_ij for every input j (d,); Y is dense."""
+    if is_sparse(X):
+        return np.asarray(X.multiply(Y).sum(axis=0)).ravel()
+    return np.einsum("ij,ij->j", X, Y)
+
+
+def sum_squares(weights: np.ndarray, X: Any) -> np.ndarray:
+    """sum_i weights_i x_ij^2 for every input j (d,)."""
+    return weights @ (X.multiply(X) if is_sparse(X) else X * X)
+
+
+def join_columns(X: Any, Y: Any) -> Any:
+    """[X, Y], sparse if either is."""
+    if is_sparse(X) or is_sparse(Y):
+        return sparse.hstack([X, Y], format="csr")
+    return np.hstack([X, Y])
