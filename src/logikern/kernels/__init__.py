@@ -1,0 +1,46 @@
+"""Kernels: how alike two inputs are."""
+
+from .base import Kernel, Product, Scaled, Sum
+from .distance import squared_distances
+from .function import FunctionKernel
+from .gaussian import Gaussian
+from .linear import Linear
+from .matern import Matern12, Matern32, Matern52
+from .polynomial import Polynomial
+from .precomputed import KernelRows, Precomputed, new_points, reference_points, training_points
+from .rational_quadratic import RationalQuadratic
+from .stationary import Stationary
+
+# Names at the estimator's door; each builds a kernel from its default parameters.
+KERNELS: dict[str, type[Kernel]] = {
+    "gaussian": Gaussian,
+    "matern12": Matern12,
+    "matern32": Matern32,
+    "matern52": Matern52,
+    "rational_quadratic": RationalQuadratic,
+    "linear": Linear,
+    "polynomial": Polynomial,
+}
+
+__all__ = [
+    "KERNELS",
+    "FunctionKernel",
+    "Gaussian",
+    "Kernel",
+    "KernelRows",
+    "Linear",
+    "Matern12",
+    "Matern32",
+    "Matern52",
+    "Polynomial",
+    "Precomputed",
+    "Product",
+    "RationalQuadratic",
+    "Scaled",
+    "Stationary",
+    "Sum",
+    "new_points",
+    "reference_points",
+    "squared_distances",
+    "training_points",
+]

@@ -1,0 +1,33 @@
+"""The Gaussian correlation of Seeger (2008), eq. (7), at unit variance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .base import Matrix
+from .stationary import Stationary
+
+
+@dataclass(frozen=True)
+class Gaussian(Stationary):
+    """k = exp(-s / 2), s = sum_j rate_j (x_j - z_j)^2.
+
+    The variance v_c of Seeger (2008), eq. (7), is not here: it belongs to a class, not to a kernel, and
+    lives in `ClassCovariance`.
+
+    Parameters
+    ----------
+    rate : float or tuple of floats, default=1.0
+        Inverse squared length scale, w_c in eq. (7): one for all inputs, or one per input. Positive; learned
+        as log(rate).
+    """
+
+    def to_correlation(self, squared: Matrix) -> None:
+        squared *= -0.5
+        np.exp(squared, out=squared)
+
+    def to_slope(self, squared: Matrix) -> None:
+        self.to_correlation(squared)
+        squared *= -0.5

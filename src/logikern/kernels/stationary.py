@@ -1,0 +1,62 @@
+"""Kernels of the weighted distance alone: a new one states a profile f and its slope."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from .base import Kernel, Matrix, Points, Vector
+from .distance import compare
+from .inputs import Rate
+from .parameters import positive
+from .tiles import row_tiles
+
+
+@dataclass(frozen=True)
+class Stationary(Kernel):
+    """k(x, z) = f(s), s = sum_j rate_j (x_j - z_j)^2, with f(0) = 1.
+
+    Parameters
+    ----------
+    rate : float or tuple of floats, default=1.0
+        Inverse squared length scale: one for all inputs, or one per input (automatic relevance
+        determination). Positive; learned as log(rate).
+    """
+
+    rate: Rate = positive(1.0, per_input=True)
+
+    @abstractmethod
+    def to_correlation(self, squared: Matrix) -> None:
+        """Replace s by f(s), in place."""
+
+    @abstractmethod
+    def to_slope(self, squared: Matrix) -> None:
+        """Replace s by f'(s), in place; any finite value where s = 0 and f' is infinite."""
+
+    def weigh_shape_gradient(self, squared: Matrix, weights: Matrix) -> Vector:
+        """d/d log h of sum_ij weights_ij f(s_ij) by the parameters h of f, without the rates."""
+        return np.zeros(0)
+
+    def __call__(self, X: Points, Z: Points) -> Matrix:
+        pair = compare(X, Z, self.rate)
+        result = np.empty(pair.shape, pair.dtype)
+        for tile in row_tiles(*pair.shape):
+            self.to_correlation(pair.squared_distances(tile, out=result[tile]))
+        if X is Z:
+            np.fill_diagonal(result, 1.0)
+        return result
+
+    def diagonal(self, X: Points) -> Vector:
+        return np.ones(X.shape[0], np.result_type(X.dtype, np.float32))
+
+    def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
+        # d k / d log(rate_j) = f'(s) rate_j (x_j - z_j)^2, and the sum over j of the last two factors is s.
+        pair = compare(X, Z, self.rate)
+        squared = pair.squared_distances(slice(None), out=np.empty(pair.shape, pair.dtype))
+        pull = squared.copy()
+        self.to_slope(pull)
+        pull *= weights
+        by_rate = pair.contract_inputs(pull) if isinstance(self.rate, tuple) else [np.vdot(pull, squared)]
+        return np.concatenate([by_rate, self.weigh_shape_gradient(squared, weights)])
