@@ -1,0 +1,78 @@
+"""`logikern evaluate`: how good are the probabilities of a model on rows with known classes?"""
+
+import json
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from logikern.cli import options
+from logikern.cli.cells import count
+from logikern.cli.exits import ends_cleanly
+from logikern.cli.inputs import SVMLIGHT_LABEL, Inputs, read_inputs
+from logikern.cli.labels import known_labels, missing_targets
+from logikern.cli.models import load_model
+from logikern.cli.narration import Narrator
+from logikern.cli.render import print_scores, scores_record
+from logikern.cli.scores import score
+from logikern.cli.sources import Reading
+
+EXAMPLES = """
+Score a model on rows whose classes are known.
+
+Log loss (natural logarithm), error, Brier score (summed over the classes), calibration error
+(15 bins of the top probability), a table of the classes, and the confusion of few classes.
+
+Examples:
+
+  logikern evaluate iris.skops test.csv --target species
+
+  logikern evaluate iris.skops test.csv --target species --json > scores.json
+
+Exit codes: 0 done, 1 refused, 2 wrong usage, 130 interrupted.
+"""
+
+
+@ends_cleanly
+def evaluate(
+    model: options.ModelArgument,
+    data: options.DataArgument,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="COL", help="The column with the classes.")
+    ] = None,
+    drop_missing_target: Annotated[
+        bool, typer.Option("--drop-missing-target", help="Leave out rows without target.")
+    ] = False,
+    json_output: options.JsonOption = False,
+    format: options.FormatOption = None,
+    encoding: options.EncodingOption = None,
+    separator: options.SeparatorOption = None,
+    zero_based: options.ZeroBasedOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    narrator = Narrator(quiet)
+    loaded = load_model(model)
+    reading = Reading(format.value if format else None, encoding, separator, zero_based)
+    inputs = read_inputs(loaded, data, reading, [target] if target else (), "`--target`")
+    for note in inputs.notes:
+        narrator.say(note)
+    column = inputs.table[target or _label_column(inputs)]
+    missing = missing_targets(column, drop_missing_target)
+    if missing.any():
+        narrator.say(f"dropped {count(int(missing.sum()), 'row')} without a target")
+    rows = np.flatnonzero(~missing)
+    labels = known_labels(column.iloc[rows], loaded.classes_)
+    scores = score(loaded.predict_log_proba(inputs.take(rows)), labels, loaded.classes_)
+    if json_output:
+        print(json.dumps(scores_record(scores), indent=2))
+    else:
+        print_scores(scores)
+
+
+evaluate.__doc__ = EXAMPLES
+
+
+def _label_column(inputs: Inputs) -> str:
+    if SVMLIGHT_LABEL not in inputs.table.columns:
+        raise typer.BadParameter("a table wants `--target COL`, the column with the classes.")
+    return SVMLIGHT_LABEL

@@ -1,0 +1,92 @@
+"""How a command ends: exit codes, and one sentence instead of a traceback."""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Annotated, Any
+
+import typer
+
+
+class ExitCode(IntEnum):
+    """What a script can rely on."""
+
+    DONE = 0
+    REFUSED = 1
+    USAGE = 2
+    NOT_CONVERGED = 3
+    INTERRUPTED = 130
+
+
+# The exceptions by which the library refuses data, a setting or a model file. Anything else is a defect.
+REFUSALS = (ValueError, TypeError, OSError, MemoryError)
+
+TracebackOption = Annotated[
+    bool,
+    typer.Option(
+        "--traceback", envvar="LOGIKERN_DEBUG", help="Show the full traceback of an error, for a bug report."
+    ),
+]
+
+
+def ends_cleanly(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command `--traceback` and turn its exceptions into a sentence and an exit code."""
+    signature = inspect.signature(command)
+    extra = inspect.Parameter(
+        "traceback", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=TracebackOption
+    )
+
+    @functools.wraps(command)
+    def guarded(*args: Any, traceback: bool = False, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except KeyboardInterrupt:
+            _end("interrupted; nothing was written.", ExitCode.INTERRUPTED)
+        except BrokenPipeError:
+            raise  # the reader of standard output went away: typer ends quietly
+        except REFUSALS as error:
+            if traceback:
+                raise
+            _end(f"error: {sentence(error)}", ExitCode.REFUSED)
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as error:
+            if traceback:
+                raise
+            _end(
+                f"error: unexpected {type(error).__name__}: {one_line(str(error))}. "
+                "This is a defect: please report it with the output of --traceback.",
+                ExitCode.REFUSED,
+            )
+
+    # typer reads the parameters of a command from its signature and its annotations.
+    guarded.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), extra]
+    )
+    guarded.__annotations__ = {**command.__annotations__, "traceback": TracebackOption}
+    return guarded
+
+
+def sentence(error: BaseException) -> str:
+    """One line for the user."""
+    if isinstance(error, OSError) and error.strerror:
+        name = f" `{error.filename}`" if error.filename else ""
+        return f"cannot use{name}: {error.strerror}."
+    if isinstance(error, MemoryError):
+        return (
+            f"the memory does not suffice ({one_line(str(error)) or 'allocation failed'}). "
+            "Pass `--memory-limit` or fewer rows."
+        )
+    return one_line(str(error)) or type(error).__name__
+
+
+def one_line(message: str) -> str:
+    """The message with every run of white space as one blank."""
+    return " ".join(message.split())
+
+
+def _end(message: str, code: ExitCode) -> None:
+    print(message, file=sys.stderr)
+    raise typer.Exit(int(code))

@@ -1,0 +1,84 @@
+"""The options of `logikern fit`."""
+
+from typing import Annotated
+
+import typer
+
+from logikern.cli.options import Tying
+
+_COLUMNS, _MODEL, _COMPUTATION = "Columns", "Model", "Computation"
+
+OutOption = Annotated[str, typer.Option("--out", "-o", help="The model file to write.")]
+TargetOption = Annotated[
+    str | None, typer.Option("--target", "-t", metavar="COL", help="The column with the classes.")
+]
+TextOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text",
+        metavar="COL",
+        help="Prose: tf-idf, and a linear kernel. Repeatable.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+CategoricalOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--categorical",
+        metavar="COL",
+        help="Take numbers as levels. Repeatable.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+IgnoreOption = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="COL", help="Leave a column out. Repeatable.", rich_help_panel=_COLUMNS),
+]
+WeightOption = Annotated[
+    str | None,
+    typer.Option("--weight", metavar="COL", help="Weights of the rows.", rich_help_panel=_COLUMNS),
+]
+DropOption = Annotated[
+    bool,
+    typer.Option("--drop-missing-target", help="Leave out rows without target.", rich_help_panel=_COLUMNS),
+]
+KernelOption = Annotated[
+    str | None, typer.Option("--kernel", help="gaussian, linear, ...", rich_help_panel=_MODEL)
+]
+TyingOption = Annotated[
+    Tying | None, typer.Option("--tying", help="How classes share kernels.", rich_help_panel=_MODEL)
+]
+RateOption = Annotated[
+    float | None,
+    typer.Option("--rate", help="Inverse squared length scale of the kernel.", rich_help_panel=_MODEL),
+]
+VarianceOption = Annotated[
+    float | None,
+    typer.Option("--variance", help="Prior variance of the latent functions.", rich_help_panel=_MODEL),
+]
+BiasVarianceOption = Annotated[
+    float | None,
+    typer.Option("--bias-variance", help="Prior variance of the class biases.", rich_help_panel=_MODEL),
+]
+ClassWeightOption = Annotated[
+    str | None,
+    typer.Option("--class-weight", help="'balanced' or LABEL=WEIGHT,...", rich_help_panel=_MODEL),
+]
+SolverOption = Annotated[
+    str | None, typer.Option("--solver", help="auto, newton or exact.", rich_help_panel=_COMPUTATION)
+]
+OperatorOption = Annotated[
+    str | None,
+    typer.Option("--operator", help="auto, dense, tiled, ...", rich_help_panel=_COMPUTATION),
+]
+MemoryLimitOption = Annotated[
+    str | None,
+    typer.Option("--memory-limit", help="For example 1GB.", rich_help_panel=_COMPUTATION),
+]
+SeedOption = Annotated[
+    int, typer.Option("--seed", help="Seed of every random choice.", rich_help_panel=_COMPUTATION)
+]
+TestFractionOption = Annotated[
+    float | None,
+    typer.Option("--test-fraction", help="Hold out this share of the rows and report on it."),
+]

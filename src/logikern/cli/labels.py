@@ -1,0 +1,85 @@
+"""The target column as class labels."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from logikern.cli.cells import level, levels, name_list, numbers, row_names
+
+# More distinct fractional values than this are a measured quantity, not classes.
+MAX_FRACTIONAL_CLASSES = 20
+
+
+def missing_targets(target: pd.Series, drop: bool) -> np.ndarray:
+    """Which rows have no target; without `drop` any such row is refused."""
+    missing = target.isna().to_numpy(dtype=bool)
+    if missing.all():
+        raise ValueError(f"every value of the target `{target.name}` is missing. Name another column.")
+    if missing.any() and not drop:
+        raise ValueError(
+            f"the target `{target.name}` is missing in {row_names(np.flatnonzero(missing))}. "
+            "Fill it in, or pass `--drop-missing-target` to leave these rows out."
+        )
+    return missing
+
+
+def class_labels(target: pd.Series) -> np.ndarray:
+    """Labels to fit on: integers if every one is an integer, otherwise their spelling."""
+    spelled = levels(target)
+    classes = np.unique(spelled.astype(str))
+    if len(classes) < 2:
+        raise ValueError(
+            f"the target `{target.name}` has one class only, {classes[0]!r}, but at least two are wanted. "
+            "Check the column, or bring rows of another class."
+        )
+    values = numbers(pd.Series(spelled))
+    if np.isfinite(values).all():
+        _refuse_measurements(target, values)
+        # "01" and "1" are different spellings, hence different classes, of one integer.
+        integers = values.astype(np.int64)
+        if np.array_equal(integers.astype(str), spelled.astype(str)):
+            return integers
+    return spelled.astype(str)
+
+
+def known_labels(target: pd.Series, classes: Sequence[Any] | np.ndarray) -> np.ndarray:
+    """Labels in the model's own classes; a label that it does not know is refused."""
+    own = {level(label): label for label in classes}
+    spelled = levels(target)
+    unknown = np.array([label not in own for label in spelled])
+    if unknown.any():
+        first = np.flatnonzero(unknown)
+        raise ValueError(
+            f"the target `{target.name}` holds {spelled[first[0]]!r} in {row_names(target.index[first])}, "
+            f"but the model knows the classes {name_list(own)}. Leave these rows out, or fit again with them."
+        )
+    return np.array([own[label] for label in spelled])
+
+
+def parse_class_weight(text: str | None, labels: np.ndarray) -> str | dict[Any, float] | None:
+    """`balanced`, or `LABEL=WEIGHT,LABEL=WEIGHT` for the classes among `labels`."""
+    if text is None or text == "balanced":
+        return text
+    own = {level(label): label for label in np.unique(labels).tolist()}
+    weights = {}
+    for part in text.split(","):
+        name, _, number = part.rpartition("=")
+        try:
+            weights[own[name.strip()]] = float(number)
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"`--class-weight` wants `balanced` or `LABEL=WEIGHT,...` with the classes {name_list(own)}, "
+                f"but got {part!r}."
+            ) from None
+    return weights
+
+
+def _refuse_measurements(target: pd.Series, values: np.ndarray) -> None:
+    fractional = np.unique(values[values != np.floor(values)])
+    if len(fractional) > MAX_FRACTIONAL_CLASSES:
+        raise ValueError(
+            f"the target `{target.name}` has {len(fractional)} different fractional values, such as "
+            f"{fractional[0]:g}: it looks measured, but classes are wanted. Name another column, or bin it."
+        )

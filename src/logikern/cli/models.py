@@ -1,0 +1,73 @@
+"""The model behind a command: made from options, saved, loaded."""
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from logikern.cli.preprocessing import CLASSIFIER, final_step
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """The fitted model, how its fit ended, and what was warned about on the way."""
+
+    model: Any
+    converged: bool
+    outcome: str
+    warnings: tuple[str, ...]
+
+
+def new_classifier(settings: dict[str, Any]) -> Any:
+    """The estimator with the settings that were given; the others keep their defaults."""
+    from logikern.estimators.classifier import KernelLogisticClassifier
+
+    return KernelLogisticClassifier(**{name: value for name, value in settings.items() if value is not None})
+
+
+def fit_model(model: Any, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> FitReport:
+    """Fit, with warnings collected rather than printed."""
+    classifier = final_step(model)
+    routed = {}
+    if weights is not None:
+        routed = {"sample_weight" if classifier is model else f"{CLASSIFIER}__sample_weight": weights}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, labels, **routed)
+    unconverged = [warning for warning in caught if issubclass(warning.category, ConvergenceWarning)]
+    return FitReport(
+        model,
+        converged=not unconverged,
+        outcome=outcome_sentence(classifier),
+        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught if _concerns_user(warning))),
+    )
+
+
+def outcome_sentence(classifier: Any) -> str:
+    """How the fit ended, in the words of its outcome."""
+    return str(classifier.outcome_.value)
+
+
+def save_model(model: Any, path: str) -> None:
+    """Write the model file."""
+    from logikern.model import persistence
+
+    persistence.save(model, path)
+
+
+def load_model(path: str) -> Any:
+    """Read a model file; anything else is refused."""
+    from logikern.model import persistence
+
+    if not Path(path).exists():
+        raise ValueError(f"there is no model file `{path}`. Make one with `logikern fit`.")
+    if Path(path).is_dir():
+        raise ValueError(f"`{path}` is a folder, but a model file is wanted.")
+    return persistence.load(path)
+
+
+def _concerns_user(warning: warnings.WarningMessage) -> bool:
+    return issubclass(warning.category, UserWarning) or issubclass(warning.category, RuntimeWarning)

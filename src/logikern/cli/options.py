@@ -1,0 +1,50 @@
+"""Arguments and options that several commands share."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """Formats of DATA."""
+
+    csv = "csv"
+    tsv = "tsv"
+    parquet = "parquet"
+    jsonl = "jsonl"
+    svmlight = "svmlight"
+
+
+class Tying(StrEnum):
+    """How classes share kernels."""
+
+    shared = "shared"
+    scaled = "scaled"
+    separate = "separate"
+
+
+DataArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV, Parquet, JSON lines or svmlight, by suffix; text also as .gz; '-' is standard input.",
+    ),
+]
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model file written by `logikern fit`.")
+]
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", help="Format of DATA, if its suffix does not say.")
+]
+EncodingOption = Annotated[
+    str | None, typer.Option("--encoding", help="Encoding of text, for example latin-1.  [default: utf-8]")
+]
+SeparatorOption = Annotated[
+    str | None, typer.Option("--separator", help="What separates the fields of CSV, for example ';'.")
+]
+ZeroBasedOption = Annotated[
+    bool, typer.Option("--zero-based", help="Feature numbers of svmlight count from 0, not 1.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for scripts.")]

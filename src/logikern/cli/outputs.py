@@ -1,0 +1,81 @@
+"""Tables out: the format by suffix, the file complete or not there at all."""
+
+import gzip
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from logikern.cli.sources import STANDARD, format_of
+
+
+def write_table(frame: pd.DataFrame, out: str) -> None:
+    """Write `frame` to the file `out`, or as CSV to standard output for `-`."""
+    if out == STANDARD:
+        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+        return
+    path = Path(out)
+    content = _WRITERS[output_format(path)](frame)
+    write_atomically(path, gzip.compress(content) if path.suffix.lower() == ".gz" else content)
+
+
+def output_format(path: Path) -> str:
+    """The format of an output file; refused before any work is done."""
+    chosen = format_of(path)
+    if chosen not in _WRITERS:
+        raise ValueError(f"`{path}` would be {chosen}, but tables are written as {', '.join(_WRITERS)}.")
+    return chosen
+
+
+def require_writable(out: str) -> None:
+    """Refuse a place that cannot be written, before the work rather than after it."""
+    path = Path(out)
+    if path.is_dir():
+        raise ValueError(f"`{out}` is a folder, but the name of a file is wanted.")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"there is no folder `{path.parent}` to write `{path.name}` into. Create it first.")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise ValueError(f"the folder `{path.parent}` is not writable. Choose another place for the output.")
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace `path` in one step, so that nobody ever sees half a file."""
+    handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        # mkstemp makes the file private; an output gets the usual permissions.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _csv(frame: pd.DataFrame, separator: str = ",") -> bytes:
+    return frame.to_csv(index=False, sep=separator, lineterminator="\n").encode()
+
+
+def _json_lines(frame: pd.DataFrame) -> bytes:
+    text = frame.to_json(orient="records", lines=True, double_precision=15, force_ascii=False)
+    return (text.rstrip("\n") + "\n").encode()
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return buffer.getvalue()
+
+
+_WRITERS: dict[str, Callable[[pd.DataFrame], bytes]] = {
+    "csv": _csv,
+    "tsv": lambda frame: _csv(frame, "\t"),
+    "parquet": _parquet,
+    "jsonl": _json_lines,
+}

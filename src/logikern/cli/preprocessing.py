@@ -1,0 +1,52 @@
+"""The steps before the kernel, as a scikit-learn pipeline that the model file keeps."""
+
+from typing import Any
+
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from logikern.cli.columns import Roles
+
+COLUMNS, CLASSIFIER = "columns", "classifier"
+NUMERIC, CATEGORICAL, TEXT = "numeric", "categorical", "text"
+
+
+def build_pipeline(roles: Roles, classifier: Any) -> Pipeline:
+    """Columns by their roles, side by side, and `classifier` on the result.
+
+    Only scikit-learn's own types occur, which the model file may hold.
+    """
+    steps: list[tuple[str, Any, Any]] = []
+    if roles.numeric:
+        numeric = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+        steps.append((NUMERIC, numeric, list(roles.numeric)))
+    if roles.categorical:
+        # A missing value is a level of its own; a level not seen at fit becomes zeros.
+        steps.append((CATEGORICAL, OneHotEncoder(handle_unknown="ignore"), list(roles.categorical)))
+    for place, name in enumerate(roles.text):
+        steps.append((f"{TEXT}_{place}", TfidfVectorizer(sublinear_tf=True), name))
+    # Dense unless most entries are zero: a dense product is faster until then.
+    columns = ColumnTransformer(steps, sparse_threshold=0.1)
+    return Pipeline([(COLUMNS, columns), (CLASSIFIER, classifier)])
+
+
+def roles_of(pipeline: Any) -> Roles | None:
+    """The roles that `build_pipeline` was given, or None for a model that was built elsewhere."""
+    if not isinstance(pipeline, Pipeline) or COLUMNS not in pipeline.named_steps:
+        return None
+    columns = pipeline.named_steps[COLUMNS]
+    if not isinstance(columns, ColumnTransformer):
+        return None
+    chosen = {name: chosen for name, _, chosen in columns.transformers}
+    text = tuple(column for name, column in chosen.items() if name.startswith(TEXT))
+    if not set(chosen) <= {NUMERIC, CATEGORICAL, *(f"{TEXT}_{place}" for place in range(len(text)))}:
+        return None
+    return Roles(tuple(chosen.get(NUMERIC, ())), tuple(chosen.get(CATEGORICAL, ())), text)
+
+
+def final_step(model: Any) -> Any:
+    """The classifier itself."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model

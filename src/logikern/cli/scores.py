@@ -1,0 +1,92 @@
+"""How good probabilities are: log loss, error, Brier score and calibration."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+CALIBRATION_BINS = 15
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """One class: how often it occurs, what is predicted for it, and how well."""
+
+    label: str
+    rows: int
+    mean_probability: float
+    recall: float | None
+    precision: float | None
+    log_loss: float | None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of probabilities on rows with known classes; smaller is better."""
+
+    rows: int
+    log_loss: float
+    baseline_log_loss: float
+    error: float
+    brier_score: float
+    calibration_error: float
+    per_class: tuple[ClassScore, ...]
+    confusion: np.ndarray  # (true class, predicted class), counts
+
+
+def score(log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> Scores:
+    """Scores of `log_probabilities` (n_points, n_classes), columns in the order of `classes`."""
+    n_points, n_classes = log_probabilities.shape
+    position = {label: place for place, label in enumerate(classes.tolist())}
+    true = np.array([position[label] for label in labels.tolist()])
+    probabilities = np.exp(log_probabilities)
+    predicted = probabilities.argmax(axis=1)
+    losses = -log_probabilities[np.arange(n_points), true]
+    one_hot = np.eye(n_classes)[true]
+    confusion = np.zeros((n_classes, n_classes), dtype=int)
+    np.add.at(confusion, (true, predicted), 1)
+    shares = np.bincount(true, minlength=n_classes) / n_points
+    return Scores(
+        rows=n_points,
+        log_loss=float(losses.mean()),
+        baseline_log_loss=float(-np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)))),
+        error=float(np.mean(predicted != true)),
+        brier_score=float(np.mean(np.sum((probabilities - one_hot) ** 2, axis=1))),
+        calibration_error=calibration_error(probabilities.max(axis=1), predicted == true),
+        per_class=_per_class(classes, true, probabilities, losses, confusion),
+        confusion=confusion,
+    )
+
+
+def calibration_error(confidence: np.ndarray, correct: np.ndarray) -> float:
+    """sum_b n_b / n |mean confidence - share correct| over equal bins of the top probability.
+
+    Guo et al. (2017), "On calibration of modern neural networks", eq. (3).
+    """
+    bins = np.minimum((confidence * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
+    gaps = np.bincount(bins, weights=confidence - correct, minlength=CALIBRATION_BINS)
+    return float(np.abs(gaps).sum() / len(confidence))
+
+
+def _per_class(
+    classes: np.ndarray,
+    true: np.ndarray,
+    probabilities: np.ndarray,
+    losses: np.ndarray,
+    confusion: np.ndarray,
+) -> tuple[ClassScore, ...]:
+    occurring, predicted = confusion.sum(axis=1), confusion.sum(axis=0)
+    return tuple(
+        ClassScore(
+            label=str(label),
+            rows=int(occurring[place]),
+            mean_probability=float(probabilities[:, place].mean()),
+            recall=_ratio(confusion[place, place], occurring[place]),
+            precision=_ratio(confusion[place, place], predicted[place]),
+            log_loss=float(losses[true == place].mean()) if occurring[place] else None,
+        )
+        for place, label in enumerate(classes)
+    )
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return float(part / whole) if whole else None

@@ -1,0 +1,115 @@
+"""Where DATA comes from: a file or standard input, its format, its bytes and its text."""
+
+import gzip
+import sys
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+STANDARD = "-"  # standard input or output
+TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight")
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".svmlight": "svmlight",
+    ".svm": "svmlight",
+    ".libsvm": "svmlight",
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the user wants DATA to be read; None leaves the choice to the suffix or the content."""
+
+    format: str | None = None
+    encoding: str | None = None
+    separator: str | None = None
+    zero_based: bool = False
+
+
+@dataclass(frozen=True)
+class Source:
+    """The content of DATA, not yet parsed."""
+
+    name: str
+    format: str
+    content: bytes
+
+    def text(self, encoding: str | None) -> str:
+        """The content decoded; an undecodable byte is located."""
+        wanted = encoding or "utf-8-sig"
+        try:
+            text = self.content.decode(wanted)
+        except LookupError:
+            raise typer.BadParameter(f"unknown encoding {encoding!r}. Try `latin-1` or `utf-16`.") from None
+        except UnicodeDecodeError as error:
+            raise ValueError(self._undecodable(error, encoding or "utf-8")) from None
+        if "\0" in text:
+            raise ValueError(
+                f"`{self.name}` is not a text file of format {self.format} (it has a zero byte). "
+                "Name its format by `--format`, or its encoding by `--encoding`, for example utf-16."
+            )
+        if not text.strip():
+            raise ValueError(f"`{self.name}` is empty. A table with a header and rows is wanted.")
+        return text
+
+    def _undecodable(self, error: UnicodeDecodeError, encoding: str) -> str:
+        line = self.content.count(b"\n", 0, error.start) + 1
+        byte = self.content[error.start]
+        guess = "utf-16" if self.content[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1"
+        return (
+            f"`{self.name}` is not {encoding}: byte 0x{byte:02x} at position {error.start}, line {line}, "
+            f"cannot be decoded. Pass its encoding, for example `--encoding {guess}`."
+        )
+
+
+def open_source(data: str, format: str | None = None) -> Source:
+    """Read DATA, a path or `-`."""
+    if data == STANDARD:
+        return _standard_input(format)
+    path = Path(data)
+    chosen = format or format_of(path)
+    if not path.exists():
+        raise ValueError(f"there is no file `{data}`. Check the path, or pass `-` for standard input.")
+    if path.is_dir():
+        raise ValueError(f"`{data}` is a folder, but one file of data is wanted.")
+    content = path.read_bytes()
+    if path.suffix.lower() == ".gz":
+        content = _decompress(content, data)
+    return Source(data, chosen, content)
+
+
+def format_of(path: Path) -> str:
+    """The format that the suffix names, also before `.gz`."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+        if suffixes and FORMATS.get(suffixes[-1]) == "parquet":
+            raise ValueError(f"`{path}` is compressed Parquet. Parquet compresses itself: pass it unpacked.")
+    if suffixes and suffixes[-1] in FORMATS:
+        return FORMATS[suffixes[-1]]
+    came = f"the suffix {suffixes[-1]!r}" if suffixes else "no suffix"
+    raise ValueError(
+        f"the format of `{path}` is unknown: it has {came}, known are {', '.join(FORMATS)}. "
+        "Rename the file, or pass `--format`."
+    )
+
+
+def _standard_input(format: str | None) -> Source:
+    if format is None:
+        raise typer.BadParameter("standard input has no suffix: pass `--format csv` or another format.")
+    return Source("standard input", format, sys.stdin.buffer.read())
+
+
+def _decompress(content: bytes, name: str) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"`{name}` is not a whole gzip file ({error}). Compress it again.") from None

@@ -1,0 +1,152 @@
+"""DATA as a training set: inputs, labels, weights and the roles of the columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from logikern.cli.cells import count, name_list, not_numbers, numbers, row_names
+from logikern.cli.columns import Prepared, Roles, assign_roles, prepare, suspicions
+from logikern.cli.labels import class_labels, missing_targets
+from logikern.cli.narration import Narrator
+from logikern.cli.sources import Reading, Source, open_source
+from logikern.cli.svmlight import read_svmlight
+from logikern.cli.tables import read_table, require_columns
+
+# Sparse inputs with more features than this and few entries behave like word counts: linear is enough.
+WIDE, SPARSE = 1000, 0.05
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that the user named."""
+
+    target: str | None
+    weight: str | None = None
+    text: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    drop_missing_target: bool = False
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """X: a frame (roles given) or sparse rows; labels, weights: (n_points,)."""
+
+    X: Any
+    labels: np.ndarray
+    weights: np.ndarray | None
+    roles: Roles | None
+    kernel: str | None  # the default for such data, None for the estimator's own
+
+    def take(self, rows: np.ndarray) -> "TrainingSet":
+        """Some of the rows."""
+        X = self.X.iloc[rows] if isinstance(self.X, pd.DataFrame) else self.X[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        return TrainingSet(X, self.labels[rows], weights, self.roles, self.kernel)
+
+
+def read_training_set(data: str, reading: Reading, columns: Columns, narrator: Narrator) -> TrainingSet:
+    """Read DATA and check it; what was found and done is said, what is wrong is refused."""
+    source = open_source(data, reading.format)
+    if source.format == "svmlight":
+        return _sparse_training_set(source, reading, columns, narrator)
+    return _table_training_set(source, reading, columns, narrator)
+
+
+def _table_training_set(
+    source: Source, reading: Reading, columns: Columns, narrator: Narrator
+) -> TrainingSet:
+    if columns.target is None:
+        raise typer.BadParameter("a table wants `--target COL`, the column with the classes.")
+    _refuse_double_roles(columns)
+    table = read_table(source, reading, [columns.target, *columns.text, *columns.categorical])
+    _require_named(table, columns, source)
+    missing = missing_targets(table[columns.target], columns.drop_missing_target)
+    apart = {columns.target, columns.weight, *columns.ignore}
+    inputs = table[[name for name in table.columns if name not in apart]]
+    narrator.say(f"read {len(table)} rows and {table.shape[1]} columns from {source.name}")
+    roles = assign_roles(inputs, columns.categorical, columns.text)
+    prepared = prepare(inputs, roles)
+    _say_what_was_done(prepared, roles, int(missing.sum()), narrator)
+    for suspicion in suspicions(inputs, roles):
+        narrator.warn(suspicion)
+    kept = np.flatnonzero(~missing)
+    return TrainingSet(
+        prepared.frame.iloc[kept],
+        class_labels(table[columns.target].iloc[kept]),
+        None if columns.weight is None else _weights(table[columns.weight].iloc[kept]),
+        roles,
+        "linear" if roles.text else None,
+    )
+
+
+def _sparse_training_set(
+    source: Source, reading: Reading, columns: Columns, narrator: Narrator
+) -> TrainingSet:
+    named = [columns.target, columns.weight, *columns.text, *columns.categorical, *columns.ignore]
+    if any(name is not None for name in named):
+        raise typer.BadParameter("svmlight has no column names: leave out the options that name columns.")
+    found = read_svmlight(source, reading)
+    n_points, n_features = found.features.shape
+    density = found.features.nnz / max(n_points * n_features, 1)
+    if found.features.nnz == 0:
+        raise ValueError(f"`{source.name}` has no feature that is not zero: there is nothing to learn from.")
+    shape = f"{n_points} rows and {n_features} features ({density:.1%} not zero)"
+    narrator.say(f"read {shape} from {source.name}")
+    kernel = "linear" if n_features > WIDE and density < SPARSE else None
+    return TrainingSet(
+        found.features, class_labels(pd.Series(found.labels, name="label")), None, None, kernel
+    )
+
+
+def _require_named(table: pd.DataFrame, columns: Columns, source: Source) -> None:
+    for option, names in {
+        "`--target`": [columns.target],
+        "`--weight`": [columns.weight] if columns.weight else [],
+        "`--text`": columns.text,
+        "`--categorical`": columns.categorical,
+        "`--ignore`": columns.ignore,
+    }.items():
+        require_columns(table, names, source, option)
+
+
+def _refuse_double_roles(columns: Columns) -> None:
+    named = [columns.target, *([columns.weight] if columns.weight else []), *columns.text]
+    named += [*columns.categorical, *columns.ignore]
+    twice = sorted({name for name in named if named.count(name) > 1})
+    if twice:
+        raise typer.BadParameter(f"the columns {name_list(twice)} are given two roles; give each one.")
+
+
+def _say_what_was_done(prepared: Prepared, roles: Roles, n_dropped: int, narrator: Narrator) -> None:
+    counts = {"numeric": roles.numeric, "categorical": roles.categorical, "text": roles.text}
+    narrator.say("inputs: " + ", ".join(f"{len(names)} {kind}" for kind, names in counts.items() if names))
+    if n_dropped:
+        narrator.say(f"dropped {count(n_dropped, 'row')} without a target")
+    if roles.constant:
+        narrator.say(f"dropped {count(len(roles.constant), 'constant column')}: {name_list(roles.constant)}")
+    if prepared.missing_numeric:
+        narrator.say(
+            f"imputed {count(prepared.missing_numeric, 'missing number')} by the median of their column"
+        )
+    if prepared.missing_categorical:
+        narrator.say(f"took {count(prepared.missing_categorical, 'missing category')} as a level of its own")
+    if prepared.missing_text:
+        narrator.say(f"took {count(prepared.missing_text, 'missing text')} as empty")
+
+
+def _weights(column: pd.Series) -> np.ndarray:
+    values = numbers(column)
+    wrong: Sequence[int] = np.union1d(not_numbers(column), np.flatnonzero(~(values >= 0) | np.isinf(values)))
+    if len(wrong):
+        raise ValueError(
+            f"weights must be finite numbers that are not negative, but `{column.name}` holds "
+            f"{str(column.iloc[wrong[0]])!r} in {row_names(column.index[wrong])}. Correct them."
+        )
+    if not values.any():
+        raise ValueError(f"every weight in `{column.name}` is zero: nothing would be learned.")
+    return values
