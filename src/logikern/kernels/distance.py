@@ -13,15 +13,13 @@ from .inputs import (
     common_dtype,
     inner_products,
     is_sparse,
+    longest_row,
     scale_inputs,
     squared_norms,
     sum_products,
     sum_squares,
 )
 from .tiles import row_tiles
-
-# Distances below this many roundings of ||x||^2 are rounding errors of the expansion, hence zero.
-_ROUNDINGS = 8
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,8 @@ class ScaledPair:
         Their squared norms.
     folded : array or CSR matrix, (m, d)
         -2 times `columns`, which saves a pass over every product.
+    noise : float
+        Distances below `noise` * ||x||^2 are rounding errors of the expansion.
     """
 
     rows: Any
@@ -45,6 +45,7 @@ class ScaledPair:
     row_norms: np.ndarray
     column_norms: np.ndarray
     folded: Any
+    noise: float
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -65,8 +66,7 @@ class ScaledPair:
         # s is small beside ||x||^2 only if z is close to x, so the noise can be told from ||x||^2 alone. This
         # also makes the distance of a point to itself exactly zero, whatever tile or copy it comes from:
         # the square root in Matern kernels would turn an error of 1e-6 into one of 1e-3.
-        noise = _ROUNDINGS * np.finfo(self.dtype).eps * norms
-        np.copyto(out, 0.0, where=out <= noise)
+        np.copyto(out, 0.0, where=out <= self.noise * norms)
         return out
 
     def contract_inputs(self, weights: np.ndarray) -> np.ndarray:
@@ -92,7 +92,9 @@ def compare(X: Any, Z: Any, rate: Rate = 1.0) -> ScaledPair:
     shift = 0.0 if is_sparse(X) or is_sparse(Z) or not len(Z) else Z.mean(axis=0)
     columns = _transform(Z, shift, rate)
     rows = columns if same else _transform(X, shift, rate)
-    return ScaledPair(rows, columns, squared_norms(rows), squared_norms(columns), -2.0 * columns)
+    # Rounding errors of a sum grow as the square root of its terms (measured: below half of this at 5000).
+    noise = (8.0 + longest_row(rows) ** 0.5) * float(np.finfo(dtype).eps)
+    return ScaledPair(rows, columns, squared_norms(rows), squared_norms(columns), -2.0 * columns, noise)
 
 
 def squared_distances(X: Any, Z: Any, rate: Rate = 1.0) -> np.ndarray:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from .base import Matrix
-from .stationary import Stationary
+from .stationary import Stationary, decay
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class Gaussian(Stationary):
 
     def to_correlation(self, squared: Matrix) -> None:
         squared *= -0.5
-        np.exp(squared, out=squared)
+        decay(squared)
 
     def to_slope(self, squared: Matrix) -> None:
         self.to_correlation(squared)

@@ -68,6 +68,13 @@ def squared_norms(X: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
+def longest_row(X: Any) -> int:
+    """The largest number of terms that a squared norm adds up."""
+    if is_sparse(X):
+        return int(np.diff(X.indptr).max(initial=0))
+    return X.shape[1]
+
+
 def sum_products(X: Any, Y: np.ndarray) -> np.ndarray:
     """sum_i x_ij y_ij for every input j (d,); Y is dense."""
     if is_sparse(X):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .base import Matrix
-from .stationary import Stationary
+from .stationary import Stationary, decay
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,12 @@ class Matern12(Stationary):
 
     def to_correlation(self, squared: Matrix) -> None:
         distance = np.sqrt(squared, out=squared)
-        np.negative(distance, out=distance)
-        np.exp(distance, out=distance)
+        decay(np.negative(distance, out=distance))
 
     def to_slope(self, squared: Matrix) -> None:
         # f' = -exp(-r) / (2 r) is infinite at r = 0, where it multiplies (x_j - z_j)^2 = 0 with limit 0.
         distance = np.sqrt(squared, out=squared)
-        numerator = np.exp(-distance)
+        numerator = decay(-distance)
         numerator *= -0.5
         np.divide(numerator, distance, out=distance, where=distance > 0.0)
 
@@ -46,15 +45,14 @@ class Matern32(Stationary):
 
     def to_correlation(self, squared: Matrix) -> None:
         distance = _scaled_root(squared, 3.0)
-        decay = np.exp(-distance)
+        fall = decay(-distance)
         distance += 1.0
-        distance *= decay
+        distance *= fall
 
     def to_slope(self, squared: Matrix) -> None:
         # f' = -3/2 exp(-a): the root cancels.
         distance = _scaled_root(squared, 3.0)
-        np.negative(distance, out=distance)
-        np.exp(distance, out=distance)
+        decay(np.negative(distance, out=distance))
         distance *= -1.5
 
 
@@ -74,15 +72,14 @@ class Matern52(Stationary):
         squared *= 5.0 / 3.0
         squared += distance
         squared += 1.0
-        np.negative(distance, out=distance)
-        squared *= np.exp(distance, out=distance)
+        squared *= decay(np.negative(distance, out=distance))
 
     def to_slope(self, squared: Matrix) -> None:
         # f' = -5/6 (1 + a) exp(-a): the root cancels.
         distance = _scaled_root(squared, 5.0)
-        decay = np.exp(-distance)
+        fall = decay(-distance)
         distance += 1.0
-        distance *= decay
+        distance *= fall
         distance *= -5.0 / 6.0
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .base import Matrix, Vector
 from .parameters import positive
-from .stationary import Stationary
+from .stationary import Stationary, decay
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RationalQuadratic(Stationary):
         ratio = squared / (2.0 * self.alpha)
         logarithm = np.log1p(ratio)
         derivative = ratio / (1.0 + ratio) - logarithm
-        derivative *= np.exp(-self.alpha * logarithm)
+        derivative *= decay(-self.alpha * logarithm)
         return np.array([self.alpha * np.vdot(derivative, weights)])
 
     def _to_power(self, squared: Matrix, power: float) -> None:
@@ -47,4 +47,4 @@ class RationalQuadratic(Stationary):
         squared *= 0.5 / self.alpha
         np.log1p(squared, out=squared)
         squared *= power
-        np.exp(squared, out=squared)
+        decay(squared)
