@@ -1,0 +1,206 @@
+"""The Newton iteration that all Newton solvers share: what differs is how a system is solved."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from logikern.fitting.problem import FitResult, Problem, Watch, max_norm
+from logikern.fitting.systems import NewtonSystem
+from logikern.likelihoods.base import Curvature, Expansion
+from logikern.numerics.line_search import Slope, convex_step_lengths
+from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
+from logikern.numerics.simplex import sum_to_zero
+
+LOOSEST_FORCING = 0.25
+# A linear residual below this part of the tolerance would be lost effort.
+FINEST_RESIDUAL = 0.3
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Where a fit stops at the latest.
+
+    Parameters
+    ----------
+    newton : int, default=60
+        Newton steps, k1 of Seeger (2008).
+    direction : int, default=500
+        Products for one Newton direction, k2 of Seeger (2008).
+    products : int, default=5000
+        Products of the whole fit.
+    """
+
+    newton: int = 60
+    direction: int = 500
+    products: int = 5000
+
+
+MakeSystem = Callable[[Curvature, Indices], NewtonSystem]
+
+
+@dataclass(eq=False)
+class _Run:
+    """The moving state of one fit."""
+
+    problem: Problem
+    dual: Array
+    latent: Array
+    outcomes: list[Outcome | None]
+    norms: Array
+    refreshed_at: Array  # gradient norm when the latents were last recomputed from the dual
+    fresh: Mask  # : no step since then
+    step_lengths: Array
+    n_products: int = 0
+    trace: list[NewtonStep] = field(default_factory=list)
+
+    @property
+    def members(self) -> Indices:
+        """Weightings that are still being fitted."""
+        return np.array([b for b, outcome in enumerate(self.outcomes) if outcome is None], dtype=np.intp)
+
+
+def descend(
+    problem: Problem,
+    start: Array | None,
+    watch: Watch,
+    make_system: MakeSystem,
+    tolerance: float,
+    budget: Budget,
+) -> FitResult:
+    """Newton steps with a free line search on the pair (dual, latent) until every weighting is done.
+
+    Seeger (2008), Algorithm 1. A gradient below the tolerance is believed only at
+    latents recomputed from the dual: those carried along collect the rounding of
+    every earlier, larger step.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : array of shape (B, C, n) or None
+    watch : callable
+    make_system : callable
+        From the curvature and the numbers of the weightings that it belongs to.
+    tolerance : float
+        For the largest absolute component of the gradient.
+    budget : Budget
+    """
+    run = _begin(problem, start)
+    for step in range(budget.newton + 1):
+        expansion = _expand(run, tolerance)
+        _note(run, step, expansion, watch)
+        if expansion is None:
+            break
+        if step == budget.newton or run.n_products >= budget.products:
+            ended = Outcome.OUT_OF_STEPS if step == budget.newton else Outcome.OUT_OF_PRODUCTS
+            run.outcomes = [outcome or ended for outcome in run.outcomes]
+            break
+        _advance(run, expansion, make_system, tolerance)
+    outcomes = tuple(outcome or Outcome.OUT_OF_STEPS for outcome in run.outcomes)
+    return FitResult(run.dual, run.latent, run.norms, outcomes, tuple(run.trace), run.n_products)
+
+
+def _begin(problem: Problem, start: Array | None) -> _Run:
+    """At zero, or at the best multiple of the dual given: it overshoots when a variance has grown."""
+    n_batch = problem.shape[0]
+    dual, latent = np.zeros(problem.shape), np.zeros(problem.shape)
+    n_products = 0
+    if start is not None:
+        direction = sum_to_zero(start) * (problem.weights > 0)[:, None, :]
+        image = problem.covariance.matmul(direction)
+        lengths = _line_search(problem, dual, latent, direction, image)
+        dual, latent = lengths[:, None, None] * direction, lengths[:, None, None] * image
+        n_products = 1
+    infinite = np.full(n_batch, np.inf)
+    fresh = np.full(n_batch, start is None)
+    return _Run(
+        problem,
+        dual,
+        latent,
+        [None] * n_batch,
+        infinite,
+        infinite.copy(),
+        fresh,
+        np.ones(n_batch),
+        n_products,
+    )
+
+
+def _expand(run: _Run, tolerance: float) -> Expansion | None:
+    """Expand at the latents of the weightings still at work, after retiring those that are done."""
+    while (members := run.members).size:
+        part = run.problem.restrict(members)
+        expansion = part.likelihood.expand(run.latent[members], part.targets, part.weights)
+        run.norms[members] = max_norm(expansion.gradient + run.dual[members])
+        below = run.norms[members] <= tolerance
+        doubtful: Mask = ~run.fresh[members] & (below | (run.step_lengths[members] == 0))
+        if doubtful.any():
+            _refresh(run, members[doubtful], tolerance)
+            continue
+        done = below | ~np.isfinite(run.norms[members])
+        if not done.any():
+            return expansion
+        for member in members[done]:
+            run.outcomes[member] = Outcome.CONVERGED if run.norms[member] <= tolerance else Outcome.NOT_FINITE
+    return None
+
+
+def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
+    """Recompute latents from the dual, summed in float64; give up where that brings nothing."""
+    part = run.problem.restrict(members)
+    run.latent[members] = part.covariance.accurate_matmul(run.dual[members])
+    run.n_products += 1
+    run.fresh[members] = True
+    run.norms[members] = max_norm(part.gradient(run.dual[members], run.latent[members]))
+    for member in members:
+        if run.norms[member] > max(tolerance, 0.5 * run.refreshed_at[member]):
+            stalled = run.step_lengths[member] == 0
+            run.outcomes[member] = Outcome.STALLED if stalled else Outcome.ROUNDING
+    run.refreshed_at[members] = run.norms[members]
+
+
+def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance: float) -> None:
+    """One Newton step for every weighting still at work."""
+    members = run.members
+    part = run.problem.restrict(members)
+    dual, latent, norms = run.dual[members], run.latent[members], run.norms[members]
+    gradient = dual + expansion.gradient
+    image = part.covariance.matmul(gradient)
+    system = make_system(expansion.curvature, members)
+    forcing = np.minimum(LOOSEST_FORCING, norms)
+    response = system.response(image, np.maximum(forcing * norms, FINEST_RESIDUAL * tolerance))
+    run.n_products += response.n_products + 1
+    direction, direction_image = response.value - gradient, response.image - image
+    lengths = _line_search(part, dual, latent, direction, direction_image)
+    run.dual[members] = dual + lengths[:, None, None] * direction
+    run.latent[members] = latent + lengths[:, None, None] * direction_image
+    run.step_lengths[members] = lengths
+    run.fresh[members] = False
+
+
+def _line_search(part: Problem, dual: Array, latent: Array, direction: Array, image: Array) -> Array:
+    """Step lengths along (direction, K~ direction): O(n C) each trial, no product (sec. 5.1.2)."""
+    linear = np.einsum("bcn,bcn->b", dual, image)
+    quadratic = np.einsum("bcn,bcn->b", direction, image)
+
+    def slope_at(lengths: Array) -> Slope:
+        trial = latent + lengths[:, None, None] * image
+        first, second = part.likelihood.slope(trial, image, part.targets, part.weights)
+        return Slope(first + linear + lengths * quadratic, second + quadratic)
+
+    return convex_step_lengths(slope_at, len(dual))
+
+
+def _note(run: _Run, step: int, expansion: Expansion | None, watch: Watch) -> None:
+    """Write the trace and tell the watch."""
+    loss, _ = run.problem.likelihood.loss_and_gradient(run.latent, run.problem.targets, run.problem.weights)
+    penalty = 0.5 * np.einsum("bcn,bcn->b", run.dual, run.latent)
+    record = NewtonStep(
+        step=step,
+        loss=float((loss + penalty).sum()),
+        gradient_norm=float(run.norms.max()),
+        step_length=float(run.step_lengths.min()),
+        products=run.n_products,
+    )
+    run.trace.append(record)
+    watch(record)

@@ -1,0 +1,197 @@
+"""Approximate inverses of the Newton system for conjugate gradients."""
+
+import itertools
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from logikern.likelihoods.base import Curvature
+from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.pivoted_cholesky import randomly_pivoted_cholesky
+from logikern.structure.covariance import ClassCovariance
+
+
+class Preconditioner(ABC):
+    """A symmetric positive definite approximation of (I + V' K~ V)^-1 on the range of the projector."""
+
+    @abstractmethod
+    def solve(self, residual: Array, members: Indices) -> Array:
+        """Apply it to residuals (members, C, n)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonal(Preconditioner):
+    """diag(I + V' K~ V)^-1, Seeger (2008), App. B, projected on both sides.
+
+    Parameters
+    ----------
+    inverse : array of shape (B, C, n)
+    curvature : Curvature
+    """
+
+    inverse: Array
+    curvature: Curvature
+
+    def solve(self, residual: Array, members: Indices) -> Array:
+        return self.curvature.project(self.inverse[members] * residual, members)
+
+
+def diagonal_preconditioner(covariance: ClassCovariance, curvature: Curvature) -> Diagonal:
+    """From the diagonal of the covariance alone; the classes' own blocks only (flat classes)."""
+    own = covariance.diagonal()  # (C, n)
+    scale, null = curvature.scale, curvature.null
+    if null is None:
+        return Diagonal(1.0 / (1.0 + scale**2 * own), curvature)
+    probabilities = null**2
+    mean = np.einsum("bcn,cn->bn", probabilities**2, own)[:, None, :]
+    system = 1.0 + scale**2 * ((1.0 - 2.0 * probabilities) * own + mean)
+    return Diagonal(1.0 / system, curvature)
+
+
+class CovarianceFactors(NamedTuple):
+    """K~_c ~ v_c F' F + bias_variance 1 1' + diag(residual[c]), F the factor of the class's operator.
+
+    Attributes
+    ----------
+    factors : tuple of arrays of shape (r, n), one per operator
+    assignment : integer array of shape (C,)
+    deviations : array of shape (C,)
+        Square roots of the variances.
+    bias_deviation : float
+    residual : array of shape (C, n)
+    """
+
+    factors: tuple[Array, ...]
+    assignment: Indices
+    deviations: Array
+    bias_deviation: float
+    residual: Array
+
+    @property
+    def offsets(self) -> Indices:
+        """Where the coordinates of each class begin: the rank of its factor and one for the bias."""
+        ranks = [len(self.factors[index]) + 1 for index in self.assignment]
+        return np.concatenate([[0], np.cumsum(ranks)])
+
+    def project(self, index: int, functions: Array) -> Array:
+        """Coordinates (m, r + 1) of functions (m, n) on the factor of class `index`, which they all use."""
+        factor = self.factors[self.assignment[index]]
+        own = functions.astype(factor.dtype) @ factor.T
+        return np.column_stack([self.deviations[index] * own, self.bias_deviation * functions.sum(axis=-1)])
+
+    def expand(self, index: int, coordinates: Array) -> Array:
+        """The transposed map, (m, r + 1) -> (m, n)."""
+        factor = self.factors[self.assignment[index]]
+        own = (self.deviations[index] * coordinates[:, :-1]).astype(factor.dtype) @ factor
+        return own + self.bias_deviation * coordinates[:, -1:]
+
+
+def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generator) -> CovarianceFactors:
+    """Low-rank factors of all class covariances: one pivoted factor per operator."""
+    own = [
+        randomly_pivoted_cholesky(operator.rows, operator.diagonal(), rank, random)
+        for operator in covariance.operators
+    ]
+    residual = np.stack([own[index].residual for index in covariance.assignment])
+    return CovarianceFactors(
+        tuple(part.factor for part in own),
+        covariance.assignment,
+        np.sqrt(covariance.variances),
+        float(np.sqrt(covariance.bias_variance)),
+        residual * covariance.variances[:, None],
+    )
+
+
+class LowRank(Preconditioner):
+    """(B + G G')^-1 by Woodbury, with the classes coupled and what the factor misses on the diagonal.
+
+    K~_c ~ F_c' F_c + diag(d_c) makes the system, on the range of the projector
+    Pi = I - U U', equal to Pi (I + S d S) Pi + G G' with G = Pi S F'. The first
+    part B is a C x C matrix for each point, inverted in closed form:
+    with a = 1 / (1 + S^2 d), B^-1 x = a x - a U (U' a x) / (U' a U). The
+    Woodbury matrix I + G' B^-1 G has the blocks
+    F_c (delta_ce T_c - T_c T_e / T) F_e', T_c = S_c^2 a_c, T = sum_c T_c:
+    C small products and one symmetric product of the stacked rows F_c T_c / T^(1/2).
+    Without d it would be blind at rough kernels, whose matrices are nearly diagonal.
+
+    Parameters
+    ----------
+    factors : CovarianceFactors
+    curvature : Curvature
+    """
+
+    def __init__(self, factors: CovarianceFactors, curvature: Curvature):
+        self.factors = factors
+        self.curvature = curvature
+        self.offsets = factors.offsets
+        self.damping = 1.0 / (1.0 + curvature.scale**2 * factors.residual)  # a, (B, C, n)
+        if curvature.null is not None:
+            self.tilted = self.damping * curvature.null  # a U
+            self.total = np.einsum("bcn,bcn->bn", self.tilted, curvature.null)  # U' a U
+        self.woodbury = [self._woodbury(member) for member in range(len(curvature.scale))]
+
+    def _woodbury(self, member: int) -> tuple[Array, bool]:
+        strength = self.curvature.scale[member] ** 2 * self.damping[member]  # T_c, (C, n)
+        stacked = self._stack(np.sqrt(strength))
+        matrix = np.zeros((self.offsets[-1],) * 2)
+        for start, end in itertools.pairwise(self.offsets):
+            matrix[start:end, start:end] = stacked[start:end] @ stacked[start:end].T
+        if self.curvature.null is not None:
+            total = strength.sum(axis=0)
+            stacked = self._stack(strength / np.sqrt(np.where(total > 0, total, 1.0)))
+            matrix -= stacked @ stacked.T
+        matrix.flat[:: len(matrix) + 1] += 1.0
+        return _robust_cholesky(matrix)
+
+    def _stack(self, weights: Array) -> Array:
+        """Rows F_c * weights[c] of all classes, one below the other."""
+        factors = self.factors
+        dtype = factors.factors[0].dtype
+        stacked = np.empty((self.offsets[-1], weights.shape[1]), dtype=dtype)
+        for index, own in enumerate(weights):
+            start, end = self.offsets[index], self.offsets[index + 1] - 1
+            scaled = (own * factors.deviations[index]).astype(dtype)
+            np.multiply(factors.factors[factors.assignment[index]], scaled, out=stacked[start:end])
+            stacked[end] = factors.bias_deviation * own
+        return stacked
+
+    def solve(self, residual: Array, members: Indices) -> Array:
+        base = self._base_solve(residual, members)
+        scale = self.curvature.scale[members]
+        inner = scale * base
+        coordinates = np.concatenate(
+            [self.factors.project(index, inner[:, index]) for index in range(inner.shape[1])], axis=1
+        )
+        for position, member in enumerate(members):
+            coordinates[position] = cho_solve(
+                self.woodbury[member], coordinates[position], check_finite=False
+            )
+        for index, (start, end) in enumerate(itertools.pairwise(self.offsets)):
+            inner[:, index] = self.factors.expand(index, coordinates[:, start:end])
+        inner *= scale
+        base -= self._base_solve(inner, members)
+        return base
+
+    def _base_solve(self, per_class: Array, members: Indices) -> Array:
+        result = self.damping[members] * per_class
+        if self.curvature.null is None:
+            return result
+        along = np.einsum("bcn,bcn->bn", self.curvature.null[members], result) / self.total[members]
+        result -= self.tilted[members] * along[:, None, :]
+        return result
+
+
+def _robust_cholesky(matrix: Array) -> tuple[Array, bool]:
+    """Cholesky factor; a growing ridge if rounding made the matrix indefinite."""
+    ridge = 0.0
+    for _ in range(8):
+        try:
+            return cho_factor(
+                matrix + ridge * np.eye(len(matrix)) if ridge else matrix, lower=True, check_finite=False
+            )
+        except np.linalg.LinAlgError:
+            ridge = max(10 * ridge, 1e-7 * np.trace(matrix) / len(matrix))
+    return cho_factor(np.diag(np.diag(matrix) + ridge), lower=True, check_finite=False)

@@ -1,0 +1,92 @@
+"""The penalised loss at fixed hyperparameters, and what a solver gives back."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from logikern.likelihoods.base import Likelihood
+from logikern.numerics.outcome import Array, Indices, NewtonStep, Outcome
+from logikern.structure.covariance import ClassCovariance
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Minimise, for each weighting b, loss_b(u) + 1/2 dual' K~ dual with u = K~ dual.
+
+    Seeger (2008), eq. (1). All weightings see the same points through the same covariance.
+
+    Parameters
+    ----------
+    covariance : ClassCovariance
+    likelihood : Likelihood
+    targets : array of shape (C, n)
+    weights : array of shape (B, n)
+    """
+
+    covariance: ClassCovariance
+    likelihood: Likelihood
+    targets: Array
+    weights: Array
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return (len(self.weights), *self.targets.shape)
+
+    def restrict(self, members: Indices) -> "Problem":
+        """The same problem for some of the weightings."""
+        return replace(self, weights=self.weights[members])
+
+    def gradient(self, dual: Array, latent: Array) -> Array:
+        """dual + gradient of the likelihood at the latents: zero at the optimum, exactly there."""
+        _, gradient = self.likelihood.loss_and_gradient(latent, self.targets, self.weights)
+        return gradient + dual
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """Where a solver ended.
+
+    Attributes
+    ----------
+    dual, latent : arrays of shape (B, C, n)
+    gradient_norm : array of shape (B,)
+        Largest absolute component of `Problem.gradient`, at latents recomputed from the dual.
+    outcomes : tuple of Outcome, one per weighting
+    trace : tuple of NewtonStep
+    n_products : int
+        Products with the covariance, each for the whole batch.
+    """
+
+    dual: Array
+    latent: Array
+    gradient_norm: Array
+    outcomes: tuple[Outcome, ...]
+    trace: tuple[NewtonStep, ...]
+    n_products: int
+
+    @property
+    def outcome(self) -> Outcome:
+        """The first outcome of the batch that is not convergence, or convergence."""
+        return next((outcome for outcome in self.outcomes if not outcome.converged), Outcome.CONVERGED)
+
+
+Watch = Callable[[NewtonStep], None]
+
+
+def ignore(step: NewtonStep) -> None:
+    """A watch that looks away."""
+
+
+class Solver(ABC):
+    """A way to the optimum of a `Problem`."""
+
+    @abstractmethod
+    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+        """Minimise from the dual `start` (zero if None); `watch` sees every step and may raise to stop."""
+
+
+def max_norm(per_class: Array) -> Array:
+    """Largest absolute value of each member of the batch, (B, C, n) -> (B,)."""
+    return np.abs(per_class).max(axis=(1, 2))

@@ -1,0 +1,131 @@
+"""The Newton system at one expansion, and the one linear map that everything needs: the response."""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from logikern.fitting.preconditioner import Preconditioner
+from logikern.likelihoods.base import Curvature
+from logikern.numerics.conjugate_gradient import Image, conjugate_gradient
+from logikern.numerics.outcome import Array
+from logikern.structure.covariance import ClassCovariance
+
+
+class Response(NamedTuple):
+    """R f, its image K~ R f, and the products that they cost."""
+
+    value: Array
+    image: Array
+    n_products: int
+
+
+class NewtonSystem(ABC):
+    """R = (I + W K~)^-1 W = V (I + V' K~ V)^-1 V' at one curvature W = V V'.
+
+    With rho = dual + gradient, the Newton step is -(I + W K~)^-1 rho = -rho + R K~ rho:
+    no division by a probability, whatever their size (Seeger 2008, App. B, needs thresholds for that).
+    """
+
+    @abstractmethod
+    def response(self, functions: Array, tolerance: Array) -> Response:
+        """R f for f of shape (B, C, n), with max |(I + W K~) R f - W f| <= tolerance (B,)."""
+
+
+class IterativeSystem(NewtonSystem):
+    """The response by conjugate gradients inside the range of the projector.
+
+    Parameters
+    ----------
+    covariance : ClassCovariance
+    curvature : Curvature
+    preconditioner : Preconditioner
+    max_products : int
+    """
+
+    def __init__(
+        self,
+        covariance: ClassCovariance,
+        curvature: Curvature,
+        preconditioner: Preconditioner,
+        max_products: int,
+    ):
+        self.covariance = covariance
+        self.curvature = curvature
+        self.preconditioner = preconditioner
+        self.max_products = max_products
+
+    def response(self, functions: Array, tolerance: Array) -> Response:
+        curvature = self.curvature
+
+        def apply(direction: Array, members: Array) -> Image:
+            image = self.covariance.matmul(curvature.root(direction, members))
+            return Image(direction + curvature.root_adjoint(image, members), image)
+
+        def small_enough(residual: Array, members: Array) -> Array:
+            return np.abs(curvature.root(residual, members)).max(axis=(1, 2)) <= tolerance[members]
+
+        result = conjugate_gradient(
+            apply,
+            self.preconditioner.solve,
+            curvature.root_adjoint(functions),
+            small_enough,
+            self.max_products,
+        )
+        return Response(curvature.root(result.solution), result.companion, result.n_products)
+
+
+class ExactSystem(NewtonSystem):
+    """The response by Cholesky factors in O(C n^3), Seeger (2008), App. C.
+
+    With A = I + S K~ S (block-diagonal over classes) and U the null directions,
+    (I + V' K~ V)^-1 restricted to the range of the projector is
+    A^-1 - A^-1 U (U' A^-1 U)^-1 U' A^-1.
+
+    Parameters
+    ----------
+    blocks : array of shape (C, n, n)
+        The blocks of K~, which must be block-diagonal over classes.
+    curvature : Curvature
+    """
+
+    def __init__(self, blocks: Array, curvature: Curvature):
+        self.blocks = blocks
+        self.curvature = curvature
+        self.factors = [self._factorise(member) for member in range(len(curvature.scale))]
+
+    def _factorise(self, member: int) -> tuple[list, tuple | None]:
+        scale = self.curvature.scale[member]
+        factors = []
+        total: Array = np.zeros((self.blocks.shape[1],) * 2)
+        for block, own_scale, index in zip(self.blocks, scale, range(len(scale)), strict=True):
+            matrix = own_scale[:, None] * block * own_scale
+            matrix.flat[:: len(matrix) + 1] += 1.0
+            factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            factors.append(factor)
+            if self.curvature.null is not None:
+                null = self.curvature.null[member, index]
+                total += null[:, None] * cho_solve(factor, np.diag(null), check_finite=False)
+        if self.curvature.null is None:
+            return factors, None
+        return factors, cho_factor(total, lower=True, overwrite_a=True, check_finite=False)
+
+    def response(self, functions: Array, tolerance: Array) -> Response:
+        value = np.stack([self._solve(member, function) for member, function in enumerate(functions)])
+        image = np.einsum("cnm,bcm->bcn", self.blocks, value, optimize=True)
+        return Response(value, image, 1)
+
+    def _solve(self, member: int, function: Array) -> Array:
+        scale = self.curvature.scale[member]
+        factors, coupling = self.factors[member]
+        inner = np.stack(
+            [cho_solve(f, x, check_finite=False) for f, x in zip(factors, scale * function, strict=True)]
+        )
+        if coupling is not None and self.curvature.null is not None:
+            null = self.curvature.null[member]
+            shift = null * cho_solve(coupling, (null * inner).sum(axis=0), check_finite=False)
+            inner -= np.stack(
+                [cho_solve(f, x, check_finite=False) for f, x in zip(factors, shift, strict=True)]
+            )
+        return scale * inner

@@ -1,0 +1,68 @@
+"""What latents say about targets; nothing here knows of kernels."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from logikern.numerics.outcome import Array, Indices
+
+
+class Expansion(NamedTuple):
+    """Second-order expansion at latents u: gradient g (B, C, n), loss (B,), curvature W."""
+
+    loss: Array
+    gradient: Array
+    curvature: "Curvature"
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """W = S (I - U U') S with S diagonal and U of unit columns, one per point.
+
+    For the softmax S = D^(1/2), U = pi^(1/2): V = S (I - U U') of Seeger (2008),
+    sec. 5.1.1, with the orthogonal projector written out, so that no formula
+    divides by a probability.
+
+    Parameters
+    ----------
+    scale : array of shape (B, C, n)
+        The diagonal of S.
+    null : array of shape (B, C, n) or None
+        U; None where W is diagonal.
+    """
+
+    scale: Array
+    null: Array | None
+
+    def project(self, per_class: Array, members: Indices | slice = slice(None)) -> Array:
+        """(I - U U') applied in place."""
+        if self.null is not None:
+            null = self.null[members]
+            per_class -= null * np.einsum("bcn,bcn->bn", null, per_class)[:, None, :]
+        return per_class
+
+    def root(self, projected: Array, members: Indices | slice = slice(None)) -> Array:
+        """V x for x in the range of the projector."""
+        return self.scale[members] * projected
+
+    def root_adjoint(self, per_class: Array, members: Indices | slice = slice(None)) -> Array:
+        """V' x."""
+        return self.project(self.scale[members] * per_class, members)
+
+
+class Likelihood(ABC):
+    """A convex negative log likelihood, a sum over points with one weight each."""
+
+    @abstractmethod
+    def expand(self, latent: Array, targets: Array, weights: Array) -> Expansion:
+        """Value, gradient and curvature at latents (B, C, n)."""
+
+    @abstractmethod
+    def loss_and_gradient(self, latent: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
+        """Value (B,) and gradient (B, C, n)."""
+
+    @abstractmethod
+    def slope(self, latent: Array, direction: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
+        """First and second derivative along a direction, (B,) each."""

@@ -1,0 +1,49 @@
+"""The multiple logistic likelihood of Seeger (2008), sec. 2."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from logikern.likelihoods.base import Curvature, Expansion, Likelihood
+from logikern.numerics.outcome import Array
+from logikern.numerics.simplex import soft_maximum
+
+
+@dataclass(frozen=True)
+class Softmax(Likelihood):
+    """-log P = sum_i w_i (log sum_c exp(u_ic) - sum_c q_ic u_ic), targets q distributions over classes."""
+
+    def loss_and_gradient(self, latent: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
+        soft = soft_maximum(latent)
+        return _loss(soft.log_total, latent, targets, weights), _gradient(
+            soft.probabilities, targets, weights
+        )
+
+    def expand(self, latent: Array, targets: Array, weights: Array) -> Expansion:
+        soft = soft_maximum(latent)
+        null = np.sqrt(soft.probabilities)
+        curvature = Curvature(scale=null * np.sqrt(weights)[:, None, :], null=null)
+        return Expansion(
+            _loss(soft.log_total, latent, targets, weights),
+            _gradient(soft.probabilities, targets, weights),
+            curvature,
+        )
+
+    def slope(self, latent: Array, direction: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
+        probabilities = soft_maximum(latent).probabilities
+        weighted = probabilities * direction
+        mean = weighted.sum(axis=1)  # (B, n)
+        first = mean - np.einsum("cn,bcn->bn", targets, direction)
+        second = np.einsum("bcn,bcn->bn", weighted, direction) - mean**2
+        return np.einsum("bn,bn->b", weights, first), np.einsum("bn,bn->b", weights, second)
+
+
+def _loss(log_total: Array, latent: Array, targets: Array, weights: Array) -> Array:
+    explained = np.einsum("cn,bcn->bn", targets, latent)
+    return np.einsum("bn,bn->b", weights, log_total - explained)
+
+
+def _gradient(probabilities: Array, targets: Array, weights: Array) -> Array:
+    probabilities -= targets
+    probabilities *= weights[:, None, :]
+    return probabilities

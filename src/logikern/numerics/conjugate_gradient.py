@@ -1,0 +1,85 @@
+"""Preconditioned conjugate gradients for a batch of systems, in lock-step."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from logikern.numerics.outcome import Array, Indices, Mask
+
+
+class Image(NamedTuple):
+    """What one application of the system gives: the product, and a by-product worth keeping."""
+
+    product: Array
+    companion: Array
+
+
+class CgResult(NamedTuple):
+    """Solution x (B, C, n), the companion of x, and the number of applications."""
+
+    solution: Array
+    companion: Array
+    n_products: int
+    settled: Mask
+
+
+def conjugate_gradient(
+    apply: Callable[[Array, Indices], Image],
+    precondition: Callable[[Array, Indices], Array],
+    right_side: Array,
+    small_enough: Callable[[Array, Indices], Mask],
+    max_products: int,
+) -> CgResult:
+    """Solve A_b x_b = r_b for each member b of the batch, from x = 0.
+
+    The companion is linear in the argument of `apply` (for a Newton system it is
+    K V p), so its value at x is accumulated along the way and costs no product.
+    A member that has settled leaves the batch: its columns are no longer multiplied.
+
+    Parameters
+    ----------
+    apply, precondition : callable
+        Map arrays (members, C, n) and the member numbers to arrays of that shape.
+    right_side : array of shape (B, C, n)
+    small_enough : callable
+        Maps residuals and member numbers to booleans (members,).
+    max_products : int
+        Bound on the applications.
+    """
+    solution, companion = np.zeros_like(right_side), np.zeros_like(right_side)
+    settled = np.zeros(len(right_side), dtype=bool)
+    members = np.arange(len(right_side))
+    residual = right_side.copy()
+    direction = np.zeros_like(right_side)
+    previous = np.ones(len(right_side))
+    n_products = 0
+    while True:
+        done = small_enough(residual, members)
+        settled[members[done]] = True
+        if done.any():
+            keep = ~done
+            members, residual = members[keep], residual[keep]
+            direction, previous = direction[keep], previous[keep]
+        if not members.size or n_products >= max_products:
+            break
+        conditioned = precondition(residual, members)
+        strength = _inner(residual, conditioned)
+        direction *= (strength / previous)[:, None, None]
+        direction += conditioned
+        image = apply(direction, members)
+        n_products += 1
+        curvature = _inner(direction, image.product)
+        # Curvature that is not positive is rounding: nothing more can be gained for this member.
+        step = np.where(curvature > 0, strength / np.where(curvature > 0, curvature, 1.0), 0.0)[:, None, None]
+        solution[members] += step * direction
+        companion[members] += step * image.companion
+        residual -= step * image.product
+        previous = np.where(strength > 0, strength, 1.0)
+        if not (np.isfinite(strength).all() and (curvature > 0).all()):
+            break
+    return CgResult(solution, companion, n_products, settled)
+
+
+def _inner(left: Array, right: Array) -> Array:
+    return np.einsum("bcn,bcn->b", left, right)

@@ -1,0 +1,67 @@
+"""Step lengths for a batch of convex functions of one variable each."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from logikern.numerics.outcome import Array
+
+LONGEST_STEP = 16.0
+
+
+class Slope(NamedTuple):
+    """First and second derivative along the line, one value per batch member."""
+
+    first: Array
+    second: Array
+
+
+def convex_step_lengths(
+    slope_at: Callable[[Array], Slope], n_batch: int, reduction: float = 0.1, max_evaluations: int = 12
+) -> Array:
+    """Steps t with |f'(t)| <= reduction * |f'(0)|, by Newton on f' inside a bracket.
+
+    Only derivatives are used: near the optimum the values of f agree in all
+    their digits while f' still tells on which side the minimum lies.
+
+    Parameters
+    ----------
+    slope_at : callable
+        Maps step lengths (n_batch,) to the derivatives there.
+    n_batch : int
+        Number of independent lines.
+    reduction : float, default=0.1
+        How much smaller the slope must be than at the start.
+    max_evaluations : int, default=12
+        Bound on the evaluations of the derivatives.
+
+    Returns
+    -------
+    array of shape (n_batch,)
+        Zero for a member whose direction is not one of descent.
+    """
+    start = slope_at(np.zeros(n_batch)).first
+    descends = start < 0
+    low, high = np.zeros(n_batch), np.full(n_batch, np.inf)
+    steps = np.where(descends, 1.0, 0.0)
+    for _ in range(max_evaluations):
+        slope = slope_at(steps)
+        settled = ~descends | (np.abs(slope.first) <= reduction * np.abs(start))
+        if settled.all():
+            break
+        rising = ~(slope.first < 0)  # not-a-number counts as too far
+        high = np.where(~settled & rising, steps, high)
+        low = np.where(~settled & ~rising, steps, low)
+        steps = np.where(settled, steps, _next_trial(steps, slope, low, high))
+    return steps
+
+
+def _next_trial(steps: Array, slope: Slope, low: Array, high: Array) -> Array:
+    """Newton on the slope, or the middle of the bracket where Newton leaves it."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        newton = steps - slope.first / slope.second
+    upper = np.minimum(high, np.minimum(4 * np.maximum(low, 0.25), LONGEST_STEP))
+    middle = 0.5 * (low + upper)
+    inside = (newton > low + 0.02 * (upper - low)) & (newton < upper - 0.02 * (upper - low))
+    return np.where(inside, newton, middle)

@@ -1,0 +1,54 @@
+"""How a computation ended, as a value: nothing below the estimators raises or warns about numbers."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+
+# Names that tell what an array holds: numbers, places, or yes and no.
+Array: TypeAlias = np.ndarray
+Indices: TypeAlias = np.ndarray
+Mask: TypeAlias = np.ndarray
+
+
+class Outcome(Enum):
+    """The end of a fit; the value of each member is its sentence."""
+
+    CONVERGED = "The gradient fell below the tolerance."
+    ROUNDING = "The gradient stopped falling at the rounding error of the kernel products."
+    OUT_OF_STEPS = "The budget of Newton steps was used up before the gradient fell below the tolerance."
+    OUT_OF_PRODUCTS = (
+        "The budget of kernel products was used up before the gradient fell below the tolerance."
+    )
+    STALLED = "No step along the Newton direction lowered the penalised loss."
+    NOT_FINITE = "A kernel product gave a value that is not finite."
+
+    @property
+    def converged(self) -> bool:
+        return self is Outcome.CONVERGED
+
+
+@dataclass(frozen=True)
+class NewtonStep:
+    """One line of the trace: what a Newton step cost and brought, the worst over the batch.
+
+    Attributes
+    ----------
+    step : int
+        Number of the step, from 0 (the start).
+    loss : float
+        Penalised loss after the step, summed over the batch.
+    gradient_norm : float
+        Largest absolute component of dual + gradient of the likelihood, after the step.
+    step_length : float
+        Smallest step length taken along the Newton direction; 0 at the start.
+    products : int
+        Products with the class covariance so far, for the whole batch at once.
+    """
+
+    step: int
+    loss: float
+    gradient_norm: float
+    step_length: float
+    products: int

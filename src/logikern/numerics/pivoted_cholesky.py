@@ -1,0 +1,96 @@
+"""Low-rank factors of positive semidefinite matrices from a few of their rows."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from logikern.numerics.outcome import Array, Indices
+
+
+class LowRankFactor(NamedTuple):
+    """K ~ factor' factor, and what is missing on the diagonal.
+
+    Attributes
+    ----------
+    factor : array of shape (rank, n)
+    residual : array of shape (n,)
+        diag(K) - diag(factor' factor) >= 0.
+    """
+
+    factor: Array
+    residual: Array
+
+
+def randomly_pivoted_cholesky(
+    rows: Callable[[Indices], Array],
+    diagonal: Array,
+    rank: int,
+    random: np.random.Generator,
+    tolerance: float = 1e-9,
+) -> LowRankFactor:
+    """Factor of at most `rank` rows, pivots drawn in proportion to the residual diagonal.
+
+    Chen, Epperly, Tropp & Webber (2024), in the blocked form with rejection
+    (Epperly, Tropp & Webber 2024): a block of candidates is drawn, and a
+    candidate is kept with the probability that the sequential algorithm would
+    have given it after those before it. One call of `rows` serves the block.
+
+    Parameters
+    ----------
+    rows : callable
+        Maps indices (b,) to rows (b, n) of the matrix.
+    diagonal : array of shape (n,)
+    rank : int
+        Largest number of rows of the factor.
+    random : numpy.random.Generator
+    tolerance : float, default=1e-9
+        Stop when the residual trace has fallen below this part of the trace.
+    """
+    residual = np.array(diagonal, dtype=float)
+    trace = residual.sum()
+    rank = min(rank, residual.size)
+    block = max(8, rank // 6)
+    parts: list[Array] = []
+    found = 0
+    while found < rank and residual.sum() > tolerance * trace:
+        candidates = random.choice(residual.size, size=block, p=residual / residual.sum())
+        candidates = np.unique(candidates)
+        random.shuffle(candidates)
+        update = rows(candidates)
+        for part in parts:
+            update = update - part[:, candidates].T @ part
+        chosen, lower = _accept(update[:, candidates].astype(float), residual[candidates], random)
+        chosen, lower = chosen[: rank - found], lower[: rank - found, : rank - found]
+        if not chosen.size:
+            break
+        part = solve_triangular(lower.astype(update.dtype), update[chosen], lower=True, check_finite=False)
+        parts.append(part)
+        found += len(chosen)
+        residual -= np.einsum("rn,rn->n", part, part, dtype=float)
+        residual[candidates[chosen]] = 0.0
+        np.maximum(residual, 0.0, out=residual)
+    factor = np.concatenate(parts) if parts else np.zeros((0, residual.size))
+    return LowRankFactor(factor, residual)
+
+
+def _accept(gram: Array, proposal: Array, random: np.random.Generator) -> tuple[Array, Array]:
+    """Candidates that survive rejection, and the Cholesky factor of their block."""
+    n_candidates = len(gram)
+    lower = np.zeros_like(gram)
+    remaining = gram.diagonal().copy()
+    chosen: list[int] = []
+    draws = random.random(n_candidates)
+    for candidate in range(n_candidates):
+        pivot = remaining[candidate]
+        # A pivot far below its proposal is rounding: dividing by it would amplify the error.
+        if pivot <= 1e-6 * proposal[candidate] or draws[candidate] * proposal[candidate] > pivot:
+            continue
+        position = len(chosen)
+        column = gram[:, candidate] - lower[:, :position] @ lower[candidate, :position]
+        lower[:, position] = column / np.sqrt(pivot)
+        remaining -= lower[:, position] ** 2
+        chosen.append(candidate)
+    kept = np.array(chosen, dtype=int)
+    return kept, np.tril(lower[kept, : len(chosen)])

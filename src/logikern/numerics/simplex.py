@@ -1,0 +1,40 @@
+"""Soft maximum and its companions along the class axis, which is the last but one."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from logikern.numerics.outcome import Array
+
+
+class SoftMaximum(NamedTuple):
+    """log sum exp over classes (..., n) and the probabilities (..., C, n)."""
+
+    log_total: Array
+    probabilities: Array
+
+
+def soft_maximum(latent: Array) -> SoftMaximum:
+    """l = log sum_c exp(u_c) and pi_c = exp(u_c - l), without overflow.
+
+    Parameters
+    ----------
+    latent : array of shape (..., n_classes, n_points)
+    """
+    highest = latent.max(axis=-2)
+    probabilities = latent - highest[..., None, :]
+    np.exp(probabilities, out=probabilities)
+    total = probabilities.sum(axis=-2)
+    probabilities /= total[..., None, :]
+    return SoftMaximum(highest + np.log(total), probabilities)
+
+
+def log_probabilities(latent: Array) -> Array:
+    """log pi_c = u_c - log sum_e exp(u_e), finite wherever the latents are."""
+    centred = latent - latent.max(axis=-2)[..., None, :]
+    return centred - np.log(np.exp(centred).sum(axis=-2))[..., None, :]
+
+
+def sum_to_zero(per_class: Array) -> Array:
+    """Remove the mean over classes: the dual of a softmax model lives where it is zero."""
+    return per_class - per_class.mean(axis=-2, keepdims=True)

@@ -1,0 +1,55 @@
+"""A kernel bound to points: products only."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from logikern.kernels.base import Kernel
+from logikern.numerics.outcome import Array, Indices
+
+
+class KernelOperator(ABC):
+    """The matrix K(X, X) of one kernel on fixed points, seen through its products.
+
+    Functions on the points are rows, so that the product of all of them with
+    the symmetric matrix is `functions @ K`.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    X : the points
+    n_points : int
+    dtype : numpy dtype in which products are computed
+    """
+
+    kernel: Kernel
+    X: Any
+    n_points: int
+    dtype: np.dtype
+
+    @abstractmethod
+    def matmul(self, functions: Array) -> Array:
+        """functions @ K, (r, n) -> (r, n), float64 whatever the storage."""
+
+    @abstractmethod
+    def accurate_matmul(self, functions: Array) -> Array:
+        """The same product of the same stored matrix, summed in float64."""
+
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """diag K, (n,)."""
+
+    @abstractmethod
+    def rows(self, indices: Indices) -> Array:
+        """K[indices], (len(indices), n)."""
+
+    @abstractmethod
+    def contract_gradient(self, left: Array, right: Array) -> Array:
+        """d/d log h of sum_r left[r] K right[r], one value per kernel parameter (Seeger 2008, eq. 6)."""
+
+
+def in_precision(X: Any, dtype: np.dtype) -> Any:
+    """Numeric points in `dtype`; points of any other kind as they are."""
+    is_numeric = hasattr(X, "astype") and X.dtype.kind in "fiub"
+    return X.astype(dtype, copy=False) if is_numeric else X

@@ -1,0 +1,137 @@
+"""The only policy on how a kernel's products are computed."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from logikern.kernels.base import Kernel
+from logikern.operators.base import KernelOperator, in_precision
+from logikern.operators.dense import dense
+from logikern.operators.linear import FeatureProduct
+from logikern.operators.tiled import tiled
+
+# From this many points on, "auto" stores single precision: products take half the time, and the solver
+# recomputes latents in double precision before it believes its gradient.
+SINGLE_FROM = 2000
+# Of the memory that may be used, the part that kernel matrices may fill.
+MATRIX_SHARE = 0.6
+TILE_SHARE = 0.15
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How all operators of a model are made, and why.
+
+    Parameters
+    ----------
+    name : str
+        "dense", "tiled" or "features".
+    dtype : numpy dtype
+        Of the products.
+    reason : str
+        A sentence for people.
+    memory : float
+        Bytes that the model may use.
+    """
+
+    name: str
+    dtype: np.dtype
+    reason: str
+    memory: float
+
+    def bind(self, kernel: Kernel, X: Any) -> KernelOperator:
+        """The operator of one kernel on the points."""
+        return _MAKERS[self.name](kernel, X, self)
+
+
+def _dense(kernel: Kernel, X: Any, choice: Choice) -> KernelOperator:
+    return dense(kernel, X, choice.dtype)
+
+
+def _tiled(kernel: Kernel, X: Any, choice: Choice) -> KernelOperator:
+    return tiled(kernel, X, choice.dtype, TILE_SHARE * choice.memory)
+
+
+def _features(kernel: Kernel, X: Any, choice: Choice) -> KernelOperator:
+    return FeatureProduct(kernel, X, kernel.features(in_precision(X, choice.dtype)))
+
+
+_MAKERS: dict[str, Callable[[Kernel, Any, Choice], KernelOperator]] = {
+    "dense": _dense,
+    "tiled": _tiled,
+    "features": _features,
+}
+OPERATORS = tuple(_MAKERS)
+
+
+def choose(
+    kernels: tuple[Kernel, ...],
+    X: Any,
+    operator: str = "auto",
+    precision: str = "auto",
+    memory_limit: float | None = None,
+) -> Choice:
+    """Decide from the kernels, the number of points, sparsity and memory.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        One per operator of the model.
+    X : the points
+    operator : {"auto", "dense", "tiled", "features"}, default="auto"
+    precision : {"auto", "single", "double"}, default="auto"
+    memory_limit : float or None, default=None
+        Bytes; None takes what the machine has free.
+    """
+    n = X.shape[0]
+    memory = available_memory() if memory_limit is None else memory_limit
+    single = precision == "single" or (precision == "auto" and n >= SINGLE_FROM)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    matrices = len(kernels) * n * n * dtype.itemsize
+    if operator != "auto":
+        return Choice(operator, dtype, f"Products are {operator}, as asked for.", memory)
+    if _features_pay(kernels, X):
+        return Choice(
+            "features", dtype, "The kernel has few or sparse features: products pass through them.", memory
+        )
+    if matrices <= MATRIX_SHARE * memory:
+        return Choice("dense", dtype, f"{_describe(len(kernels), matrices)} fit in memory.", memory)
+    reason = (
+        f"{_describe(len(kernels), matrices)} exceed {MATRIX_SHARE:.0%} of the {_size(memory)} allowed: "
+        "kernel values are recomputed tile by tile in every product."
+    )
+    return Choice("tiled", dtype, reason, memory)
+
+
+def _describe(n_matrices: int, total: float) -> str:
+    return f"{n_matrices} kernel {'matrix' if n_matrices == 1 else 'matrices'} of {_size(total)} in all"
+
+
+def _features_pay(kernels: tuple[Kernel, ...], X: Any) -> bool:
+    """Whether two passes over the features cost less than one over the matrix."""
+    features = kernels[0].features(X[:1])
+    if features is None or len(kernels) > 1 or kernels[0].log_parameters.size:
+        return False
+    stored = X.nnz if hasattr(X, "nnz") else X.shape[0] * features.shape[1]
+    return bool(2 * stored <= X.shape[0] ** 2)
+
+
+def available_memory() -> float:
+    """Bytes of memory that the machine can still give, or half of all of it where it does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            fields = dict(line.split(":", 1) for line in lines)
+        return float(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
+        return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 4e9
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:.1f} MB"

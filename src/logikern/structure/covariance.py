@@ -1,0 +1,98 @@
+"""The covariance of all class functions at all points, as a product."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from logikern.numerics.outcome import Array, Indices
+from logikern.operators.base import KernelOperator
+from logikern.structure.base import Mixing
+
+
+class CovarianceGradient(NamedTuple):
+    """Derivatives of a contraction by the logs of all hyperparameters."""
+
+    kernels: tuple[Array, ...]
+    variances: Array
+    bias_variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCovariance:
+    """K~ = Mixing blockdiag(v_p M_(l_p)) Mixing' + bias_variance * (I (x) 1 1').
+
+    Seeger (2008), eqs. (2) and (4). Latent function p has the correlation matrix
+    of operator `assignment[p]` times the variance `variances[p]`.
+
+    Parameters
+    ----------
+    operators : tuple of KernelOperator
+    assignment : integer array of shape (P,)
+        Which operator each latent function uses.
+    variances : array of shape (P,)
+    mixing : Mixing
+    bias_variance : float
+        Prior variance of each class's constant, Seeger (2008), sec. 5.1.1.
+    """
+
+    operators: tuple[KernelOperator, ...]
+    assignment: Indices
+    variances: Array
+    mixing: Mixing
+    bias_variance: float
+
+    @property
+    def n_points(self) -> int:
+        return self.operators[0].n_points
+
+    @property
+    def n_classes(self) -> int:
+        return self.mixing.n_classes
+
+    def matmul(self, per_class: Array) -> Array:
+        """K~ times each member of the batch, (B, C, n) -> (B, C, n)."""
+        return self._product(per_class, [operator.matmul for operator in self.operators])
+
+    def accurate_matmul(self, per_class: Array) -> Array:
+        """The same with products summed in float64."""
+        return self._product(per_class, [operator.accurate_matmul for operator in self.operators])
+
+    def _product(self, per_class: Array, products: list) -> Array:
+        inner = self.mixing.adjoint(per_class)  # (B, P, n)
+        outer = np.empty_like(inner)
+        for index, product in enumerate(products):
+            users = self._users(index)
+            block = inner[:, users]
+            image = product(block.reshape(-1, self.n_points)).reshape(block.shape)
+            outer[:, users] = image * self.variances[users][:, None]
+        result = self.mixing.forward(outer)
+        if self.bias_variance:
+            result += self.bias_variance * per_class.sum(axis=-1, keepdims=True)
+        return result
+
+    def _users(self, index: int) -> Indices | slice:
+        """Latent functions of an operator; a slice where it has them all, which copies nothing."""
+        users = np.flatnonzero(self.assignment == index)
+        return slice(None) if len(users) == len(self.assignment) else users
+
+    def diagonal(self) -> Array:
+        """diag K~, (C, n)."""
+        own = np.stack([operator.diagonal() for operator in self.operators])
+        latent = own[self.assignment] * self.variances[:, None]
+        return self.mixing.forward_diagonal(latent) + self.bias_variance
+
+    def contract_gradient(self, left: Array, right: Array) -> CovarianceGradient:
+        """d/d log h of sum left . (K~ right), left and right (B, C, n)."""
+        bias = self.bias_variance * np.sum(left.sum(axis=-1) * right.sum(axis=-1))
+        left, right = self.mixing.adjoint(left), self.mixing.adjoint(right)
+        variances = np.empty(len(self.variances))
+        kernels = []
+        for index, operator in enumerate(self.operators):
+            users = np.flatnonzero(self.assignment == index)
+            scaled = left[:, users] * self.variances[users][:, None]
+            flat = right[:, users].reshape(-1, self.n_points)
+            image = operator.matmul(flat).reshape(scaled.shape)
+            variances[users] = np.einsum("bpn,bpn->p", scaled, image)
+            kernels.append(operator.contract_gradient(scaled.reshape(-1, self.n_points), flat))
+        return CovarianceGradient(tuple(kernels), variances, float(bias))

@@ -1,0 +1,31 @@
+"""Classes without structure: one latent function each."""
+
+from dataclasses import dataclass
+
+from logikern.numerics.outcome import Array
+from logikern.structure.base import Mixing
+
+
+@dataclass(frozen=True)
+class Flat(Mixing):
+    """The identity: latent function c is class function c.
+
+    Parameters
+    ----------
+    n_classes : int
+    """
+
+    n_classes: int
+
+    @property
+    def n_latent(self) -> int:  # type: ignore[override]
+        return self.n_classes
+
+    def forward(self, latent: Array) -> Array:
+        return latent
+
+    def adjoint(self, per_class: Array) -> Array:
+        return per_class
+
+    def forward_diagonal(self, latent_diagonal: Array) -> Array:
+        return latent_diagonal
