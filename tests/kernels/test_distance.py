@@ -1,0 +1,92 @@
+"""Squared distances where they are hard: cancellation, equal points, memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from logikern.kernels import squared_distances, tiles
+
+
+def differences(X, Z):
+    """Squared distances without expansion, in float64."""
+    gaps = X.astype(np.float64)[:, np.newaxis] - Z.astype(np.float64)
+    return np.sum(gaps**2, axis=2)
+
+
+def cloud(n_points=200, n_inputs=36, offset=0.0, dtype=np.float32):
+    return (np.random.default_rng(1).standard_normal((n_points, n_inputs)) + offset).astype(dtype)
+
+
+@pytest.mark.parametrize("offset", [0.0, 10.0, 1000.0])
+def test_float32_is_accurate_far_from_the_origin(offset):
+    points = cloud(offset=offset)
+    np.testing.assert_allclose(
+        squared_distances(points, points[:50]), differences(points, points[:50]), rtol=2e-6, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("n_inputs", [1, 36, 784, 5000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_point_and_its_copy_have_distance_zero(n_inputs, dtype):
+    points = cloud(300, n_inputs, 5.0, dtype)
+    np.testing.assert_array_equal(np.diagonal(squared_distances(points, points.copy())), 0.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_point_and_its_copy_have_distance_zero(dtype):
+    points = sparse.random_array((300, 5000), density=0.02, rng=np.random.default_rng(2), dtype=dtype).tocsr()
+    np.testing.assert_array_equal(np.diagonal(squared_distances(points, points.copy())), 0.0)
+
+
+def test_point_has_distance_zero_to_itself():
+    points = cloud(300, 784, 1e6)
+    np.testing.assert_array_equal(np.diagonal(squared_distances(points, points)), 0.0)
+
+
+def test_close_points_are_told_apart():
+    points = cloud(100)
+    moved = points.copy()
+    moved[:, 0] += 0.05
+    np.testing.assert_allclose(np.diagonal(squared_distances(points, moved)), 0.0025, rtol=0.02)
+
+
+def test_close_points_are_told_apart_in_float64():
+    points = cloud(100, dtype=np.float64)
+    moved = points.copy()
+    moved[:, 0] += 1e-5
+    np.testing.assert_allclose(np.diagonal(squared_distances(points, moved)), 1e-10, rtol=1e-3)
+
+
+def test_distances_are_not_negative():
+    points = np.repeat(cloud(20), 5, axis=0) * np.float32(1 + 1e-6)
+    assert squared_distances(points, cloud(20)).min() == 0.0
+
+
+def test_rates_weigh_the_inputs():
+    points, rates = cloud(30, 3, dtype=np.float64), (0.1, 1.0, 10.0)
+    expected = differences(points * np.sqrt(rates), points * np.sqrt(rates))
+    np.testing.assert_allclose(squared_distances(points, points, rates), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_constant_points_have_distance_zero():
+    points = np.full((10, 4), 1e6, np.float32)
+    np.testing.assert_array_equal(squared_distances(points, points.copy()), 0.0)
+
+
+def test_temporaries_are_smaller_than_half_the_result():
+    points = cloud(2500, dtype=np.float64)
+    tracemalloc.start()
+    result = squared_distances(points, points)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * result.nbytes
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns"), [(0, 5), (1, 0), (7, 1), (10, tiles.TILE_ENTRIES), (5000, 4000)]
+)
+def test_tiles_cover_every_row_once(n_rows, n_columns):
+    rows = [row for tile in tiles.row_tiles(n_rows, n_columns) for row in range(tile.start, tile.stop)]
+    assert rows == list(range(n_rows))

@@ -1,0 +1,72 @@
+"""Declared fields: what is accepted, what is refused, and how it is named."""
+
+import numpy as np
+import pytest
+
+from logikern.kernels import KERNELS, Gaussian, Polynomial, RationalQuadratic
+
+NOT_POSITIVE = [0.0, -1.0, np.inf, np.nan, -np.inf, None, "fast", [[1.0]], 1j]
+
+
+@pytest.mark.parametrize("value", NOT_POSITIVE, ids=repr)
+def test_rate_that_is_not_positive_is_refused(value):
+    with pytest.raises(ValueError, match="`rate` must be a positive finite number, but is"):
+        Gaussian(value)
+
+
+def test_wrong_rate_of_an_input_is_named():
+    with pytest.raises(ValueError, match=r"`rate\[1\]` must be a positive finite number, but is -2.0"):
+        Gaussian((1.0, -2.0))
+
+
+def test_no_rates_are_refused():
+    with pytest.raises(ValueError, match="one value per input, but is empty"):
+        Gaussian(())
+
+
+def test_sequence_is_refused_where_one_number_is_wanted():
+    with pytest.raises(ValueError, match="`alpha` must be a positive finite number"):
+        RationalQuadratic(1.0, (1.0, 2.0))
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, "3", None, np.nan, np.inf], ids=repr)
+def test_degree_that_is_no_positive_integer_is_refused(value):
+    with pytest.raises(ValueError, match="`degree` must be an integer of at least 1"):
+        Polynomial(degree=value)
+
+
+@pytest.mark.parametrize(
+    "rate", [[1.0, 2.0], np.array([1.0, 2.0]), np.array([1, 2], dtype=np.float32)], ids=type
+)
+def test_rates_of_any_sequence_are_equal(rate):
+    assert hash(Gaussian(rate)) == hash(Gaussian((1.0, 2.0)))
+
+
+@pytest.mark.parametrize("rate", [2, np.float32(2.0), np.float64(2.0), np.array(2.0)], ids=type)
+def test_rate_is_stored_as_float(rate):
+    # A float64 scalar would make float32 matrices float64.
+    assert type(Gaussian(rate).rate) is float
+
+
+def test_record_is_frozen():
+    with pytest.raises(AttributeError):
+        Gaussian().rate = 2.0
+
+
+@pytest.mark.parametrize("logarithm", [1000.0, -1000.0, np.nan])
+def test_log_parameter_out_of_range_is_refused(logarithm):
+    with pytest.raises(ValueError, match="`rate` must be a positive finite number"):
+        Gaussian().with_log_parameters([logarithm])
+
+
+def test_degree_is_not_learned():
+    assert Polynomial(degree=4).parameter_names == ("rate", "offset")
+
+
+def test_degree_outlives_new_parameters():
+    assert Polynomial(degree=4).with_log_parameters([0.0, 0.0]).degree == 4
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_named_kernel_has_defaults(name):
+    assert KERNELS[name]() == KERNELS[name]()
