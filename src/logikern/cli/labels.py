@@ -31,8 +31,8 @@ def class_labels(target: pd.Series) -> np.ndarray:
     classes = np.unique(spelled.astype(str))
     if len(classes) < 2:
         raise ValueError(
-            f"the target `{target.name}` has one class only, {classes[0]!r}, but at least two are wanted. "
-            "Check the column, or bring rows of another class."
+            f"the target `{target.name}` has one class only, {str(classes[0])!r}, but at least two are "
+            "wanted. Check the column, or bring rows of another class."
         )
     values = numbers(pd.Series(spelled))
     if np.isfinite(values).all():

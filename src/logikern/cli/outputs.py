@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import sys
 import tempfile
@@ -63,8 +64,10 @@ def _csv(frame: pd.DataFrame, separator: str = ",") -> bytes:
 
 
 def _json_lines(frame: pd.DataFrame) -> bytes:
-    text = frame.to_json(orient="records", lines=True, double_precision=15, force_ascii=False)
-    return (text.rstrip("\n") + "\n").encode()
+    # Not `to_json`: it rounds to decimal places, and small probabilities would become zero.
+    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame.columns]
+    records = (dict(zip(frame.columns, row, strict=True)) for row in zip(*columns, strict=True))
+    return "".join(f"{json.dumps(record, ensure_ascii=False, default=str)}\n" for record in records).encode()
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:

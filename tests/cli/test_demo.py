@@ -1,0 +1,40 @@
+"""The demo, on few rows and without its slow peers."""
+
+import numpy as np
+import pytest
+
+from logikern.cli import demo
+from logikern.cli.narration import Narrator
+
+
+@pytest.fixture
+def small(monkeypatch):
+    whole = demo.digits_split()
+    split = demo.Split(whole.X[:200], whole.labels[:200], whole.X_test[:100], whole.labels_test[:100])
+    rivals = [rival for rival in demo.contenders() if rival.name == demo.OURS]
+    rivals.append(demo.Contender("fewer rows", rivals[0].model, rows=100))
+    monkeypatch.setattr(demo, "digits_split", lambda: split)
+    monkeypatch.setattr(demo, "contenders", lambda: rivals)
+    return split
+
+
+def test_demo_shows_the_whole_job(run, small):
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    assert "log loss" in result.stdout and "loaded it, and got the same probabilities" in result.stdout
+
+
+def test_demo_marks_a_contender_with_fewer_rows(small):
+    results = demo.compare(demo.contenders(), small, Narrator(quiet=True))
+    assert [result.rows for result in results] == [200, 100]
+
+
+def test_demo_has_the_peers_of_the_comparison():
+    names = " ".join(rival.name for rival in demo.contenders())
+    assert all(name in names for name in ("logikern", "SVC", "Gaussian process", "logistic regression"))
+
+
+def test_demo_tests_on_rows_that_nobody_fitted():
+    split = demo.digits_split()
+    fitted = {row.tobytes() for row in split.X}
+    assert np.mean([row.tobytes() in fitted for row in split.X_test]) < 0.01

@@ -1,0 +1,56 @@
+"""The commands of docs/command-line.md run as they stand there."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from logikern.cli.sources import FORMATS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+COMMANDS = [
+    line for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL) for line in block.splitlines()
+]
+
+
+@pytest.fixture
+def folder(make_table, run, tmp_path, monkeypatch):
+    """The files that the page speaks of."""
+    monkeypatch.chdir(tmp_path)
+    fruit = make_table().assign(id=range(100, 160))
+    fruit.drop(columns="id").to_csv("fruit.csv", index=False)
+    fruit.to_csv("new.csv", index=False)
+    fruit.to_csv("test.csv", index=False)
+    Path("old.csv").write_bytes(fruit.replace("plum", "prüne").to_csv(index=False, sep=";").encode("latin-1"))
+    Path("words.svm").write_text("".join(f"{row % 2} {row % 2 + 1}:1 {row % 5 + 3}:2\n" for row in range(20)))
+    fruit.assign(importance=1.5).to_csv("weighted.csv", index=False)
+    fruit.assign(kind=fruit["kind"].where(fruit["id"] > 102)).to_csv("gaps.csv", index=False)
+    reviews = fruit[["id"]].assign(stars=fruit["id"] % 3, review=fruit["kind"] + " was good")
+    reviews.to_json("reviews.jsonl", orient="records", lines=True)
+    run("fit", "fruit.csv", "--target", "kind", "--out", "fruit.skops")
+    return tmp_path
+
+
+def arguments_of(command: str) -> tuple[list[str], str | None]:
+    """The arguments after `logikern`, and the file that is standard input."""
+    words = shlex.split(command)
+    source = words[words.index("<") + 1] if "<" in words else None
+    ends = [words.index(sign) for sign in ("<", ">") if sign in words]
+    return words[1 : min(ends, default=len(words))], source
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_of_the_page_runs(command, folder, run):
+    arguments, source = arguments_of(command)
+    result = run(*arguments, input=Path(source).read_text() if source else None)
+    assert result.exit_code == 0, result.stderr
+
+
+def test_page_has_commands():
+    assert len(COMMANDS) > 10
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_page_lists_every_suffix(suffix):
+    assert f"`{suffix}`" in PAGE

@@ -1,0 +1,86 @@
+"""How commands end."""
+
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from logikern.cli.exits import ends_cleanly
+
+
+def ending(error: BaseException, *arguments: str):
+    """Run a command that raises `error`."""
+    app = typer.Typer(pretty_exceptions_enable=False)
+
+    @app.command()
+    @ends_cleanly
+    def command(number: int = 1) -> None:
+        raise error
+
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (ValueError("wanted\n  that"), 1, "error: wanted that"),
+        (TypeError("wrong type"), 1, "error: wrong type"),
+        (PermissionError(13, "Permission denied", "m.skops"), 1, "cannot use `m.skops`: Permission denied"),
+        (MemoryError("8 GiB"), 1, "memory does not suffice (8 GiB)"),
+        (KeyError("x"), 1, "unexpected KeyError: 'x'. This is a defect"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (typer.BadParameter("no"), 2, "no"),
+        (typer.Exit(3), 3, ""),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_exception_becomes_exit_code_and_sentence(error, code, message):
+    result = ending(error)
+    assert result.exit_code == code and message in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_traceback_option_lets_the_exception_through():
+    error = ValueError("wanted that")
+    assert ending(error, "--traceback").exception is error
+
+
+def test_environment_asks_for_the_traceback(monkeypatch):
+    monkeypatch.setenv("LOGIKERN_DEBUG", "1")
+    error = ValueError("wanted that")
+    assert ending(error).exception is error
+
+
+def test_own_options_survive_the_wrapping():
+    assert ending(ValueError("reached"), "--number", "two").exit_code == 2
+
+
+def shell(*arguments: object) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "logikern.cli.main", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_refusal_in_a_shell_is_one_line_on_standard_error(tmp_path):
+    result = shell("info", tmp_path / "none.skops")
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+
+
+def test_traceback_in_a_shell_shows_where(tmp_path):
+    result = shell("info", tmp_path / "none.skops", "--traceback")
+    assert result.returncode == 1 and "Traceback" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "info", "demo"])
+def test_help_has_examples_and_exit_codes(command, run):
+    shown = run(command, "--help").stdout
+    assert "Examples:" in shown and f"logikern {command}" in shown and "Exit codes: 0" in shown
+
+
+def test_version_is_printed(run):
+    assert run("--version").stdout.startswith("logikern 0.")
+
+
+def test_no_command_shows_help(run):
+    assert "Usage" in run().output

@@ -1,0 +1,175 @@
+"""Options of fit, and what it leaves behind."""
+
+import io
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from logikern.cli import models
+
+
+@pytest.fixture
+def fit_table(run, table, tmp_path):
+    """Fit the small table, or a variant of it, with further arguments."""
+
+    def invoke(*arguments: object, frame: pd.DataFrame | None = None):
+        (table if frame is None else frame).to_csv(tmp_path / "t.csv", index=False)
+        return run("fit", tmp_path / "t.csv", "--target", "kind", "--out", tmp_path / "m.skops", *arguments)
+
+    return invoke
+
+
+@pytest.fixture
+def probabilities(run, tmp_path):
+    """Probabilities of the model that `fit_table` wrote, for its own table."""
+
+    def invoke() -> np.ndarray:
+        output = run("predict", tmp_path / "m.skops", tmp_path / "t.csv", "--quiet").stdout
+        return pd.read_csv(io.StringIO(output)).filter(like="probability_").to_numpy()
+
+    return invoke
+
+
+def info(run, tmp_path) -> dict:
+    return json.loads(run("info", tmp_path / "m.skops", "--json").stdout)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "name", "expected"),
+    [
+        ("--kernel", "linear", "kernel", "linear"),
+        ("--tying", "scaled", "tying", "scaled"),
+        ("--rate", "0.5", "rate", 0.5),
+        ("--variance", "3", "variance", 3.0),
+        ("--bias-variance", "2", "bias_variance", 2.0),
+        ("--solver", "newton", "solver", "newton"),
+        ("--operator", "dense", "operator", "dense"),
+        ("--memory-limit", "1GB", "memory_limit", "1GB"),
+        ("--class-weight", "balanced", "class_weight", "balanced"),
+        ("--seed", "7", "random_state", 7),
+    ],
+)
+def test_option_reaches_the_estimator(option, value, name, expected, fit_table, run, tmp_path):
+    result = fit_table(option, value)
+    assert result.exit_code == 0, result.stderr
+    assert info(run, tmp_path)["parameters"][name] == expected
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--kernel", "cubist"), ("--rate", "-1"), ("--variance", "0"), ("--memory-limit", "much")],
+)
+def test_setting_that_the_estimator_refuses_is_one_sentence(option, value, fit_table):
+    result = fit_table(option, value)
+    assert result.exit_code in (1, 2)
+    assert option.strip("-").split("-")[0] in result.stderr and "Traceback" not in result.output
+
+
+def test_weight_column_is_no_input(fit_table, table, run, tmp_path):
+    fit_table("--weight", "w", frame=table.assign(w=np.arange(60) % 7 + 1.0))
+    assert info(run, tmp_path)["inputs"]["numeric"] == ["width", "height"]
+
+
+def test_weight_two_equals_a_repeated_row(fit_table, probabilities, table, tmp_path):
+    # Without standardisation the inputs would differ by it; colours alone avoid that.
+    colours = table[["colour", "kind"]]
+    fixed = ("--rate", "1", "--variance", "4", "--bias-variance", "1")
+    fit_table("--weight", "w", *fixed, frame=colours.assign(w=np.where(np.arange(60) < 20, 2, 1)))
+    weighted = probabilities()
+    fit_table(*fixed, frame=pd.concat([colours, colours[:20]]))
+    np.testing.assert_allclose(weighted, probabilities()[:60], atol=1e-4)
+
+
+def test_class_weight_raises_the_probability_of_its_class(fit_table, probabilities):
+    fit_table()
+    plain = probabilities()[:, 2].mean()
+    fit_table("--class-weight", "plum=20")
+    assert probabilities()[:, 2].mean() > plain
+
+
+def test_held_out_rows_are_not_fitted(fit_table, run, tmp_path):
+    result = fit_table("--test-fraction", "0.25")
+    assert info(run, tmp_path)["training_rows"] == 45
+    assert "scores on 15 rows that the model has not seen" in result.stderr and "log loss" in result.stdout
+
+
+def test_rows_without_target_are_dropped_on_request(fit_table, table, run, tmp_path):
+    table.loc[[1, 2], "kind"] = None
+    result = fit_table("--drop-missing-target", frame=table)
+    assert "dropped 2 rows without a target" in result.stderr
+    assert info(run, tmp_path)["training_rows"] == 58
+
+
+def test_fit_is_reproducible(fit_table, probabilities):
+    fit_table("--seed", "3")
+    first = probabilities()
+    fit_table("--seed", "3")
+    np.testing.assert_array_equal(first, probabilities())
+
+
+def test_quiet_fit_says_nothing(fit_table):
+    assert fit_table("--quiet").output == ""
+
+
+def test_plain_lines_without_terminal(fit_table):
+    result = fit_table()
+    assert "fit on 60 rows, 3 classes ..." in result.stderr and "\x1b" not in result.output
+
+
+def test_fit_that_did_not_converge_is_written_and_exits_with_three(fit_table, tmp_path, monkeypatch):
+    whole = models.fit_model
+
+    def warning(model, *arguments):
+        with warnings.catch_warnings(record=True):
+            report = whole(model, *arguments)
+        return models.FitReport(report.model, False, "Newton stopped early.", ("Newton stopped early.",))
+
+    monkeypatch.setattr("logikern.cli.fit.fit_model", warning)
+    result = fit_table()
+    assert result.exit_code == 3 and (tmp_path / "m.skops").exists()
+    assert "warning: Newton stopped early." in result.stderr
+
+
+def test_convergence_warning_means_not_converged():
+    class Stopping:
+        outcome_ = type("Outcome", (), {"value": "stopped"})
+
+        def fit(self, X, y):
+            warnings.warn("stopped", ConvergenceWarning, stacklevel=1)
+
+    assert not models.fit_model(Stopping(), None, np.zeros(2), None).converged
+
+
+def test_prose_makes_the_kernel_linear(fit_table, table, run, tmp_path):
+    prose = table["kind"].map(
+        {"apple": "round red and sweet", "pear": "green, long", "plum": "small sweet blue"}
+    )
+    result = fit_table("--text", "note", frame=table.assign(note=prose))
+    assert result.exit_code == 0 and "1 text" in result.stderr
+    assert info(run, tmp_path)["parameters"]["kernel"] == "linear"
+
+
+def test_kernel_option_overrules_the_default_for_prose(fit_table, table, run, tmp_path):
+    fit_table("--text", "colour", "--kernel", "gaussian", frame=table)
+    assert info(run, tmp_path)["parameters"]["kernel"] == "gaussian"
+
+
+def test_prose_separates_classes(fit_table, probabilities, table):
+    words = {"apple": "round fruit of autumn", "pear": "long fruit of summer", "plum": "small stone inside"}
+    fit_table("--text", "note", frame=table[["kind"]].assign(note=table["kind"].map(words)))
+    assert (probabilities().argmax(axis=1) == np.arange(60) % 3).all()
+
+
+def test_missing_prose_is_empty_and_counted(fit_table, table):
+    note = pd.Series(["sweet fruit", None, "sour fruit"] * 20)
+    result = fit_table("--text", "note", frame=table.assign(note=note))
+    assert result.exit_code == 0 and "took 20 missing texts as empty" in result.stderr
+
+
+def test_prose_without_words_is_refused(fit_table, table):
+    result = fit_table("--text", "note", frame=table.assign(note=["!", "?!"] * 30))
+    assert (result.exit_code, "Traceback" in result.output) == (1, False)

@@ -1,0 +1,41 @@
+"""What info tells about a model file."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def record(run, model) -> dict:
+    return json.loads(run("info", model, "--json").stdout)
+
+
+def test_info_names_the_classes(record):
+    assert record["classes"] == ["apple", "pear", "plum"]
+
+
+def test_info_names_the_inputs_by_role(record):
+    assert record["inputs"] == {"numeric": ["width", "height"], "categorical": ["colour"]}
+
+
+def test_info_counts_rows_and_features(record):
+    assert (record["training_rows"], record["features"]) == (60, 5)
+
+
+def test_info_gives_the_outcome_as_a_sentence(record):
+    assert record["outcome"].endswith(".") and " " in record["outcome"]
+
+
+def test_info_gives_the_size_of_the_file(record, model):
+    assert record["bytes"] == model.stat().st_size
+
+
+def test_info_gives_one_variance_per_kernel_or_class(record):
+    assert all(variance > 0 for variance in record["variances"])
+
+
+@pytest.mark.parametrize(
+    "fragment", ["apple, pear, plum", "KernelLogisticClassifier", "width, height", "outcome"]
+)
+def test_table_for_people_shows(fragment, run, model):
+    assert fragment in run("info", model).stdout
