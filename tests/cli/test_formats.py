@@ -117,6 +117,26 @@ def test_byte_order_mark_is_not_part_of_the_first_name(run, model, table, tmp_pa
     assert run("predict", model, tmp_path / "t.csv").exit_code == 0
 
 
+def test_blank_lines_are_skipped(run, model, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    spaced = table.to_csv(index=False).replace("\n", "\n\n", 3) + "   \n\n"
+    (tmp_path / "spaced.csv").write_text(spaced)
+    assert (
+        run("predict", model, tmp_path / "spaced.csv").stdout
+        == run("predict", model, tmp_path / "t.csv").stdout
+    )
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\r"])
+def test_line_endings_do_not_matter(ending, run, model, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "other.csv").write_bytes(table.to_csv(index=False, lineterminator=ending).encode())
+    assert (
+        run("predict", model, tmp_path / "other.csv").stdout
+        == run("predict", model, tmp_path / "t.csv").stdout
+    )
+
+
 def test_predict_writes_csv_to_standard_output_by_default(run, model, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     header = run("predict", model, tmp_path / "t.csv").stdout.splitlines()[0]

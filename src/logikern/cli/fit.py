@@ -7,6 +7,7 @@ import typer
 
 from logikern.cli import fitting_options as own
 from logikern.cli import options
+from logikern.cli.cells import count
 from logikern.cli.exits import ExitCode, ends_cleanly
 from logikern.cli.labels import parse_class_weight
 from logikern.cli.models import fit_model, new_classifier, save_model
@@ -106,10 +107,11 @@ def split(
         kept, held_out = train_test_split(
             rows, test_size=test_fraction, random_state=seed, stratify=data_set.labels
         )
-    except ValueError as error:
+    except ValueError:
+        rarest = min(np.unique(data_set.labels, return_counts=True)[1])
         raise ValueError(
-            f"the rows cannot be split by `--test-fraction {test_fraction}` with every class in both parts: "
-            f"{error} Choose another fraction, or leave rare classes out."
+            f"`--test-fraction {test_fraction:g}` of {len(rows)} rows cannot have every class in both parts: "
+            f"the rarest has {count(int(rarest), 'row')}. Choose another fraction, or leave rare classes out."
         ) from None
     return data_set.take(np.sort(kept)), data_set.take(np.sort(held_out))
 

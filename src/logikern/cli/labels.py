@@ -66,14 +66,20 @@ def parse_class_weight(text: str | None, labels: np.ndarray) -> str | dict[Any, 
     weights = {}
     for part in text.split(","):
         name, _, number = part.rpartition("=")
-        try:
-            weights[own[name.strip()]] = float(number)
-        except (KeyError, ValueError):
+        if name.strip() not in own or not _is_weight(number):
             raise ValueError(
-                f"`--class-weight` wants `balanced` or `LABEL=WEIGHT,...` with the classes {name_list(own)}, "
-                f"but got {part!r}."
-            ) from None
+                f"`--class-weight` wants `balanced` or `LABEL=WEIGHT,...` with the classes {name_list(own)} "
+                f"and positive weights, but got {part!r}."
+            )
+        weights[own[name.strip()]] = float(number)
     return weights
+
+
+def _is_weight(text: str) -> bool:
+    try:
+        return 0 < float(text) < np.inf
+    except ValueError:
+        return False
 
 
 def _refuse_measurements(target: pd.Series, values: np.ndarray) -> None:

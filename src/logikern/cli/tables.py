@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import pandas as pd
+import typer
 
 from logikern.cli.cells import MISSING, name_list
 from logikern.cli.sources import Reading, Source
@@ -52,6 +53,8 @@ def _separator_hint(columns: Sequence[str]) -> str:
 
 def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str]) -> pd.DataFrame:
     separator = (reading.separator or SEPARATORS[source.format]).replace("\\t", "\t")
+    if len(separator) != 1:
+        raise typer.BadParameter(f"`--separator` must be one character, but is {separator!r}.")
     text = source.text(reading.encoding)
     header = _check_rows(text, separator, source)
     return pd.read_csv(
@@ -78,7 +81,7 @@ def _check_rows(text: str, separator: str, source: Source) -> list[str]:
         for row in rows:
             if not header:
                 header = row
-            elif row and len(row) != len(header):
+            elif len(row) != len(header) and "".join(row).strip():  # blank lines are skipped
                 raise ValueError(
                     f"`{source.name}` is ragged: line {rows.line_num} has {len(row)} fields, but the header "
                     f"has {len(header)}. Correct the line; a field that holds {separator!r} needs quotes."

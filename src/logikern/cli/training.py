@@ -18,6 +18,7 @@ from logikern.cli.tables import read_table, require_columns
 
 # Sparse inputs with more features than this and few entries behave like word counts: linear is enough.
 WIDE, SPARSE = 1000, 0.05
+WORD = r"\b\w\w+\b"  # what tf-idf counts
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,11 @@ def _table_training_set(
     missing = missing_targets(table[columns.target], columns.drop_missing_target)
     apart = {columns.target, columns.weight, *columns.ignore}
     inputs = table[[name for name in table.columns if name not in apart]]
-    narrator.say(f"read {len(table)} rows and {table.shape[1]} columns from {source.name}")
+    shape = f"{count(len(table), 'row')} and {count(table.shape[1], 'column')}"
+    narrator.say(f"read {shape} from {source.name}")
     roles = assign_roles(inputs, columns.categorical, columns.text)
     prepared = prepare(inputs, roles)
+    _refuse_wordless(prepared.frame, roles.text)
     _say_what_was_done(prepared, roles, int(missing.sum()), narrator)
     for suspicion in suspicions(inputs, roles):
         narrator.warn(suspicion)
@@ -120,6 +123,15 @@ def _refuse_double_roles(columns: Columns) -> None:
     twice = sorted({name for name in named if named.count(name) > 1})
     if twice:
         raise typer.BadParameter(f"the columns {name_list(twice)} are given two roles; give each one.")
+
+
+def _refuse_wordless(frame: pd.DataFrame, text: Sequence[str]) -> None:
+    for name in text:
+        if not frame[name].str.contains(WORD).any():
+            raise ValueError(
+                f"column `{name}` holds no words of two letters or more, so that there is no text to learn "
+                f"from. Leave out `--text {name}`."
+            )
 
 
 def _say_what_was_done(prepared: Prepared, roles: Roles, n_dropped: int, narrator: Narrator) -> None:
