@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from logikern.kernels import Gaussian, Linear, Matern12, Polynomial, Product, Scaled, Sum
+from logikern.kernels import FunctionKernel, Gaussian, Linear, Matern12, Polynomial, Product, Scaled, Sum
 from tests.kernels.catalogue import table
 
 GAUSSIAN, MATERN = Gaussian(0.7), Matern12((0.5, 1.0, 2.0))
@@ -60,7 +60,8 @@ def test_multiple_that_is_not_positive_is_refused(factor):
 
 
 @pytest.mark.parametrize(
-    "operation", [lambda: GAUSSIAN + 1.0, lambda: GAUSSIAN * "2", lambda: [2] * GAUSSIAN]
+    "operation",
+    [lambda: GAUSSIAN + 1.0, lambda: GAUSSIAN * "2", lambda: [2] * GAUSSIAN, lambda: np.ones(2) * GAUSSIAN],
 )
 def test_other_operands_are_refused(operation):
     with pytest.raises(TypeError):
@@ -88,7 +89,12 @@ def test_features_of_a_sum_stay_sparse():
     assert sparse.issparse(features)
 
 
-def test_sum_of_float32_and_float64_keeps_float64_accuracy():
+@pytest.mark.parametrize("kernel", [GAUSSIAN + FunctionKernel(np.dot), FunctionKernel(np.dot) + GAUSSIAN])
+def test_sum_takes_the_wider_type_of_its_parts(kernel):
+    points = table().astype(np.float32)
+    assert kernel(points, points).dtype == np.float64
+
+
+def test_float32_and_float64_points_give_float64():
     points = table()
-    mixed = GAUSSIAN(points.astype(np.float32), points)
-    assert mixed.dtype == np.float64
+    assert GAUSSIAN(points.astype(np.float32), points).dtype == np.float64

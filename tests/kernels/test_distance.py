@@ -41,7 +41,8 @@ def test_sparse_point_and_its_copy_have_distance_zero(dtype):
 
 
 def test_point_has_distance_zero_to_itself():
-    points = cloud(300, 784, 1e6)
+    # Equal inputs: rounding errors of the sums add up instead of averaging out, beyond the usual noise.
+    points = np.repeat(cloud(50, 1), 10_000, axis=1)
     np.testing.assert_array_equal(np.diagonal(squared_distances(points, points)), 0.0)
 
 

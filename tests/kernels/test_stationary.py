@@ -59,6 +59,13 @@ def test_equal_points_in_float32_have_correlation_one(kind):
     np.testing.assert_array_equal(np.diagonal(kind(0.1)(points, points.copy())), 1.0)
 
 
+@every_kind
+def test_point_has_correlation_one_with_itself(kind):
+    # Equal inputs: rounding errors of the sums add up instead of averaging out, beyond the usual noise.
+    points = np.repeat(np.random.default_rng(0).standard_normal((50, 1)), 10_000, axis=1).astype(np.float32)
+    np.testing.assert_array_equal(np.diagonal(kind(1.0)(points, points)), 1.0)
+
+
 def test_gradient_of_matern12_is_zero_between_equal_points():
     points = np.ones((4, 2))
     weights = np.ones((4, 4))
