@@ -76,14 +76,14 @@ def fit(
     reading = Reading(format.value if format else None, encoding, separator, zero_based)
     data_set = read_training_set(data, reading, columns, narrator)
     settings = {
-        "kernel": kernel or data_set.kernel,
+        "kernel": kernel.value if kernel else data_set.kernel,
         "tying": tying.value if tying else None,
         "rate": rate,
         "variance": variance,
         "bias_variance": bias_variance,
         "class_weight": parse_class_weight(class_weight, data_set.labels),
         "solver": solver,
-        "operator": operator,
+        "operator": operator.value if operator else None,
         "memory_limit": memory_limit,
         "random_state": seed,
     }

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from logikern.cli.options import Tying
+from logikern.cli.options import KernelName, OperatorName, Tying
 
 _COLUMNS, _MODEL, _COMPUTATION = "Columns", "Model", "Computation"
 
@@ -43,7 +43,13 @@ DropOption = Annotated[
     typer.Option("--drop-missing-target", help="Leave out rows without target.", rich_help_panel=_COLUMNS),
 ]
 KernelOption = Annotated[
-    str | None, typer.Option("--kernel", help="gaussian, linear, ...", rich_help_panel=_MODEL)
+    KernelName | None,
+    typer.Option(
+        "--kernel",
+        metavar="NAME",
+        help=f"{', '.join(KernelName)} (default: gaussian; linear for text and wide svmlight).",
+        rich_help_panel=_MODEL,
+    ),
 ]
 TyingOption = Annotated[
     Tying | None, typer.Option("--tying", help="How classes share kernels.", rich_help_panel=_MODEL)
@@ -68,8 +74,8 @@ SolverOption = Annotated[
     str | None, typer.Option("--solver", help="auto, newton or exact.", rich_help_panel=_COMPUTATION)
 ]
 OperatorOption = Annotated[
-    str | None,
-    typer.Option("--operator", help="auto, dense, tiled, ...", rich_help_panel=_COMPUTATION),
+    OperatorName | None,
+    typer.Option("--operator", help="How kernel products are computed.", rich_help_panel=_COMPUTATION),
 ]
 MemoryLimitOption = Annotated[
     str | None,

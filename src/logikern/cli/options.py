@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from logikern.kernels import KERNELS
+from logikern.operators.choose import OPERATORS
+
 
 class Format(StrEnum):
     """Formats of DATA."""
@@ -14,6 +17,10 @@ class Format(StrEnum):
     parquet = "parquet"
     jsonl = "jsonl"
     svmlight = "svmlight"
+
+
+KernelName = StrEnum("KernelName", {name: name for name in KERNELS})
+OperatorName = StrEnum("OperatorName", {name: name for name in ("auto", *OPERATORS)})
 
 
 class Tying(StrEnum):
@@ -38,7 +45,7 @@ FormatOption = Annotated[
     Format | None, typer.Option("--format", help="Format of DATA, if its suffix does not say.")
 ]
 EncodingOption = Annotated[
-    str | None, typer.Option("--encoding", help="Encoding of text, for example latin-1.  [default: utf-8]")
+    str | None, typer.Option("--encoding", help="Encoding of text, for example latin-1 (default: utf-8).")
 ]
 SeparatorOption = Annotated[
     str | None, typer.Option("--separator", help="What separates the fields of CSV, for example ';'.")
