@@ -7,7 +7,10 @@ __version__ = "0.1.0"
 
 # Public name -> module that defines it. Imported on first use, so that `import logikern` stays fast
 # and drags in neither scikit-learn nor any optional dependency.
-_HOMES: dict[str, str] = {}
+_HOMES: dict[str, str] = {
+    "KernelLogisticClassifier": "logikern.estimators.classifier",
+    "load_model": "logikern.model.persistence",
+}
 
 __all__ = ["__version__", *_HOMES]
 

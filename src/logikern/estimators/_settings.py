@@ -1,0 +1,164 @@
+"""From the estimator's arguments to objects: names are looked up here, once."""
+
+import contextlib
+import logging
+import numbers
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from logikern.estimators._validation import TrainingData, make_kernel, parse_memory
+from logikern.fitting.conditioning import LowRankConditioning
+from logikern.fitting.descent import Budget
+from logikern.fitting.exact import Exact
+from logikern.fitting.newton import Newton
+from logikern.fitting.problem import FitResult
+from logikern.kernels import KernelRows, reference_points
+from logikern.model.defaults import default_rate, default_variance
+from logikern.model.specification import Specification, tie
+from logikern.numerics.outcome import Outcome
+from logikern.operators.choose import OPERATORS, Choice, choose
+
+# Below this many points factors are cheaper than the bookkeeping of conjugate gradients.
+EXACT_UP_TO = 100
+EXACT_TOLERANCE = 1e-10
+# Of the memory allowed, the part that the preconditioner may take.
+CONDITIONING_SHARE = 0.15
+
+logger = logging.getLogger("logikern")
+
+
+def check(estimator: Any) -> None:
+    """Refuse arguments that make no sense, before any work."""
+    _check_name("solver", estimator.solver, tuple(_SOLVERS))
+    _check_name("operator", estimator.operator, ("auto", *OPERATORS))
+    _check_name("precision", estimator.precision, ("auto", "single", "double"))
+    _check_positive("tol", estimator.tol)
+    if not isinstance(estimator.max_iter, numbers.Integral) or estimator.max_iter < 1:
+        raise ValueError(f"`max_iter` must be a whole number of at least 1, but is {estimator.max_iter!r}.")
+    bias = estimator.bias_variance
+    if not isinstance(bias, numbers.Real) or not 0 <= bias < np.inf:
+        raise ValueError(
+            f"`bias_variance` must be a number that is finite and not negative, but is {bias!r}. "
+            "Pass 0 to leave constants out."
+        )
+    if estimator.criterion is not None:
+        raise ValueError(f"`criterion` must be None (fixed hyperparameters), but is {estimator.criterion!r}.")
+    parse_memory(estimator.memory_limit)
+
+
+def _check_name(argument: str, value: Any, names: tuple[str, ...]) -> None:
+    if not (isinstance(value, str) and value in names):
+        raise ValueError(f"`{argument}` must be one of {list(names)}, but is {value!r}.")
+
+
+def _check_positive(argument: str, value: Any) -> None:
+    if not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+        raise ValueError(f"`{argument}` must be a positive number, but is {value!r}.")
+
+
+def specification(estimator: Any, data: TrainingData) -> Specification:
+    """Kernels and variances, read off the data where they are not given."""
+    tying = tie(estimator.tying, len(data.classes))
+    kernel = make_kernel(
+        estimator.kernel, estimator.rate, lambda name: default_rate(name, data.points, data.weights)
+    )
+    kernels = (kernel,) * tying.n_kernels
+    return Specification(
+        kernels, _variances(estimator, kernel, data, tying.n_variances), float(estimator.bias_variance), tying
+    )
+
+
+def _variances(estimator: Any, kernel: Any, data: TrainingData, n_variances: int) -> tuple[float, ...]:
+    given = estimator.variance
+    if given is None:
+        return (default_variance(kernel, data.points, data.weights),) * n_variances
+    if isinstance(given, numbers.Real):
+        given = [given] * n_variances
+    values = tuple(float(value) for value in given)
+    if len(values) != n_variances:
+        raise ValueError(
+            f"`variance` must be one number or one per variance of the model, but has {len(values)} values "
+            f"where tying={estimator.tying!r} has {n_variances}."
+        )
+    for value in values:
+        _check_positive("variance", value)
+    return values
+
+
+def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
+    """How products are computed."""
+    result = choose(
+        chosen.kernels,
+        data.points,
+        estimator.operator,
+        estimator.precision,
+        parse_memory(estimator.memory_limit),
+    )
+    if result.name == "features" and chosen.kernels[0].features(data.points[:1]) is None:
+        raise ValueError(
+            f"`operator` is 'features', but the kernel {chosen.kernels[0]!r} has no finite features. "
+            "Use operator='auto', or kernel='linear'."
+        )
+    if result.name == "tiled" and estimator.operator == "auto":
+        logger.info(result.reason)
+    return result
+
+
+def _newton(estimator: Any, memory: float) -> Newton:
+    seed = int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
+    conditioning = LowRankConditioning(memory=CONDITIONING_SHARE * memory, seed=seed)
+    return Newton(float(estimator.tol), Budget(newton=int(estimator.max_iter)), conditioning)
+
+
+def _exact(estimator: Any, memory: float) -> Exact:
+    # Newton converges quadratically: the digits beyond `tol` cost one more step.
+    return Exact(min(float(estimator.tol), EXACT_TOLERANCE), Budget(newton=int(estimator.max_iter)))
+
+
+_SOLVERS: dict[str, Callable[[Any, float], Any]] = {"auto": _newton, "newton": _newton, "exact": _exact}
+
+
+def solver(estimator: Any, n_points: int, memory: float) -> Any:
+    """The solver of that name; "auto" goes by size."""
+    name = "exact" if estimator.solver == "auto" and n_points <= EXACT_UP_TO else estimator.solver
+    return _SOLVERS[name](estimator, memory)
+
+
+def threads(n_jobs: int | None) -> Any:
+    """A context with that many threads for linear algebra."""
+    if n_jobs is None:
+        return contextlib.nullcontext()
+    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(f"`n_jobs` must be None, -1 or a positive whole number, but is {n_jobs!r}.")
+    return threadpool_limits(None if n_jobs < 0 else int(n_jobs))
+
+
+def stored_points(data: TrainingData) -> Any:
+    """What of the training points prediction needs: of a given kernel matrix only their places."""
+    return reference_points(data.kept) if isinstance(data.points, KernelRows) else data.points
+
+
+_ADVICE = {
+    Outcome.ROUNDING: "Use precision='double', or a smaller variance.",
+    Outcome.OUT_OF_STEPS: "Raise `max_iter`, or use a smaller variance.",
+    Outcome.OUT_OF_PRODUCTS: "Use a smaller variance, or solver='exact' if the data are few.",
+    Outcome.STALLED: "Check that the kernel is positive semidefinite, or use precision='double'.",
+    Outcome.NOT_FINITE: "Check the kernel for values that are not finite, and scale the inputs.",
+}
+
+
+def warn_unless_converged(result: FitResult, wanted: float) -> None:
+    """One warning, with the outcome's sentence and what to do."""
+    if not result.outcome.converged:
+        warnings.warn(
+            f"{result.outcome.value} After {result.trace[-1].step} Newton steps the gradient norm is "
+            f"{result.gradient_norm.max():.1e} (wanted {wanted:.0e}). {_ADVICE[result.outcome]}",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,256 @@
+"""What comes through the estimator's door: checked once here, trusted inside."""
+
+import numbers
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from logikern.kernels import (
+    KERNELS,
+    FunctionKernel,
+    Kernel,
+    Precomputed,
+    Stationary,
+    new_points,
+    training_points,
+)
+from logikern.numerics.outcome import Array, Indices
+from logikern.structure.targets import from_distributions, from_labels
+
+_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """What a fit works on: the rows that carry weight.
+
+    Parameters
+    ----------
+    points : the inputs of those rows
+    targets : array of shape (C, n)
+    weights : array of shape (n,)
+    classes : array of shape (C,)
+    kept : integer array of shape (n,)
+        Their places among the rows given.
+    n_rows : int
+        Number of rows given.
+    """
+
+    points: Any
+    targets: Array
+    weights: Array
+    classes: Array
+    kept: Indices
+    n_rows: int
+
+
+def takes_objects(kernel: Any) -> bool:
+    """Whether points are whatever a user's function understands, not rows of a table."""
+    return (callable(kernel) and not isinstance(kernel, Kernel)) or isinstance(kernel, FunctionKernel)
+
+
+def is_precomputed(kernel: Any) -> bool:
+    return kernel == "precomputed" or isinstance(kernel, Precomputed)
+
+
+def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+    """Check inputs, targets and weights together."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass class labels."
+        )
+    X, y = _check_together(estimator, X, y)
+    targets, labels, classes = _targets(y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"`y` must have at least two classes, but has one class: {classes[0]!r}. "
+            "A classifier of one class has nothing to learn."
+        )
+    weights = _weights(estimator, X, labels, classes, sample_weight)
+    kept = np.flatnonzero(weights > 0)
+    _check_enough(targets, kept)
+    points = training_points(X) if is_precomputed(estimator.kernel) else X
+    return TrainingData(
+        points[kept], np.ascontiguousarray(targets[:, kept]), weights[kept], classes, kept, X.shape[0]
+    )
+
+
+def _check_together(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    if takes_objects(estimator.kernel):
+        X = as_objects(X)
+        if len(X) != len(y):
+            raise ValueError(
+                f"`X` has {len(X)} points but `y` has {len(y)} targets. Pass one target per point."
+            )
+        if not len(X):
+            raise ValueError("`X` has 0 points, but at least 1 is required. Pass some data.")
+        return X, y
+    X, y = validate_data(
+        estimator, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=_is_table(y)
+    )
+    if is_precomputed(estimator.kernel) and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"A precomputed kernel matrix must be square, but `X` has shape {X.shape!r}. "
+            "Pass the kernel values of all training points against each other."
+        )
+    if is_precomputed(estimator.kernel):
+        X = X.toarray() if sparse.issparse(X) else X
+        _check_symmetric(X)
+    return X, y
+
+
+def _check_symmetric(matrix: Array) -> None:
+    asymmetry = np.abs(matrix - matrix.T).max(initial=0.0)
+    if asymmetry > 1e-5 * max(np.abs(matrix).max(initial=0.0), 1e-300):
+        raise ValueError(
+            f"A precomputed kernel matrix must be symmetric, but differs from its transpose by {asymmetry:g}. "
+            "Pass k(x_i, x_j) for all pairs of training points."
+        )
+
+
+def as_objects(X: Any) -> Any:
+    """Any sequence as something that can be indexed by arrays."""
+    if isinstance(X, np.ndarray):
+        return X
+    objects = np.empty(len(X), dtype=object)
+    for place, item in enumerate(X):
+        objects[place] = item
+    return objects
+
+
+def _is_table(y: Any) -> bool:
+    values = np.asarray(y)
+    return values.ndim == 2 and values.shape[1] > 1
+
+
+def _targets(y: Any) -> tuple[Array, Indices, Array]:
+    """Distributions (C, n), most likely labels (n,), and classes (C,)."""
+    if _is_table(y):
+        names = getattr(y, "columns", None)
+        targets = from_distributions(np.asarray(y))
+        classes = np.arange(len(targets)) if names is None else np.asarray(names)
+        return targets, targets.argmax(axis=0), classes
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    classes, labels = np.unique(y, return_inverse=True)
+    return from_labels(labels, len(classes)), labels, classes
+
+
+def _weights(estimator: Any, X: Any, labels: Indices, classes: Array, sample_weight: Any) -> Array:
+    n = X.shape[0]
+    if takes_objects(estimator.kernel):
+        weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        if weights.shape != (n,):
+            raise ValueError(f"`sample_weight` must have shape ({n},), but has {weights.shape!r}.")
+    else:
+        weights = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    if (weights < 0).any() or not np.isfinite(weights).all():
+        raise ValueError(
+            "`sample_weight` must be finite and not negative, but its smallest value is "
+            f"{weights.min():g}. Weights multiply the log likelihood of a point; give points to ignore weight 0."
+        )
+    if not weights.any():
+        raise ValueError(
+            "`sample_weight` is zero for every point: nothing is left to learn from. Weigh some point."
+        )
+    if estimator.class_weight is not None:
+        weights *= _class_weights(estimator.class_weight, labels, classes, weights)[labels]
+    return weights
+
+
+def _class_weights(class_weight: Any, labels: Indices, classes: Array, weights: Array) -> Array:
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        present = np.bincount(labels, weights=weights, minlength=len(classes))
+        return np.where(
+            present > 0, weights.sum() / (len(classes) * np.where(present > 0, present, 1.0)), 1.0
+        )
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            f"`class_weight` must be None, 'balanced' or a dict from class to weight, but is {class_weight!r}."
+        )
+    values = compute_class_weight(class_weight, classes=classes, y=classes[labels])
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError(
+            f"`class_weight` must hold finite weights that are not negative, but is {class_weight!r}."
+        )
+    return values
+
+
+def _check_enough(targets: Array, kept: Indices) -> None:
+    present = np.flatnonzero(targets[:, kept].sum(axis=1) > 0)
+    if len(present) < 2:
+        raise ValueError(
+            "Of the points with positive weight all belong to one class: at least two classes must carry weight."
+        )
+
+
+def new_data(estimator: Any, X: Any) -> Any:
+    """Points to predict, in the form that the kernel expects."""
+    if takes_objects(estimator.kernel):
+        return as_objects(X)
+    X = validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+    if not is_precomputed(estimator.kernel):
+        return X
+    X = X.toarray() if sparse.issparse(X) else X
+    return new_points(X)
+
+
+def parse_memory(limit: Any) -> float | None:
+    """Bytes from a number or from text like "500MB" and "1.5 GB"."""
+    if limit is None:
+        return None
+    if isinstance(limit, numbers.Real) and not isinstance(limit, bool):
+        value = float(limit)
+    else:
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)i?b?\s*", str(limit).lower())
+        value = float(match[1]) * _UNITS[match[2]] if match and match[1].count(".") < 2 else float("nan")
+    if not value > 0:
+        raise ValueError(f"`memory_limit` must be bytes or a text like '500MB' or '2GB', but is {limit!r}.")
+    return value
+
+
+def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
+    """The kernel that a name, a function or an object stands for.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+    rate : float, sequence of float or None
+    default_rate : callable
+        From the kernel's name to a rate, asked only where it is needed.
+    """
+    if isinstance(kernel, str) and kernel in KERNELS:
+        kind = KERNELS[kernel]
+        if "rate" not in kind.__dataclass_fields__:
+            return kind() if rate is None else _refuse_rate(kernel)
+        value = default_rate(kernel) if rate is None else rate
+        if not isinstance(value, numbers.Real):
+            if not issubclass(kind, Stationary):
+                raise ValueError(f"`rate` must be one number for kernel={kernel!r}, but is {rate!r}.")
+            value = tuple(float(part) for part in value)
+        return kind(rate=value)
+    if rate is not None:
+        _refuse_rate(kernel)
+    if isinstance(kernel, Kernel):
+        return kernel
+    if is_precomputed(kernel):
+        return Precomputed()
+    if callable(kernel):
+        return FunctionKernel(kernel)
+    raise ValueError(
+        f"`kernel` must be one of {[*KERNELS, 'precomputed']}, a Kernel or a function of two points, "
+        f"but is {kernel!r}."
+    )
+
+
+def _refuse_rate(kernel: Any) -> Kernel:
+    raise ValueError(
+        f"`rate` is a parameter of the named kernels that measure distances, but `kernel` is {kernel!r}. "
+        "Leave `rate` at None, and give the parameters to the Kernel object itself."
+    )

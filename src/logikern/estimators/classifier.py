@@ -1,0 +1,222 @@
+"""The classifier that scikit-learn's users see."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from logikern.estimators import _settings
+from logikern.estimators._callbacks import CallbackSupportMixin, report_steps, with_callbacks
+from logikern.estimators._frames import labelled_frame
+from logikern.estimators._validation import is_precomputed, new_data, takes_objects, training_data
+from logikern.fitting.problem import FitResult, Problem
+from logikern.likelihoods.softmax import Softmax
+from logikern.model import persistence
+from logikern.model.fitted import FittedModel
+from logikern.numerics.outcome import Array, Outcome
+from logikern.numerics.simplex import log_probabilities
+
+
+class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Joint softmax kernel classifier, fitted by Newton's method from kernel products.
+
+    All classes are fitted together: P(class c | x) is the softmax of latent
+    functions u_c with kernel variance_c * k_c, at the minimum of the penalised
+    log likelihood (Seeger 2008).
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
+        "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
+        any objects (strings, graphs).
+    tying : {"shared", "scaled", "separate"} or list, default="shared"
+        Whether classes share one kernel and one variance, share a kernel but have a variance each, or have
+        both for themselves. A list has one group label per class; each group has a kernel and a variance.
+    rate : float, sequence of float or None, default=None
+        Inverse squared length scale of the inputs, or one per input. None reads it off the spread of the data.
+    variance : float, sequence of float or None, default=None
+        Variance of the latent functions, or one per variance that `tying` asks for. None reads it off the
+        size of the kernel.
+    bias_variance : float, default=16.0
+        Prior variance of each class's constant; 0 leaves constants out.
+    criterion : None, default=None
+        What hyperparameters are learned by; None keeps them fixed.
+    solver : {"auto", "newton", "exact"}, default="auto"
+        "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "auto" goes by size.
+    operator : {"auto", "dense", "tiled", "features"}, default="auto"
+        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features.
+    precision : {"auto", "single", "double"}, default="auto"
+        Of the kernel products. "auto" is single for large data, with latents recomputed in double before the
+        fit is believed.
+    tol : float, default=1e-4
+        For the largest component of the gradient, in units of probability.
+    max_iter : int, default=60
+        Newton steps at most.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes' likelihoods.
+    memory_limit : int, str or None, default=None
+        Memory that a fit may use, in bytes or as text ("2GB"). None takes what is free.
+    n_jobs : int or None, default=None
+        Threads for linear algebra; None leaves them as they are set, -1 takes all.
+    random_state : int, RandomState instance or None, default=None
+        Of the preconditioner's random pivots. They change how long a fit takes, not what it finds.
+    verbose : int, default=0
+        1 logs every Newton step to the logger "logikern".
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    dual_coef_ : array of shape (n_samples, n_classes)
+        The expansion coefficients; rows of weight zero have none.
+    kernels_ : tuple of Kernel
+        One per kernel group.
+    variances_ : array of shape (n_classes,)
+    n_iter_ : int
+        Newton steps taken.
+    trace_ : tuple of NewtonStep
+    outcome_ : Outcome
+        How the fit ended; its value is a sentence.
+    operator_ : str
+        How products were computed, and why, as a sentence.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from logikern import KernelLogisticClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> KernelLogisticClassifier().fit(X, y).predict_proba(X[:1]).round(2)
+    array([[0.99, 0.01, 0.  ]])
+    """
+
+    def __init__(
+        self,
+        kernel="gaussian",
+        *,
+        tying="shared",
+        rate=None,
+        variance=None,
+        bias_variance=16.0,
+        criterion=None,
+        solver="auto",
+        operator="auto",
+        precision="auto",
+        tol=1e-4,
+        max_iter=60,
+        class_weight=None,
+        memory_limit=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.tying = tying
+        self.rate = rate
+        self.variance = variance
+        self.bias_variance = bias_variance
+        self.criterion = criterion
+        self.solver = solver
+        self.operator = operator
+        self.precision = precision
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            With kernel="precomputed" the kernel matrix (n_samples, n_samples); with a function as kernel any
+            sequence of objects.
+        y : array of shape (n_samples,) or (n_samples, n_classes)
+            Class labels, or a distribution over classes for every row.
+        sample_weight : array of shape (n_samples,) or None, default=None
+            Weights of the points' likelihoods.
+
+        Returns
+        -------
+        self : object
+        """
+        _settings.check(self)
+        data = training_data(self, X, y, sample_weight)
+        specification = _settings.specification(self, data)
+        choice = _settings.choice(self, specification, data)
+        solver = _settings.solver(self, len(data.weights), choice.memory)
+        with _settings.threads(self.n_jobs), report_steps(self, X, y, solver.budget.newton) as watch:
+            covariance = specification.bind(data.points, choice)
+            problem = Problem(covariance, Softmax(), data.targets, data.weights[None])
+            result = solver.fit(problem, watch=watch)
+        self.classes_ = data.classes
+        self._store(result, data, FittedModel(specification, _settings.stored_points(data), result.dual[0]))
+        self.operator_ = choice.reason
+        return self
+
+    def _store(self, result: FitResult, data: Any, model: FittedModel) -> None:
+        self.model_ = model
+        self.dual_coef_ = np.zeros((data.n_rows, len(data.classes)))
+        self.dual_coef_[data.kept] = model.dual.T
+        self.kernels_ = model.specification.kernels
+        self.variances_ = model.specification.class_variances
+        self.trace_ = result.trace
+        self.n_iter_ = max(1, result.trace[-1].step)
+        self.outcome_ = result.outcome
+        _settings.warn_unless_converged(result, self.tol)
+
+    def decision_function(self, X: Any) -> Array:
+        """Latent functions at the rows of X.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or (n_samples,) for two classes
+            For two classes the log odds of the second one.
+        """
+        latents = self._latents(X)
+        return latents[:, 1] - latents[:, 0] if latents.shape[1] == 2 else latents
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Log probabilities of the classes, (n_samples, n_classes)."""
+        return log_probabilities(self._latents(X).T).T
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes in the order of `classes_`, (n_samples, n_classes)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_proba_frame(self, X: Any) -> Any:
+        """Probabilities as a frame with one column per class and the rows named as in X.
+
+        A polars frame for polars input, a pandas frame otherwise.
+        """
+        return labelled_frame(X, self.predict_proba(X), self.classes_)
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row."""
+        best = self._latents(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def _latents(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self.model_.latents(new_data(self, X))
+
+    def save_model(self, path: Any) -> None:
+        """Write the fitted classifier to a file that `logikern.load_model` reads without running code."""
+        check_is_fitted(self)
+        persistence.save(self, path)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not takes_objects(self.kernel)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return isinstance(getattr(self, "outcome_", None), Outcome)

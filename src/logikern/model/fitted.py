@@ -1,0 +1,50 @@
+"""A fitted model: points, dual, hyperparameters. All that prediction needs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from logikern.model.specification import Specification
+from logikern.numerics.outcome import Array
+
+# Kernel values between new points and all training points are computed for so many entries at a time.
+TILE_ENTRIES = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """Latents u_c(x) = sum_i dual_ic (v_c k_c(x, x_i) + bias_variance).
+
+    Parameters
+    ----------
+    specification : Specification
+    points : the training points that carry weight
+    dual : array of shape (C, n)
+    """
+
+    specification: Specification
+    points: Any
+    dual: Array
+
+    def latents(self, X: Any) -> Array:
+        """Class functions at new points, (n_new, C)."""
+        step = max(1, TILE_ENTRIES // max(1, self.points.shape[0]))
+        tiles = [self._latents(X[start : start + step]) for start in range(0, X.shape[0], step)]
+        return np.concatenate(tiles) if tiles else np.empty((0, len(self.dual)))
+
+    def _latents(self, X: Any) -> Array:
+        specification = self.specification
+        kernel_of = np.array(specification.tying.kernel_of)
+        latent = np.empty((X.shape[0], len(self.dual)))
+        for number, kernel in enumerate(specification.kernels):
+            users = np.flatnonzero(kernel_of == number)
+            columns = self.dual[users].T
+            features = kernel.features(X)
+            if features is None:
+                latent[:, users] = kernel(X, self.points) @ columns
+            else:
+                latent[:, users] = features @ (kernel.features(self.points).T @ columns)
+        latent *= specification.class_variances
+        latent += specification.bias_variance * self.dual.sum(axis=1)
+        return latent

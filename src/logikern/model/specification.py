@@ -1,0 +1,101 @@
+"""What a model is before it has seen data: kernels, who shares them, variances."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from logikern.kernels.base import Kernel
+from logikern.operators.choose import Choice
+from logikern.structure.covariance import ClassCovariance
+from logikern.structure.flat import Flat
+
+
+@dataclass(frozen=True)
+class Tying:
+    """Which kernel and which variance each class uses.
+
+    Parameters
+    ----------
+    kernel_of : tuple of int
+        Number of the kernel of each class.
+    variance_of : tuple of int
+        Number of the variance of each class.
+    """
+
+    kernel_of: tuple[int, ...]
+    variance_of: tuple[int, ...]
+
+    @property
+    def n_kernels(self) -> int:
+        return max(self.kernel_of) + 1
+
+    @property
+    def n_variances(self) -> int:
+        return max(self.variance_of) + 1
+
+
+def tie(tying: str | Sequence[Any], n_classes: int) -> Tying:
+    """The tying of a name, or of a list with one group label per class.
+
+    "shared": one kernel with one variance (mc-tied of Seeger 2008, sec. 6.2);
+    "scaled": one kernel, a variance per class (mc-semi); "separate": a kernel
+    and a variance per class (mc-sep); a list: a kernel and a variance per group.
+    """
+    alone, together = tuple(range(n_classes)), (0,) * n_classes
+    if isinstance(tying, str):
+        named = {
+            "shared": Tying(together, together),
+            "scaled": Tying(together, alone),
+            "separate": Tying(alone, alone),
+        }
+        if tying not in named:
+            raise ValueError(
+                f"`tying` must be one of {sorted(named)} or a list with a group per class, but is {tying!r}."
+            )
+        return named[tying]
+    labels = list(tying)
+    if len(labels) != n_classes:
+        raise ValueError(
+            f"`tying` as a list must have one group label per class, but has {len(labels)} labels for "
+            f"{n_classes} classes. The classes are in the order of `classes_`."
+        )
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    groups = tuple(numbers[label] for label in labels)
+    return Tying(groups, groups)
+
+
+@dataclass(frozen=True)
+class Specification:
+    """All hyperparameters of a flat model.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        One per kernel group.
+    variances : tuple of float
+        One per variance group.
+    bias_variance : float
+    tying : Tying
+    """
+
+    kernels: tuple[Kernel, ...]
+    variances: tuple[float, ...]
+    bias_variance: float
+    tying: Tying
+
+    @property
+    def class_variances(self) -> np.ndarray:
+        """Variance of each class, (C,)."""
+        return np.array(self.variances)[list(self.tying.variance_of)]
+
+    def bind(self, X: Any, choice: Choice) -> ClassCovariance:
+        """The covariance of all class functions on the points."""
+        return ClassCovariance(
+            tuple(choice.bind(kernel, X) for kernel in self.kernels),
+            np.array(self.tying.kernel_of, dtype=np.intp),
+            self.class_variances,
+            Flat(len(self.tying.kernel_of)),
+            self.bias_variance,
+        )

@@ -1,0 +1,41 @@
+"""Targets as distributions over classes, (n_classes, n_points)."""
+
+import numpy as np
+
+from logikern.numerics.outcome import Array, Indices
+
+SUM_TOLERANCE = 1e-6
+
+
+def from_labels(labels: Indices, n_classes: int) -> Array:
+    """One at the class of each point, zero elsewhere."""
+    targets = np.zeros((n_classes, len(labels)))
+    targets[labels, np.arange(len(labels))] = 1.0
+    return targets
+
+
+def from_distributions(rows: Array) -> Array:
+    """Rows (n_points, n_classes) that are distributions, transposed; anything else is an error.
+
+    Raises
+    ------
+    ValueError
+        Naming the first row that is no distribution.
+    """
+    rows = np.asarray(rows, dtype=float)
+    negative = np.flatnonzero((rows < 0).any(axis=1))
+    if negative.size:
+        raise ValueError(
+            f"`y` with {rows.shape[1]} columns must hold distributions over classes, "
+            f"but row {negative[0]} has the negative value {rows[negative[0]].min():g}. "
+            "Pass class labels, or probabilities."
+        )
+    totals = rows.sum(axis=1)
+    wrong = np.flatnonzero(np.abs(totals - 1.0) > SUM_TOLERANCE)
+    if wrong.size:
+        raise ValueError(
+            f"`y` with {rows.shape[1]} columns must hold distributions over classes, "
+            f"but row {wrong[0]} sums to {totals[wrong[0]]:g}. "
+            "Pass class labels as one column, or normalise the rows."
+        )
+    return np.ascontiguousarray((rows / totals[:, None]).T)
