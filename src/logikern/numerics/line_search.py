@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from logikern.numerics.outcome import Array
+from logikern.numerics.outcome import Array, Mask
 
 LONGEST_STEP = 16.0
 
@@ -18,12 +18,14 @@ class Slope(NamedTuple):
 
 
 def convex_step_lengths(
-    slope_at: Callable[[Array], Slope], n_batch: int, reduction: float = 0.1, max_evaluations: int = 12
+    slope_at: Callable[[Array], Slope], n_batch: int, reduction: float = 0.1, max_evaluations: int = 40
 ) -> Array:
     """Steps t with |f'(t)| <= reduction * |f'(0)|, by Newton on f' inside a bracket.
 
     Only derivatives are used: near the optimum the values of f agree in all
-    their digits while f' still tells on which side the minimum lies.
+    their digits while f' still tells on which side the minimum lies. Where a trial
+    has not halved the bracket, the next one does: Newton alone creeps down a slope
+    that grows exponentially.
 
     Parameters
     ----------
@@ -33,8 +35,9 @@ def convex_step_lengths(
         Number of independent lines.
     reduction : float, default=0.1
         How much smaller the slope must be than at the start.
-    max_evaluations : int, default=12
-        Bound on the evaluations of the derivatives.
+    max_evaluations : int, default=40
+        Bound on the evaluations of the derivatives after the first; a line that needs
+        more gets the longest step that is known to descend.
 
     Returns
     -------
@@ -44,24 +47,27 @@ def convex_step_lengths(
     start = slope_at(np.zeros(n_batch)).first
     descends = start < 0
     low, high = np.zeros(n_batch), np.full(n_batch, np.inf)
+    width = np.full(n_batch, np.inf)
     steps = np.where(descends, 1.0, 0.0)
     for _ in range(max_evaluations):
         slope = slope_at(steps)
         settled = ~descends | (np.abs(slope.first) <= reduction * np.abs(start))
         if settled.all():
-            break
+            return steps
         rising = ~(slope.first < 0)  # not-a-number counts as too far
         high = np.where(~settled & rising, steps, high)
         low = np.where(~settled & ~rising, steps, low)
-        steps = np.where(settled, steps, _next_trial(steps, slope, low, high))
-    return steps
+        upper = np.minimum(high, np.minimum(4 * np.maximum(low, 0.25), LONGEST_STEP))
+        quick = np.isinf(high) | (upper - low <= 0.5 * width)
+        width = upper - low
+        steps = np.where(settled, steps, _next_trial(steps, slope, low, upper, quick))
+    return np.where(settled, steps, low)
 
 
-def _next_trial(steps: Array, slope: Slope, low: Array, high: Array) -> Array:
-    """Newton on the slope, or the middle of the bracket where Newton leaves it."""
+def _next_trial(steps: Array, slope: Slope, low: Array, upper: Array, quick: Mask) -> Array:
+    """Newton on the slope, or the middle of the bracket where Newton leaves it or is not quick."""
     with np.errstate(divide="ignore", invalid="ignore"):
         newton = steps - slope.first / slope.second
-    upper = np.minimum(high, np.minimum(4 * np.maximum(low, 0.25), LONGEST_STEP))
-    middle = 0.5 * (low + upper)
-    inside = (newton > low + 0.02 * (upper - low)) & (newton < upper - 0.02 * (upper - low))
-    return np.where(inside, newton, middle)
+    margin = 0.02 * (upper - low)
+    inside = (newton > low + margin) & (newton < upper - margin)
+    return np.where(inside & quick, newton, 0.5 * (low + upper))
