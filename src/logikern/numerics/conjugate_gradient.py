@@ -53,10 +53,12 @@ def conjugate_gradient(
     residual = right_side.copy()
     direction = np.zeros_like(right_side)
     previous = np.ones(len(right_side))
+    stuck = np.zeros(len(right_side), dtype=bool)
     n_products = 0
     while True:
         done = small_enough(residual, members)
         settled[members[done]] = True
+        done |= stuck
         if done.any():
             keep = ~done
             members, residual = members[keep], residual[keep]
@@ -71,13 +73,12 @@ def conjugate_gradient(
         n_products += 1
         curvature = _inner(direction, image.product)
         # Curvature that is not positive is rounding: nothing more can be gained for this member.
-        step = np.where(curvature > 0, strength / np.where(curvature > 0, curvature, 1.0), 0.0)[:, None, None]
+        stuck = ~(np.isfinite(strength) & (curvature > 0))
+        step = np.where(stuck, 0.0, strength / np.where(curvature > 0, curvature, 1.0))[:, None, None]
         solution[members] += step * direction
         companion[members] += step * image.companion
         residual -= step * image.product
         previous = np.where(strength > 0, strength, 1.0)
-        if not (np.isfinite(strength).all() and (curvature > 0).all()):
-            break
     return CgResult(solution, companion, n_products, settled)
 
 
