@@ -48,7 +48,8 @@ def randomly_pivoted_cholesky(
     tolerance : float, default=1e-9
         Stop when the residual trace has fallen below this part of the trace.
     """
-    residual = np.array(diagonal, dtype=float)
+    # A kernel that is not positive definite may have negative values here; they are no probabilities.
+    residual = np.maximum(np.array(diagonal, dtype=float), 0.0)
     trace = residual.sum()
     rank = min(rank, residual.size)
     block = max(8, rank // 6)
