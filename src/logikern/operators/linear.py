@@ -20,7 +20,7 @@ class FeatureProduct(KernelOperator):
     Parameters
     ----------
     kernel : Kernel
-        A kernel with `features`, and without parameters of its own.
+        A kernel with `features`.
     X : the points
     features : array or sparse array of shape (n, d)
     """
@@ -56,4 +56,4 @@ class FeatureProduct(KernelOperator):
         return block if isinstance(block, np.ndarray) else block.toarray()
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
-        return np.zeros(len(self.kernel.log_parameters))
+        return self.kernel.contract_gradient(self.X, self.X, left, right)
