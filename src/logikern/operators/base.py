@@ -49,7 +49,17 @@ class KernelOperator(ABC):
         """d/d log h of sum_r left[r] K right[r], one value per kernel parameter (Seeger 2008, eq. 6)."""
 
 
+def count_points(X: Any) -> int:
+    """Number of points, of whatever kind: sparse matrices have no length, lists no shape."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
 def in_precision(X: Any, dtype: np.dtype) -> Any:
-    """Numeric points in `dtype`; points of any other kind as they are."""
+    """Numeric points in `dtype`, a sequence of objects as an array of them, any other kind as it is."""
+    if not hasattr(X, "shape"):
+        points = np.empty(len(X), dtype=object)
+        for index, point in enumerate(X):  # np.array would take points that are lists apart
+            points[index] = point
+        return points
     is_numeric = hasattr(X, "astype") and X.dtype.kind in "fiub"
     return X.astype(dtype, copy=False) if is_numeric else X

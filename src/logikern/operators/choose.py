@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from logikern.kernels.base import Kernel
-from logikern.operators.base import KernelOperator, in_precision
+from logikern.operators.base import KernelOperator, count_points, in_precision
 from logikern.operators.dense import dense
 from logikern.operators.linear import FeatureProduct
 from logikern.operators.tiled import tiled
@@ -86,11 +86,16 @@ def choose(
     memory_limit : float or None, default=None
         Bytes; None takes what the machine has free.
     """
-    n = X.shape[0]
+    n = count_points(X)
     memory = available_memory() if memory_limit is None else memory_limit
     single = precision == "single" or (precision == "auto" and n >= SINGLE_FROM)
     dtype = np.dtype(np.float32 if single else np.float64)
     matrices = len(kernels) * n * n * dtype.itemsize
+    if operator == "features" and any(kernel.features(X[:1]) is None for kernel in kernels):
+        raise ValueError(
+            "`operator='features'` needs kernels with finitely many known features, "
+            f"but the kernels are {kernels!r}. Pass 'dense', 'tiled' or 'auto'."
+        )
     if operator != "auto":
         return Choice(operator, dtype, f"Products are {operator}, as asked for.", memory)
     if _features_pay(kernels, X):
