@@ -1,0 +1,113 @@
+"""Every operator, and every kind of points. A new operator or kind is one more row here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from logikern.kernels import FunctionKernel, Gaussian, Kernel, Linear, Matern12, Polynomial, Precomputed
+from logikern.operators.base import KernelOperator
+from logikern.operators.choose import Choice
+from logikern.operators.tiled import Tiled
+from tests.kernels import catalogue as kernels
+
+N_POINTS = kernels.N_POINTS
+DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+
+
+def sparse_table() -> sparse.csr_array:
+    return sparse.csr_array(kernels.table())
+
+
+def object_array() -> np.ndarray:
+    words = np.empty(N_POINTS, dtype=object)
+    words[:] = kernels.words()
+    return words
+
+
+def lists() -> list[list[float]]:
+    return kernels.table().tolist()
+
+
+def inner(first: Any, second: Any) -> float:
+    return float(np.dot(first, second))
+
+
+@dataclass(frozen=True)
+class PointsCase:
+    """A kernel and points of one kind for it."""
+
+    name: str
+    kernel: Kernel
+    points: Callable[[], Any]
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """K(X, X) in float64: the reference of all operators."""
+        points = self.points()
+        return np.asarray(self.kernel(points, points), dtype=float)
+
+
+POINTS = (
+    PointsCase("array", Gaussian((0.5, 1.0, 2.0)), kernels.table),
+    PointsCase("array of integers", Gaussian(0.5), lambda: np.round(3 * kernels.table()).astype(int)),
+    PointsCase("sparse", Gaussian(0.7), sparse_table),
+    PointsCase("sparse rough", Matern12(0.7), sparse_table),
+    PointsCase("polynomial", Polynomial(0.3, 0.8, 2), kernels.table),
+    PointsCase("algebra", 1.5 * (Gaussian(0.7) + 0.2 * Linear()), kernels.table),
+    PointsCase("kernel rows", Precomputed(), kernels.kernel_rows),
+    PointsCase("scaled kernel rows", 2.0 * Precomputed(), kernels.kernel_rows),
+    PointsCase("object array", FunctionKernel(kernels.count_common_letters), object_array),
+    PointsCase("list of words", 3.0 * FunctionKernel(kernels.count_common_letters), kernels.words),
+    PointsCase("list of lists", FunctionKernel(inner), lists),
+    PointsCase("rows for a function", FunctionKernel(inner), kernels.table),
+)
+
+WITH_FEATURES = (
+    PointsCase("linear", Linear(), kernels.table),
+    PointsCase("linear sparse", Linear(), sparse_table),
+    PointsCase("linear sparse matrix", Linear(), lambda: sparse.csr_matrix(kernels.table())),
+    PointsCase("scaled linear", 0.5 * Linear(), kernels.table),
+    PointsCase("sum of linear sparse", 0.5 * Linear() + Linear(), sparse_table),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operator on points."""
+
+    operator: str
+    on: PointsCase
+    dtype: np.dtype = DOUBLE
+    tile: int | None = None
+
+    def __str__(self) -> str:
+        tile = f" of {self.tile}" if self.tile else ""
+        return f"{self.operator}{tile} {self.dtype} on {self.on.name}"
+
+    def bind(self) -> KernelOperator:
+        bound = Choice(self.operator, self.dtype, "", 1e9).bind(self.on.kernel, self.on.points())
+        return Tiled(bound.kernel, bound.X, self.tile) if self.tile else bound
+
+    @property
+    def tolerance(self) -> float:
+        """Of products with functions of size one: 24 terms of size up to 30, each rounded.
+
+        In single precision the points are rounded first, and a square root at small distance magnifies
+        that to 1e-5 a term.
+        """
+        return 1e-11 if self.dtype == DOUBLE else 2e-3
+
+
+# 24 points: tiles of 8 divide them, of 7 do not, of 1 are single rows, of 24 and 100 hold them all.
+TILES = (1, 7, 8, 24, 100)
+
+ALL = (
+    *(Case("dense", on, dtype) for on in POINTS + WITH_FEATURES for dtype in (DOUBLE, SINGLE)),
+    *(Case("tiled", on, dtype) for on in POINTS + WITH_FEATURES for dtype in (DOUBLE, SINGLE)),
+    *(Case("tiled", on, DOUBLE, tile) for on in POINTS for tile in TILES),
+    *(Case("tiled", POINTS[0], SINGLE, tile) for tile in TILES),
+    *(Case("features", on, dtype) for on in WITH_FEATURES for dtype in (DOUBLE, SINGLE)),
+)

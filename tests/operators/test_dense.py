@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from logikern.kernels import Gaussian
+from logikern.operators import dense as module
+from logikern.operators.dense import dense
+
+N_POINTS = 300
+
+
+def points():
+    return np.random.default_rng(0).standard_normal((N_POINTS, 4))
+
+
+def functions():
+    return np.random.default_rng(1).standard_normal((5, N_POINTS))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_matrix_is_stored_in_the_type_asked_for(dtype):
+    assert dense(Gaussian(0.5), points(), np.dtype(dtype)).matrix.dtype == dtype
+
+
+def test_single_product_is_within_its_rounding():
+    operator = dense(Gaussian(0.5), points(), np.dtype(np.float32))
+    exact = functions() @ operator.matrix.astype(float)
+    bound = N_POINTS * np.finfo(np.float32).eps * (np.abs(functions()) @ operator.matrix)
+    assert (np.abs(operator.matmul(functions()) - exact) <= bound).all()
+
+
+@pytest.mark.parametrize("tile", [1, 7, 100, 256, 1000])
+def test_accurate_product_does_not_depend_on_tiles(tile, monkeypatch):
+    operator = dense(Gaussian(0.5), points(), np.dtype(np.float32))
+    expected = operator.accurate_matmul(functions())
+    monkeypatch.setattr(module, "ACCURATE_TILE", tile)
+    np.testing.assert_allclose(operator.accurate_matmul(functions()), expected, rtol=1e-12, atol=1e-12)
