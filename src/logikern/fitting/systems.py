@@ -1,16 +1,20 @@
 """The Newton system at one expansion, and the one linear map that everything needs: the response."""
 
+import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, LinAlgWarning, cho_factor, cho_solve, lu_factor, lu_solve
 
 from logikern.fitting.preconditioner import Preconditioner
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.conjugate_gradient import Image, conjugate_gradient
 from logikern.numerics.outcome import Array
 from logikern.structure.covariance import ClassCovariance
+
+Inverse = Callable[[Array], Array]
 
 
 class Response(NamedTuple):
@@ -93,23 +97,20 @@ class ExactSystem(NewtonSystem):
     def __init__(self, blocks: Array, curvature: Curvature):
         self.blocks = blocks
         self.curvature = curvature
-        self.factors = [self._factorise(member) for member in range(len(curvature.scale))]
+        self.inverses = [self._factorise(member) for member in range(len(curvature.scale))]
 
-    def _factorise(self, member: int) -> tuple[list, tuple | None]:
+    def _factorise(self, member: int) -> tuple[list[Inverse], Inverse | None]:
         scale = self.curvature.scale[member]
-        factors = []
+        inverses = []
         total: Array = np.zeros((self.blocks.shape[1],) * 2)
         for block, own_scale, index in zip(self.blocks, scale, range(len(scale)), strict=True):
             matrix = own_scale[:, None] * block * own_scale
             matrix.flat[:: len(matrix) + 1] += 1.0
-            factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-            factors.append(factor)
+            inverses.append(_invert(matrix))
             if self.curvature.null is not None:
                 null = self.curvature.null[member, index]
-                total += null[:, None] * cho_solve(factor, np.diag(null), check_finite=False)
-        if self.curvature.null is None:
-            return factors, None
-        return factors, cho_factor(total, lower=True, overwrite_a=True, check_finite=False)
+                total += null[:, None] * inverses[-1](np.diag(null))
+        return inverses, None if self.curvature.null is None else _invert(total)
 
     def response(self, functions: Array, tolerance: Array) -> Response:
         value = np.stack([self._solve(member, function) for member, function in enumerate(functions)])
@@ -118,14 +119,25 @@ class ExactSystem(NewtonSystem):
 
     def _solve(self, member: int, function: Array) -> Array:
         scale = self.curvature.scale[member]
-        factors, coupling = self.factors[member]
-        inner = np.stack(
-            [cho_solve(f, x, check_finite=False) for f, x in zip(factors, scale * function, strict=True)]
-        )
+        inverses, coupling = self.inverses[member]
+        inner = np.stack([inverse(x) for inverse, x in zip(inverses, scale * function, strict=True)])
         if coupling is not None and self.curvature.null is not None:
             null = self.curvature.null[member]
-            shift = null * cho_solve(coupling, (null * inner).sum(axis=0), check_finite=False)
-            inner -= np.stack(
-                [cho_solve(f, x, check_finite=False) for f, x in zip(factors, shift, strict=True)]
-            )
+            shift = null * coupling((null * inner).sum(axis=0))
+            inner -= np.stack([inverse(x) for inverse, x in zip(inverses, shift, strict=True)])
         return scale * inner
+
+
+def _invert(matrix: Array) -> Inverse:
+    """x -> matrix^-1 x by Cholesky, or by LU for a kernel that is not positive definite.
+
+    The line search then judges the direction: a fit ends with an outcome, not with an exception.
+    """
+    try:
+        factor = cho_factor(matrix, lower=True, check_finite=False)
+    except LinAlgError:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)
+            pivoted = lu_factor(matrix, check_finite=False)
+        return lambda right: lu_solve(pivoted, right, check_finite=False)
+    return lambda right: cho_solve(factor, right, check_finite=False)
