@@ -27,7 +27,7 @@ Exit codes: 0 done, 1 refused, 130 interrupted.
 """
 
 GAUSSIAN_PROCESS_ROWS = 300  # beyond that its ten one-against-rest fits take minutes
-OURS = "logikern"
+OURS = "logikern, defaults"
 
 
 @dataclass(frozen=True)
@@ -82,51 +82,46 @@ def digits_split(test_size: float = 0.5, seed: int = 0) -> Split:
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
-    X, labels = load_digits(return_X_y=True)
+    pixels, labels = load_digits(return_X_y=True)
+    # Grey levels from 0 to 1. Standardised pixels serve every contender worse: empty margins become noise.
     X_fit, X_test, fitted, test = train_test_split(
-        X, labels, test_size=test_size, random_state=seed, stratify=labels
+        pixels / 16, labels, test_size=test_size, random_state=seed, stratify=labels
     )
     return Split(X_fit, fitted, X_test, test)
 
 
 def contenders(seed: int = 0) -> list[Contender]:
-    """Ours with default settings, and the peers with their usual tuning, all on standardised inputs."""
+    """Ours as it comes and tuned, and the peers tuned in the same way, all on the same inputs."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.gaussian_process import GaussianProcessClassifier
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel
     from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
 
-    def standardised(model: Any) -> Any:
-        return make_pipeline(StandardScaler(), model)
-
+    ours = new_classifier({"random_state": seed})
     # Calibration inside the search, which then picks the settings by log loss: the strongest form of it.
-    vector_machine = GridSearchCV(
-        CalibratedClassifierCV(standardised(SVC()), cv=5),
-        {
-            "estimator__svc__C": [1, 10, 100],
-            "estimator__svc__gamma": [0.001, 0.003, 0.01, 0.03],
-            "method": ["sigmoid", "temperature"],
-        },
-        cv=3,
-        scoring="neg_log_loss",
+    vector_machine = _tuned(
+        CalibratedClassifierCV(SVC(), cv=5),
+        estimator__C=[1, 10, 100],
+        estimator__gamma=[0.03, 0.1, 0.3, 1.0],
+        method=["sigmoid", "temperature"],
     )
-    linear = GridSearchCV(
-        standardised(LogisticRegression(max_iter=500)),
-        {"logisticregression__C": [0.01, 0.1, 1.0, 10.0]},
-        cv=3,
-        scoring="neg_log_loss",
-    )
-    process = GaussianProcessClassifier(ConstantKernel(10.0) * RBF(8.0), random_state=seed)
+    linear = _tuned(LogisticRegression(max_iter=500), C=[0.1, 1, 10, 100])
+    process = GaussianProcessClassifier(ConstantKernel(10.0) * RBF(2.0), random_state=seed)
     return [
-        Contender(OURS, standardised(new_classifier({"random_state": seed}))),
-        Contender("SVC, grid search, calibrated", vector_machine),
-        Contender("Gaussian process", standardised(process), GAUSSIAN_PROCESS_ROWS),
-        Contender("logistic regression, C tuned", linear),
+        Contender(OURS, ours),
+        Contender("logikern, tuned", _tuned(ours, rate=[0.1, 0.3, 1, 3], variance=[10, 100, 1000])),
+        Contender("SVC, tuned, calibrated", vector_machine),
+        Contender("Gaussian process", process, GAUSSIAN_PROCESS_ROWS),
+        Contender("logistic regression, tuned", linear),
     ]
+
+
+def _tuned(model: Any, **grid: list[Any]) -> Any:
+    """The model with the settings of the smallest log loss in 3-fold cross-validation."""
+    from sklearn.model_selection import GridSearchCV
+
+    return GridSearchCV(model, grid, cv=3, scoring="neg_log_loss")
 
 
 def compare(rivals: Sequence[Contender], split: Split, narrator: Narrator) -> list[Result]:
@@ -150,12 +145,17 @@ def print_results(results: Sequence[Result]) -> None:
     from rich.table import Table
 
     whole = max(result.rows for result in results)
-    table = Table(title="test rows, the same for all; smaller is better", title_justify="left")
-    table.add_column("model")
-    for heading in ("log loss", "error", "Brier score", "calibration error", "fit seconds"):
+    table = Table(
+        title="same training and test rows for all; smaller is better",
+        caption="tuned: settings by grid search, 3-fold cross-validation on the training rows",
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("model", min_width=26)
+    for heading in ("log loss", "error", "Brier", "calibration", "seconds"):
         table.add_column(heading, justify="right")
     for result in results:
-        limited = f" ({result.rows} rows only)" if result.rows < whole else ""
+        limited = f", {result.rows} rows" if result.rows < whole else ""
         table.add_row(
             f"{result.name}{limited}",
             f"{result.scores.log_loss:.4f}",

@@ -57,7 +57,7 @@ def describe(model: Any, path: Path) -> dict[str, Any]:
         "classes": np.asarray(classifier.classes_).tolist(),
         "inputs": {kind: list(names) for kind, names in inputs.items() if names},
         "features": int(classifier.n_features_in_),
-        "training_rows": int(classifier.dual_coef_.shape[-1]),
+        "training_rows": int(classifier.dual_coef_.shape[0]),
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "kernels": [str(kernel) for kernel in classifier.kernels_],
         "variances": np.asarray(classifier.variances_, dtype=float).tolist(),

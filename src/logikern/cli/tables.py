@@ -5,7 +5,7 @@ import difflib
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pandas as pd
 import typer
@@ -18,11 +18,7 @@ SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 def read_table(source: Source, reading: Reading, as_text: Sequence[str] = ()) -> pd.DataFrame:
     """The table in `source`; the columns `as_text` keep their spelling ("01" stays "01")."""
-    readers = {"csv": _read_delimited, "tsv": _read_delimited, "jsonl": _read_json_lines}
-    if source.format == "parquet":
-        frame = _read_parquet(source)
-    else:
-        frame = readers[source.format](source, reading, as_text)
+    frame = _READERS[source.format](source, reading, as_text)
     if frame.shape[0] == 0:
         raise ValueError(f"`{source.name}` has a header but no rows. At least one row is wanted.")
     return frame
@@ -111,7 +107,7 @@ def refuse_duplicates(names: Iterable[str], source: Source) -> None:
         )
 
 
-def _read_parquet(source: Source) -> pd.DataFrame:
+def _read_parquet(source: Source, reading: Reading, as_text: Sequence[str]) -> pd.DataFrame:
     import pyarrow
     from pyarrow import parquet
 
@@ -153,3 +149,11 @@ def _json_record(line: str, place: int, source: Source) -> dict[str, object]:
 def _unique_record(pairs: list[tuple[str, object]], source: Source) -> dict[str, object]:
     refuse_duplicates((name for name, _ in pairs), source)
     return dict(pairs)
+
+
+_READERS: dict[str, Callable[[Source, Reading, Sequence[str]], pd.DataFrame]] = {
+    "csv": _read_delimited,
+    "tsv": _read_delimited,
+    "jsonl": _read_json_lines,
+    "parquet": _read_parquet,
+}
