@@ -31,7 +31,7 @@ def from_distributions(rows: Array) -> Array:
             "Pass class labels, or probabilities."
         )
     totals = rows.sum(axis=1)
-    wrong = np.flatnonzero(np.abs(totals - 1.0) > SUM_TOLERANCE)
+    wrong = np.flatnonzero(~(np.abs(totals - 1.0) <= SUM_TOLERANCE))  # not-a-number is wrong as well
     if wrong.size:
         raise ValueError(
             f"`y` with {rows.shape[1]} columns must hold distributions over classes, "
