@@ -1,0 +1,40 @@
+"""Every likelihood, with targets to try it on. A new likelihood is one more row here."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from logikern.likelihoods.base import Likelihood
+from logikern.likelihoods.softmax import Softmax
+
+N_BATCH, N_CLASSES, N_POINTS = 3, 4, 6
+
+
+def labels() -> np.ndarray:
+    return np.eye(N_CLASSES)[:, [0, 1, 2, 3, 1, 1]]
+
+
+def distributions() -> np.ndarray:
+    return np.random.default_rng(1).dirichlet(np.ones(N_CLASSES), N_POINTS).T
+
+
+def weights() -> np.ndarray:
+    """Ones; ones and zeros as for a fold; anything."""
+    some = np.random.default_rng(2).uniform(0.0, 5.0, N_POINTS)
+    return np.stack([np.ones(N_POINTS), np.arange(N_POINTS) % 2.0, some])
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    name: str
+    likelihood: Likelihood
+    targets: np.ndarray
+
+    def __str__(self) -> str:
+        return self.name
+
+
+ALL = (
+    Case("softmax of labels", Softmax(), labels()),
+    Case("softmax of distributions", Softmax(), distributions()),
+)

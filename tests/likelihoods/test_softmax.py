@@ -1,0 +1,42 @@
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from logikern.likelihoods.softmax import Softmax
+from tests.likelihoods import catalogue
+
+
+def latents():
+    shape = (catalogue.N_BATCH, catalogue.N_CLASSES, catalogue.N_POINTS)
+    return np.random.default_rng(0).standard_normal(shape)
+
+
+def test_loss_is_the_weighted_cross_entropy():
+    targets, weights = catalogue.distributions(), catalogue.weights()
+    loss, _ = Softmax().loss_and_gradient(latents(), targets, weights)
+    expected = -np.einsum("bn,cn,bcn->b", weights, targets, log_softmax(latents(), axis=1))
+    np.testing.assert_allclose(loss, expected, rtol=1e-13)
+
+
+def test_gradient_is_weighted_probabilities_minus_targets():
+    targets, weights = catalogue.distributions(), catalogue.weights()
+    _, gradient = Softmax().loss_and_gradient(latents(), targets, weights)
+    expected = weights[:, None] * (softmax(latents(), axis=1) - targets)
+    np.testing.assert_allclose(gradient, expected, atol=1e-14)
+
+
+def test_gradient_sums_to_zero_over_classes():
+    _, gradient = Softmax().loss_and_gradient(latents(), catalogue.labels(), catalogue.weights())
+    np.testing.assert_allclose(gradient.sum(axis=1), 0.0, atol=1e-14)
+
+
+def test_loss_of_equal_latents_is_log_of_the_number_of_classes():
+    loss, _ = Softmax().loss_and_gradient(
+        np.zeros_like(latents()), catalogue.labels(), np.ones_like(catalogue.weights())
+    )
+    np.testing.assert_allclose(loss, catalogue.N_POINTS * np.log(catalogue.N_CLASSES), rtol=1e-14)
+
+
+def test_loss_of_a_certain_and_wrong_latent_is_its_margin():
+    latent = np.array([1e4, 0.0]).reshape(1, 2, 1)
+    loss, _ = Softmax().loss_and_gradient(latent, np.array([[0.0], [1.0]]), np.ones((1, 1)))
+    assert loss[0] == 1e4

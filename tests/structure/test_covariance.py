@@ -1,0 +1,36 @@
+import numpy as np
+
+from tests.structure import catalogue
+
+SHARED = catalogue.ALL[0]
+
+
+def test_one_kernel_for_all_classes_is_multiplied_once():
+    covariance = SHARED.covariance()
+    calls = []
+
+    class Counting(type(covariance.operators[0])):
+        def matmul(self, functions):
+            calls.append(functions.shape)
+            return super().matmul(functions)
+
+    own = covariance.operators[0]
+    counted = type(covariance)(
+        (Counting(own.kernel, own.X, own.matrix),),
+        covariance.assignment,
+        covariance.variances,
+        covariance.mixing,
+        covariance.bias_variance,
+    )
+    counted.matmul(np.ones((3, catalogue.N_CLASSES, catalogue.N_POINTS)))
+    assert calls == [(3 * catalogue.N_CLASSES, catalogue.N_POINTS)]
+
+
+def test_gradient_without_bias_is_zero_for_it():
+    ones = np.ones((1, catalogue.N_CLASSES, catalogue.N_POINTS))
+    assert catalogue.ALL[1].covariance().contract_gradient(ones, ones).bias_variance == 0.0
+
+
+def test_covariance_knows_its_size():
+    covariance = SHARED.covariance()
+    assert (covariance.n_classes, covariance.n_points) == (catalogue.N_CLASSES, catalogue.N_POINTS)
