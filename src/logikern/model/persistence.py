@@ -1,11 +1,182 @@
-"""Model files: written atomically, read without running code."""
+"""Model files: written atomically, read without running code.
 
-from typing import Any
+A file is what skops makes of the model, an archive of arrays and a description, with `logikern.json` beside them:
+the number of the format and the versions of the libraries that wrote it.
+"""
+
+import copy
+import importlib.metadata
+import io
+import json
+import os
+import secrets
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from logikern import __version__
+from logikern.kernels import FunctionKernel, Kernel
+from logikern.model.audit import TRUSTED, audit, file_size
+from logikern.model.integrity import check_classifier, final_step, is_classifier
+from logikern.numerics.outcome import Outcome
+
+FORMAT = 1
+HEADER = "logikern.json"
 
 
-def save(model: Any, path: Any) -> None:
-    raise NotImplementedError
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file that `load` reads without running code.
+
+    The file appears whole or not at all: an error leaves an older file as it was.
+
+    Parameters
+    ----------
+    model : KernelLogisticClassifier or Pipeline
+        Fitted. A pipeline has scikit-learn's own transformers and ends in a KernelLogisticClassifier.
+    path : str or path
+    """
+    classifier = final_step(model)
+    if not is_classifier(classifier):
+        raise ValueError(
+            "`model` must be a KernelLogisticClassifier, or a Pipeline that ends in one, but is "
+            f"{type(model).__name__}. Keep other estimators with skops."
+        )
+    check_is_fitted(classifier)
+    if isinstance(classifier.kernel, FunctionKernel) or not isinstance(classifier.kernel, str | Kernel):
+        raise ValueError(
+            f"A model with the function {classifier.kernel!r} as kernel cannot be saved: a model file holds no "
+            "code. Use a kernel of logikern or kernel='precomputed', or keep the model with pickle."
+        )
+    _write(_pack(model), Path(os.path.realpath(path)))
 
 
-def load(path: Any) -> Any:
-    raise NotImplementedError
+def load(path: str | os.PathLike[str], *, size_limit: float | None = None) -> Any:
+    """Read a model file; whatever is not one is refused as a ValueError, and nothing in it is run.
+
+    Parameters
+    ----------
+    path : str or path
+    size_limit : float or None, default=None
+        Bytes that the file may take when unpacked. None allows a hundred times its size, and at least 256 MB.
+
+    Returns
+    -------
+    model : KernelLogisticClassifier or Pipeline
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"`{path}` is a folder, but a model file is wanted.")
+    if not path.exists():
+        raise FileNotFoundError(f"There is no model file `{path}`. Write one with `save_model`.")
+    if not path.is_file():
+        raise ValueError(f"`{path}` is a device or a pipe, but a model file is wanted.")
+    with open(path, "rb") as stream:
+        try:
+            return _unpack(stream, size_limit)
+        # Of a file made to do harm any error may come, from any depth of the libraries that read it.
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+            raise ValueError(
+                f"`{path}` is not a model file that can be read: {reason.rstrip('.')}. Pass a file that "
+                "`save_model` or `logikern fit` wrote, and copy it again if it may be damaged."
+            ) from error
+
+
+load_model = load
+
+
+def _pack(model: Any) -> bytes:
+    """The bytes of the file."""
+    from skops import io as skops_io
+
+    buffer = io.BytesIO()
+    try:
+        skops_io.dump(_bare(model), buffer)
+        with zipfile.ZipFile(buffer, "a") as archive:
+            archive.writestr(HEADER, json.dumps(_header()))
+        with zipfile.ZipFile(buffer) as archive:
+            audit(archive, file_size(buffer), float("inf"))
+        buffer.seek(0)
+        unknown = set(skops_io.get_untrusted_types(data=buffer.getvalue())) - set(TRUSTED)
+        if unknown:
+            raise ValueError(f"it holds {sorted(unknown)!r}")
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`model` cannot be saved: {str(error).rstrip('.')}. Use scikit-learn's own transformers and plain "
+            "parameters, or keep the model with pickle."
+        ) from error
+    return buffer.getvalue()
+
+
+def _header() -> dict[str, Any]:
+    libraries = ("scikit-learn", "skops", "numpy", "scipy")
+    versions = {library: importlib.metadata.version(library) for library in libraries}
+    return {"format": FORMAT, "logikern": __version__, **versions}
+
+
+def _bare(model: Any) -> Any:
+    """A copy without callbacks, its outcome as a name: skops cannot keep members of an Enum."""
+    if isinstance(model, Pipeline):
+        bare = copy.copy(model)
+        bare.steps = [*model.steps[:-1], (model.steps[-1][0], _bare(final_step(model)))]
+    else:
+        bare = copy.copy(model)
+        bare.outcome_ = model.outcome_.name
+    for name in [name for name in vars(bare) if "callback" in name]:
+        delattr(bare, name)
+    return bare
+
+
+def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
+    from skops import io as skops_io
+
+    if not zipfile.is_zipfile(stream):
+        raise ValueError("it is empty, cut off, or of another kind")
+    size = file_size(stream)
+    with zipfile.ZipFile(stream) as archive:
+        _check_header(archive)
+        audit(archive, size, size_limit)
+    stream.seek(0)
+    model = skops_io.load(stream, trusted=TRUSTED)
+    classifier = final_step(model)
+    if not is_classifier(classifier):
+        raise ValueError(f"it holds a {type(classifier).__name__}, but a KernelLogisticClassifier is wanted")
+    classifier.outcome_ = Outcome[classifier.outcome_]
+    check_classifier(classifier)
+    return model
+
+
+def _check_header(archive: zipfile.ZipFile) -> None:
+    if HEADER not in archive.namelist():
+        raise ValueError("it is an archive, but not of a logikern model")
+    header = json.loads(archive.read(HEADER))
+    number = header.get("format") if isinstance(header, dict) else None
+    if type(number) is not int or number < 1:
+        raise ValueError(f"its format is {number!r}, but {FORMAT} is wanted")
+    if number > FORMAT:
+        raise ValueError(
+            f"its format is {number}, but this version of logikern, {__version__}, knows formats up to {FORMAT}; "
+            f"the file was written by logikern {header.get('logikern')!r}: install that version or a newer one"
+        )
+
+
+def _write(content: bytes, path: Path) -> None:
+    """Replace the file at once: a temporary beside it, on disk before it takes the name."""
+    if path.exists() and not path.is_file():
+        raise ValueError(f"`path` must name a file, but `{path}` is a folder or a device. Give a file name.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if path.exists():
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,185 @@
+"""What a model file may hold, judged from its bytes alone: before anything in it becomes an object.
+
+A file is an archive of arrays and of `schema.json`, a tree of nodes that says how to put objects together. Every
+node names a loader and a type; both must be on the lists below. skops then judges the types once more by itself.
+"""
+
+import io
+import json
+import math
+import zipfile
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+from scipy import sparse
+
+from logikern.kernels import KERNELS, KernelRows, Precomputed, Product, Scaled, Sum
+from logikern.model.fitted import FittedModel
+from logikern.model.specification import Specification, Tying
+from logikern.numerics.outcome import NewtonStep
+
+SCHEMA = "schema.json"
+# The door is a later layer, known here by name only.
+CLASSIFIER = "logikern.estimators.classifier.KernelLogisticClassifier"
+# Of skops, when the format of logikern began; files of older ones were never written.
+OLDEST_PROTOCOL = 2
+# Nodes within nodes; a sum of twenty kernels needs about fifty levels.
+DEEPEST = 200
+# Arrays of sparse matrices are compressed: what they unpack to is bounded.
+UNPACKED_AT_LEAST, UNPACKED_RATIO = 2**28, 100
+
+_OURS: tuple[type, ...] = (
+    *KERNELS.values(),
+    Sum,
+    Product,
+    Scaled,
+    Precomputed,
+    KernelRows,
+    FittedModel,
+    Specification,
+    Tying,
+    NewtonStep,
+)
+OUR_TYPES = (CLASSIFIER, *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS))
+
+_PLAIN_TYPES = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "bool"))
+_NUMBER_TYPES = frozenset(
+    f"numpy.{name}"
+    for name in ("bool", "bool_", "str_", "float64", "float32", "float16")
+    + tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+)
+_SPARSE_TYPES = frozenset(
+    f"scipy.sparse._{form}.{form}_{kind}" for form in ("csr", "csc") for kind in ("matrix", "array")
+)
+# Loader -> types it may make. ObjectNode and FunctionNode have rules of their own.
+_LOADERS = {
+    "DictNode": frozenset({"builtins.dict", "collections.OrderedDict"}),
+    "ListNode": frozenset({"builtins.list"}),
+    "TupleNode": frozenset({"builtins.tuple"}),
+    "SetNode": frozenset({"builtins.set"}),
+    "SliceNode": frozenset({"builtins.slice"}),
+    "JsonNode": frozenset({"builtins.str"}),
+    "TypeNode": _PLAIN_TYPES | _NUMBER_TYPES,
+    "DTypeNode": frozenset({"numpy.dtype"}),
+    "NdArrayNode": frozenset({"numpy.ndarray"}) | _NUMBER_TYPES,
+    "SparseMatrixNode": _SPARSE_TYPES,
+    "RandomStateNode": frozenset({"numpy.random.mtrand.RandomState"}),
+}
+# What skops does not trust by itself, but the loaders above bound.
+TRUSTED = [*OUR_TYPES, *_SPARSE_TYPES, "numpy.dtype"]
+
+
+def audit(archive: zipfile.ZipFile, file_size: int, size_limit: float | None) -> None:
+    """Refuse, as a ValueError, whatever is not the state of a model.
+
+    Parameters
+    ----------
+    archive : ZipFile
+    file_size : int
+        Bytes of the whole file.
+    size_limit : float or None
+        Bytes that the arrays may take when unpacked; None allows a generous multiple of the file's size.
+    """
+    _audit_members(archive, file_size)
+    limit = max(UNPACKED_AT_LEAST, UNPACKED_RATIO * file_size) if size_limit is None else size_limit
+    schema = json.loads(archive.read(SCHEMA))
+    if not isinstance(schema, dict) or schema.get("protocol", 0) < OLDEST_PROTOCOL:
+        raise ValueError("it has no description that this version understands")
+    for node in _nodes(schema):
+        _audit_node(node)
+        if "file" in node:
+            limit -= _audit_array(archive, node, limit)
+
+
+def _audit_members(archive: zipfile.ZipFile, file_size: int) -> None:
+    members = archive.infolist()
+    if len({member.filename for member in members}) < len(members):
+        raise ValueError("two of its parts have the same name")
+    if any(member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1 for member in members):
+        raise ValueError("its parts are compressed or encrypted, those of a model file are not")
+    if sum(member.file_size for member in members) > file_size:
+        raise ValueError("its parts claim to be larger than the file is")
+
+
+def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """All records that name a loader, wherever they are."""
+    waiting = [(schema, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if depth > DEEPEST:
+            raise ValueError(f"its records are nested more than {DEEPEST} deep")
+        if isinstance(value, dict):
+            if isinstance(value.get("__loader__"), str):
+                yield value
+            waiting.extend((inner, depth + 1) for inner in value.values())
+        elif isinstance(value, list):
+            waiting.extend((inner, depth + 1) for inner in value)
+
+
+def _audit_node(node: dict[str, Any]) -> None:
+    loader, kind = node["__loader__"], f"{node.get('__module__')}.{node.get('__class__')}"
+    if loader == "ObjectNode":
+        allowed = kind in OUR_TYPES or kind.startswith("sklearn.")
+    elif loader == "FunctionNode":
+        # Of these, skops lets only the elementwise functions of numpy and scipy pass.
+        allowed = kind.startswith(("numpy.", "scipy.special."))
+    else:
+        allowed = kind in _LOADERS.get(loader, ())
+    if not allowed:
+        raise ValueError(
+            f"it holds `{kind}` (by {loader}), but only plain values, arrays and the types of logikern and "
+            "scikit-learn are allowed"
+        )
+
+
+def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], limit: float) -> int:
+    """Bytes that the array of a node unpacks to, after a look at its header."""
+    name = node["file"]
+    if node["__loader__"] != "SparseMatrixNode":
+        _audit_size(archive.getinfo(name).file_size, limit)
+        return _audit_header(archive, name)
+    content = io.BytesIO(archive.read(name))
+    with zipfile.ZipFile(content) as parts:
+        _audit_size(sum(part.file_size for part in parts.infolist()), limit)
+        size = sum(_audit_header(parts, part) for part in parts.namelist())
+    content.seek(0)
+    matrix: Any = sparse.load_npz(content)
+    if matrix.format not in ("csr", "csc"):
+        raise ValueError(f"a sparse matrix has the form {matrix.format!r}, but csr or csc is wanted")
+    # Indices beyond the matrix would be followed into foreign memory.
+    matrix.check_format(full_check=True)
+    return size
+
+
+def _audit_size(size: int, limit: float) -> None:
+    if size > limit:
+        raise ValueError(
+            f"it unpacks to {size:.3g} bytes where {limit:.3g} are allowed; raise `size_limit` if you trust it"
+        )
+
+
+def _audit_header(archive: zipfile.ZipFile, name: str) -> int:
+    """Bytes of an array, unless it holds objects or its header promises more or less than follows."""
+    size = archive.getinfo(name).file_size
+    with archive.open(name) as stream:
+        version = np.lib.format.read_magic(stream)
+        if version == (1, 0):
+            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        elif version == (2, 0):
+            shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+        else:
+            raise ValueError(f"an array has the unknown format {version!r}")
+        present = size - stream.tell()
+    if dtype.hasobject or dtype.itemsize == 0:
+        raise ValueError(f"an array has the type {dtype!r}")
+    if math.prod(shape) * dtype.itemsize != present:
+        raise ValueError(f"an array of shape {shape!r} has {present} bytes")
+    return size
+
+
+def file_size(stream: BinaryIO) -> int:
+    """Bytes of an open file."""
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    return size

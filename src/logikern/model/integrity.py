@@ -1,0 +1,87 @@
+"""Whether a loaded model is one: types were judged by `audit`, here it is whether the parts fit each other."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from logikern.kernels import Kernel, KernelRows
+from logikern.model.audit import CLASSIFIER
+from logikern.model.fitted import FittedModel
+from logikern.model.specification import Specification, Tying
+from logikern.numerics.outcome import NewtonStep, Outcome
+
+
+def final_step(model: Any) -> Any:
+    """The classifier of a model that may be a pipeline."""
+    if type(model) is not Pipeline:
+        return model
+    steps = model.steps
+    if not steps or not all(isinstance(step, tuple) and len(step) == 2 for step in steps):
+        raise ValueError("its pipeline has no steps")
+    return steps[-1][1]
+
+
+def is_classifier(model: Any) -> bool:
+    """Whether the object is our estimator, which belongs to a later layer."""
+    return f"{type(model).__module__}.{type(model).__qualname__}" == CLASSIFIER
+
+
+def check_classifier(classifier: Any) -> None:
+    """Refuse, as a ValueError, an estimator whose fitted attributes contradict each other."""
+    found = vars(classifier)
+    _require(isinstance(found.get("model_"), FittedModel), "it holds no fitted model")
+    model = found["model_"]
+    _check_specification(model.specification)
+    classes, dual, points = found.get("classes_"), model.dual, model.points
+    n_classes = len(model.specification.tying.kernel_of)
+    _require(isinstance(classes, np.ndarray) and classes.shape == (n_classes,), "its classes are not those")
+    _require(
+        isinstance(dual, np.ndarray) and dual.dtype.kind == "f" and dual.ndim == 2 and len(dual) == n_classes,
+        "its coefficients have the wrong shape",
+    )
+    _require(dual.shape[1] == points.shape[0], "its points and coefficients differ in number")
+    if isinstance(points, KernelRows):
+        _require(
+            points.values is None and isinstance(points.indices, np.ndarray) and points.indices.dtype.kind == "i",
+            "its points are no places in a kernel matrix",
+        )
+    else:
+        _require(points.dtype.kind == "f" and points.ndim == 2, "its points are no table of numbers")
+        _require(points.shape[1] == found.get("n_features_in_"), "its points have another number of features")
+    _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
+    trace = found.get("trace_")
+    _require(
+        isinstance(trace, tuple) and all(isinstance(step, NewtonStep) for step in trace), "its trace is no trace"
+    )
+
+
+def _check_specification(specification: Any) -> None:
+    _require(isinstance(specification, Specification), "it has no specification")
+    kernels, variances, tying = specification.kernels, specification.variances, specification.tying
+    _require(isinstance(tying, Tying) and len(tying.kernel_of) >= 2, "it has no two classes")
+    _require(
+        set(tying.kernel_of) == set(range(len(kernels)))
+        and set(tying.variance_of) == set(range(len(variances)))
+        and len(tying.kernel_of) == len(tying.variance_of),
+        "its classes and kernels do not belong together",
+    )
+    positive = [0 < value < np.inf for value in variances]
+    _require(all(positive) and 0 <= specification.bias_variance < np.inf, "its variances are not positive")
+    for kernel in kernels:
+        _check_kernel(kernel)
+
+
+def _check_kernel(kernel: Any) -> None:
+    _require(isinstance(kernel, Kernel), f"{kernel!r} is no kernel")
+    # The loader fills records without their constructor, which checks the parameters.
+    _require(dataclasses.replace(kernel) == kernel, "a kernel has parameters of the wrong type")
+    for field in dataclasses.fields(kernel):
+        if field.type == "Kernel":
+            _check_kernel(getattr(kernel, field.name))
+
+
+def _require(condition: bool, complaint: str) -> None:
+    if not condition:
+        raise ValueError(complaint)
