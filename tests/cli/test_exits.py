@@ -1,5 +1,6 @@
 """How commands end."""
 
+import signal
 import subprocess
 import sys
 
@@ -70,6 +71,15 @@ def test_refusal_in_a_shell_is_one_line_on_standard_error(tmp_path):
 def test_traceback_in_a_shell_shows_where(tmp_path):
     result = shell("info", tmp_path / "none.skops", "--traceback")
     assert result.returncode == 1 and "Traceback" in result.stderr
+
+
+def test_interrupt_in_a_shell_ends_with_130_and_no_traceback():
+    command = [sys.executable, "-m", "logikern.cli.main", "demo"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stderr.readline()  # the fits have begun
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and "interrupted" in said and "Traceback" not in said
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "info", "demo"])

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import logikern
+
 
 @pytest.fixture
 def record(run, model) -> dict:
@@ -28,6 +30,10 @@ def test_info_gives_the_outcome_as_a_sentence(record):
 
 def test_info_gives_the_size_of_the_file(record, model):
     assert record["bytes"] == model.stat().st_size
+
+
+def test_info_gives_the_versions_that_wrote_the_file(record):
+    assert record["written_by"]["logikern"] == logikern.__version__
 
 
 def test_info_gives_one_variance_per_kernel_or_class(record):

@@ -163,9 +163,10 @@ def _refuse_nested(values: pd.Series) -> None:
         return
     for place, value in enumerate(values):
         if isinstance(value, list | dict | tuple | set | np.ndarray):
+            kind = "record" if isinstance(value, dict) else "list"
             raise ValueError(
-                f"column `{values.name}` holds a {type(value).__name__} in row {place + 1}, but single "
-                f"values are wanted. Spread it over columns, or pass `--ignore {values.name}`."
+                f"column `{values.name}` holds a {kind} in row {place + 1}, but single values are wanted. "
+                f"Spread it over columns, or pass `--ignore {values.name}`."
             )
 
 
@@ -173,9 +174,9 @@ def _refuse_dates(names: Sequence[str]) -> None:
     if names:
         plural = "columns" if len(names) > 1 else "column"
         raise ValueError(
-            f"{plural} {name_list(names)} hold{'' if len(names) > 1 else 's'} dates, and what matters about "
-            "a date (season, weekday, age) is not to be guessed. Make columns of numbers from it, or pass "
-            f"`--ignore {names[0]}`, or `--categorical {names[0]}` if dates recur."
+            f"{plural} {name_list(names)} hold{'' if len(names) > 1 else 's'} dates or durations, and what "
+            "matters about them (season, weekday, age) is not to be guessed. Make columns of numbers "
+            f"from them, or pass `--ignore {names[0]}`, or `--categorical {names[0]}` if dates recur."
         )
 
 

@@ -1,18 +1,18 @@
 """`logikern info`: what is in a model file?"""
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sklearn
 
-import logikern
 from logikern.cli import options
 from logikern.cli.exits import ends_cleanly
 from logikern.cli.inputs import wanted_columns
 from logikern.cli.models import load_model, outcome_sentence
 from logikern.cli.preprocessing import final_step, roles_of
+from logikern.model.persistence import HEADER
 
 EXAMPLES = """
 Show what a model file holds: classes, inputs, hyperparameters, how its fit ended, and sizes.
@@ -63,8 +63,15 @@ def describe(model: Any, path: Path) -> dict[str, Any]:
         "variances": np.asarray(classifier.variances_, dtype=float).tolist(),
         "newton_steps": _plain(classifier.n_iter_),
         "outcome": outcome_sentence(classifier),
-        "versions": {"logikern": logikern.__version__, "scikit-learn": sklearn.__version__},
+        "operator": classifier.operator_,
+        "written_by": _header(path),
     }
+
+
+def _header(path: Path) -> dict[str, Any]:
+    """Format and versions that wrote the file, which `load_model` has checked."""
+    with zipfile.ZipFile(path) as archive:
+        return json.loads(archive.read(HEADER))
 
 
 def _plain(value: Any) -> Any:

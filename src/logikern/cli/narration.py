@@ -38,12 +38,12 @@ class Narrator:
 def _live(task: str, classifier: Any) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from sklearn.callback import CallbackSupportMixin
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         display = progress.add_task(task, total=None)
-        if not isinstance(classifier, CallbackSupportMixin):
+        # scikit-learn before 1.9 has no callbacks.
+        if not callable(getattr(classifier, "set_callbacks", None)):
             yield
             return
         classifier.set_callbacks(StepCounter(progress, display, task))

@@ -1,0 +1,52 @@
+"""Types that only Parquet has."""
+
+import datetime
+import decimal
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+N_POINTS = 24
+GOOD = {
+    "decimal": [decimal.Decimal(row * 5 % 7) / 4 for row in range(N_POINTS)],
+    "integer with gaps": [1, 2, None, 5] * 6,
+    "boolean with gaps": [True, False, None] * 8,
+    "dictionary": pyarrow.array(["u", "v", None] * 8).dictionary_encode(),
+    "binary": [b"a", b"b"] * 12,
+    "large string": pyarrow.array(["p", "q"] * 12, pyarrow.large_string()),
+    "unsigned": pyarrow.array([2**63 + row for row in range(N_POINTS)], pyarrow.uint64()),
+    "nothing": pyarrow.nulls(N_POINTS),
+}
+BAD = {
+    "date": ([datetime.date(2020, 1, row + 1) for row in range(N_POINTS)], "holds dates"),
+    "timestamp": ([datetime.datetime(2020, 1, row + 1) for row in range(N_POINTS)], "holds dates"),
+    "duration": ([datetime.timedelta(row) for row in range(N_POINTS)], "or durations"),
+    "list": ([[1], [2, 3]] * 12, "holds a list in row 1"),
+    "record": ([{"a": 1}, {"a": 2}] * 12, "holds a record in row 1"),
+}
+
+
+@pytest.fixture
+def fit_column(run, tmp_path):
+    """Fit on a table with this column beside a number."""
+
+    def invoke(values):
+        columns = {"y": ["a", "b", "c"] * 8, "x": [row * 7 % 11 for row in range(N_POINTS)], "column": values}
+        parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+        return run("fit", tmp_path / "t.parquet", "--target", "y", "--out", tmp_path / "m.skops")
+
+    return invoke
+
+
+@pytest.mark.parametrize("values", GOOD.values(), ids=GOOD)
+def test_type_is_fitted_and_predicted(values, fit_column, run, tmp_path):
+    result = fit_column(values)
+    assert result.exit_code == 0, result.stderr
+    assert run("predict", tmp_path / "m.skops", tmp_path / "t.parquet").exit_code == 0
+
+
+@pytest.mark.parametrize(("values", "fragment"), BAD.values(), ids=BAD)
+def test_type_is_refused(values, fragment, fit_column):
+    result = fit_column(values)
+    assert (result.exit_code, fragment in result.stderr) == (1, True), result.stderr
