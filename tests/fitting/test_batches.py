@@ -1,0 +1,127 @@
+"""Weightings in lock-step, held-out points, repeated points and warm starts."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from logikern.kernels import Gaussian
+from logikern.numerics.outcome import Outcome
+from tests.fitting import catalogue
+from tests.kernels.catalogue import N_POINTS, table
+
+every_solver = pytest.mark.parametrize("solver", catalogue.SOLVERS)
+BATCHES = ("several weightings", "several weightings of separate kernels", "weighted distributions")
+
+
+@cache
+def optimum(name):
+    problem = catalogue.BY_NAME[name].build()
+    return problem, catalogue.EXACT.fit(problem).dual
+
+
+@pytest.mark.parametrize("name", BATCHES)
+@every_solver
+def test_weightings_in_lock_step_equal_those_alone(name, solver):
+    problem = catalogue.BY_NAME[name].build()
+    solve = catalogue.SOLVERS[solver].fit
+    together = solve(problem).dual
+    for member in range(len(together)):
+        alone = solve(problem.restrict(np.array([member]))).dual[0]
+        np.testing.assert_allclose(together[member], alone, atol=1e-7)
+
+
+@every_solver
+def test_order_of_weightings_does_not_matter(solver):
+    problem = catalogue.BY_NAME["several weightings"].build()
+    solve = catalogue.SOLVERS[solver].fit
+    order = np.array([3, 1, 0, 2])
+    np.testing.assert_allclose(solve(problem.restrict(order)).dual, solve(problem).dual[order], atol=1e-7)
+
+
+@every_solver
+def test_a_hopeless_weighting_leaves_the_others_alone(solver):
+    weights = catalogue.weightings()
+    weights[1, 4] = np.nan
+    problem = catalogue.make_problem(Gaussian(0.7), table(), catalogue.labels(), weights)
+    result = catalogue.SOLVERS[solver].fit(problem)
+    expected = [Outcome.CONVERGED, Outcome.NOT_FINITE, Outcome.CONVERGED, Outcome.CONVERGED]
+    assert list(result.outcomes) == expected
+
+
+@every_solver
+def test_held_out_latents_are_those_of_a_fit_without_the_points(solver):
+    X, targets, kernel = table(), catalogue.labels(), Gaussian(0.7)
+    kept = np.arange(N_POINTS) % 4 != 0
+    solve = catalogue.SOLVERS[solver].fit
+    latent = solve(catalogue.make_problem(kernel, X, targets, kept[None].astype(float))).latent[0]
+    dual = solve(catalogue.make_problem(kernel, X[kept], targets[:, kept])).dual[0]
+    # Variance 2 and bias variance 1 are those of `make_problem`.
+    expected = dual @ (2.0 * kernel(X[kept], X[~kept]) + 1.0)
+    np.testing.assert_allclose(latent[:, ~kept], expected, atol=1e-6)
+
+
+@every_solver
+def test_weights_count_like_repeated_points(solver):
+    X, targets = table(), catalogue.labels()
+    counts = np.random.default_rng(0).integers(0, 4, N_POINTS)
+    solve = catalogue.SOLVERS[solver].fit
+    weighted = solve(catalogue.make_problem(Gaussian(0.7), X, targets, counts[None].astype(float)))
+    repeated = solve(
+        catalogue.make_problem(Gaussian(0.7), np.repeat(X, counts, axis=0), np.repeat(targets, counts, axis=1))
+    )
+    np.testing.assert_allclose(np.repeat(weighted.latent[0], counts, axis=1), repeated.latent[0], atol=1e-6)
+
+
+@every_solver
+def test_labels_of_repeated_points_count_like_distributions(solver):
+    X, n = table(), N_POINTS
+    first, second = catalogue.labels(seed=1), catalogue.labels(seed=2)
+    solve = catalogue.SOLVERS[solver].fit
+    twice = solve(
+        catalogue.make_problem(Gaussian(0.7), np.concatenate([X, X]), np.concatenate([first, second], axis=1))
+    )
+    mixed = solve(catalogue.make_problem(Gaussian(0.7), X, 0.5 * (first + second), np.full((1, n), 2.0)))
+    np.testing.assert_allclose(twice.latent[0][:, :n], mixed.latent[0], atol=1e-6)
+
+
+STARTS = {
+    "the optimum": lambda dual: dual,
+    "half of it": lambda dual: 0.5 * dual,
+    "a million times it": lambda dual: 1e6 * dual,
+    "its opposite": lambda dual: -dual,
+    "noise": lambda dual: np.random.default_rng(0).standard_normal(dual.shape),
+    "zero": np.zeros_like,
+    "another fold's": lambda dual: dual[::-1],
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+@every_solver
+def test_start_does_not_change_the_optimum(solver, start):
+    problem, dual = optimum("several weightings")
+    result = catalogue.SOLVERS[solver].fit(problem, STARTS[start](dual))
+    np.testing.assert_allclose(result.dual, dual, atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+@every_solver
+def test_start_of_another_variance_gives_the_optimum(solver, factor):
+    problem, dual = optimum("shared")
+    other = catalogue.make_problem(Gaussian(0.7), table(), catalogue.labels(), variances=2.0 * factor)
+    start = catalogue.EXACT.fit(other).dual
+    np.testing.assert_allclose(catalogue.SOLVERS[solver].fit(problem, start).dual, dual, atol=1e-6)
+
+
+@every_solver
+def test_start_at_the_optimum_needs_at_most_one_step(solver):
+    problem, dual = optimum("shared")
+    assert len(catalogue.SOLVERS[solver].fit(problem, dual).trace) <= 2
+
+
+@every_solver
+def test_start_is_left_alone(solver):
+    problem, dual = optimum("shared")
+    start = dual.copy()
+    catalogue.SOLVERS[solver].fit(problem, start)
+    np.testing.assert_array_equal(start, dual)
