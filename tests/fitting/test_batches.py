@@ -17,7 +17,7 @@ BATCHES = ("several weightings", "several weightings of separate kernels", "weig
 @cache
 def optimum(name):
     problem = catalogue.BY_NAME[name].build()
-    return problem, catalogue.EXACT.fit(problem).dual
+    return problem, catalogue.EXACT.fit(problem)
 
 
 @pytest.mark.parametrize("name", BATCHES)
@@ -86,42 +86,52 @@ def test_labels_of_repeated_points_count_like_distributions(solver):
 
 
 STARTS = {
-    "the optimum": lambda dual: dual,
-    "half of it": lambda dual: 0.5 * dual,
-    "a million times it": lambda dual: 1e6 * dual,
-    "its opposite": lambda dual: -dual,
-    "noise": lambda dual: np.random.default_rng(0).standard_normal(dual.shape),
+    "the optimum": lambda latent: latent,
+    "half of it": lambda latent: 0.5 * latent,
+    "a million times it": lambda latent: 1e6 * latent,
+    "its opposite": lambda latent: -latent,
+    "noise": lambda latent: np.random.default_rng(0).standard_normal(latent.shape),
     "zero": np.zeros_like,
-    "another fold's": lambda dual: dual[::-1],
+    "another fold's": lambda latent: latent[::-1],
+    "all of one class": lambda latent: latent + 1e3 * np.eye(3)[0][:, None],
 }
 
 
 @pytest.mark.parametrize("start", STARTS)
 @every_solver
 def test_start_does_not_change_the_optimum(solver, start):
-    problem, dual = optimum("several weightings")
-    result = catalogue.SOLVERS[solver].fit(problem, STARTS[start](dual))
-    np.testing.assert_allclose(result.dual, dual, atol=1e-6)
+    problem, expected = optimum("several weightings")
+    result = catalogue.SOLVERS[solver].fit(problem, STARTS[start](expected.latent))
+    np.testing.assert_allclose(result.dual, expected.dual, atol=1e-6)
 
 
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
 @every_solver
 def test_start_of_another_variance_gives_the_optimum(solver, factor):
-    problem, dual = optimum("shared")
+    problem, expected = optimum("shared")
     other = catalogue.make_problem(Gaussian(0.7), table(), catalogue.labels(), variances=2.0 * factor)
-    start = catalogue.EXACT.fit(other).dual
-    np.testing.assert_allclose(catalogue.SOLVERS[solver].fit(problem, start).dual, dual, atol=1e-6)
+    start = catalogue.EXACT.fit(other).latent
+    np.testing.assert_allclose(catalogue.SOLVERS[solver].fit(problem, start).dual, expected.dual, atol=1e-6)
 
 
 @every_solver
-def test_start_at_the_optimum_needs_at_most_one_step(solver):
-    problem, dual = optimum("shared")
-    assert len(catalogue.SOLVERS[solver].fit(problem, dual).trace) <= 2
+def test_points_of_weight_zero_have_dual_zero_from_any_start(solver):
+    problem, expected = optimum("several weightings")
+    start = np.random.default_rng(0).standard_normal(expected.latent.shape)
+    dual = catalogue.SOLVERS[solver].fit(problem, start).dual
+    assert (dual[np.broadcast_to((problem.weights == 0)[:, None, :], dual.shape)] == 0.0).all()
+
+
+@every_solver
+def test_start_at_the_optimum_saves_steps(solver):
+    problem, expected = optimum("shared")
+    solve = catalogue.SOLVERS[solver].fit
+    assert len(solve(problem, expected.latent).trace) < len(solve(problem).trace)
 
 
 @every_solver
 def test_start_is_left_alone(solver):
-    problem, dual = optimum("shared")
-    start = dual.copy()
+    problem, expected = optimum("shared")
+    start = expected.latent.copy()
     catalogue.SOLVERS[solver].fit(problem, start)
-    np.testing.assert_array_equal(start, dual)
+    np.testing.assert_array_equal(start, expected.latent)

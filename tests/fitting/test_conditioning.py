@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from logikern.fitting.conditioning import DiagonalConditioning, LowRankConditioning, affordable_rank
+from logikern.fitting.newton import Newton
+from logikern.kernels import Gaussian
+from tests.fitting import catalogue
+
+POINTS = np.random.default_rng(0).standard_normal((120, 3))
+
+
+def problem(variances=1e3, weights=None, rate=0.3):
+    return catalogue.make_problem(Gaussian(rate), POINTS, catalogue.labels(120, 4), weights, variances=variances)
+
+
+def fit(conditioning, tolerance=1e-4, **options):
+    return Newton(tolerance=tolerance, conditioning=conditioning).fit(problem(**options))
+
+
+def test_low_rank_takes_far_fewer_products_than_the_diagonal():
+    low_rank, diagonal = fit(LowRankConditioning()), fit(DiagonalConditioning())
+    assert low_rank.n_products < 0.3 * diagonal.n_products
+
+
+def test_higher_rank_takes_fewer_products():
+    counts = [fit(LowRankConditioning(rank=rank)).n_products for rank in (5, 80)]
+    assert counts[1] < counts[0]
+
+
+def test_equal_seeds_give_equal_fits():
+    first, second = (fit(LowRankConditioning(seed=3)) for _ in range(2))
+    np.testing.assert_array_equal(first.dual, second.dual)
+
+
+@pytest.mark.parametrize("staleness", [0.0, 0.003, 0.3])
+def test_reuse_does_not_change_the_optimum(staleness):
+    expected = fit(LowRankConditioning(staleness=0.0), tolerance=1e-9).dual
+    dual = fit(LowRankConditioning(staleness=staleness), tolerance=1e-9).dual
+    np.testing.assert_allclose(dual, expected, atol=1e-6)
+
+
+def test_reuse_in_a_batch_does_not_change_the_optimum():
+    # Weightings finish one after another, so a preconditioner is used again for some of its members.
+    weights = np.stack([np.ones(120), np.arange(120) % 2.0, np.arange(120) % 5 * 20.0, np.full(120, 1e-3)])
+    together = fit(LowRankConditioning(staleness=0.5), tolerance=1e-9, weights=weights)
+    alone = [
+        fit(LowRankConditioning(), tolerance=1e-9, weights=weights[member : member + 1]).dual[0]
+        for member in range(4)
+    ]
+    np.testing.assert_allclose(together.dual, alone, atol=1e-6)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 120, 1000])
+def test_any_rank_converges(rank):
+    assert fit(LowRankConditioning(rank=rank)).outcome.converged
+
+
+def test_no_memory_still_converges():
+    assert fit(LowRankConditioning(memory=1.0)).outcome.converged
+
+
+def test_rank_keeps_to_the_memory():
+    covariance = problem().covariance
+    memory = 20 * 120 * 4 * 8
+    assert affordable_rank(covariance, memory) * 120 * 4 * 8 <= memory
+
+
+def test_rank_keeps_to_the_number_of_points():
+    assert affordable_rank(problem().covariance, np.inf) <= 120

@@ -1,0 +1,172 @@
+"""Preconditioners against the inverse of I + V' K~ V, built densely, on the range of the projector."""
+
+import numpy as np
+import pytest
+
+from logikern.fitting.preconditioner import LowRank, diagonal_preconditioner, factorise
+from logikern.kernels import Gaussian, Matern12
+from tests.fitting import catalogue
+from tests.kernels.catalogue import N_POINTS
+
+# No two rows of this table are equal, and Matern 1/2 is rough: factors of full rank are exact.
+POINTS = np.random.default_rng(0).standard_normal((N_POINTS, 3))
+ROUGH = (Matern12(0.5), Matern12(2.0))
+EACH = np.array([0.5, 3.0, 20.0])
+
+TYINGS = {
+    "shared": {"kernel": ROUGH[0]},
+    "without bias": {"kernel": ROUGH[0], "bias_variance": 0.0},
+    "scaled": {"kernel": ROUGH[0], "variances": EACH},
+    "groups": {"kernel": ROUGH, "assignment": (0, 1, 0), "variances": EACH},
+    "large variance": {"kernel": ROUGH[0], "variances": 1e4},
+}
+every_tying = pytest.mark.parametrize("tying", TYINGS)
+ALL = np.arange(4)
+
+
+def make(tying):
+    problem = catalogue.make_problem(
+        points=POINTS, targets=catalogue.labels(), weights=catalogue.weightings(), **TYINGS[tying]
+    )
+    latent = 2.0 * np.random.default_rng(1).standard_normal(problem.shape)
+    curvature = problem.likelihood.expand(latent, problem.targets, problem.weights).curvature
+    residual = curvature.project(np.random.default_rng(2).standard_normal(problem.shape))
+    return problem, curvature, residual
+
+
+def dense_systems(problem, curvature, covariance=None):
+    dense = catalogue.dense_covariance(problem) if covariance is None else covariance
+    roots = [catalogue.dense_root(curvature, member) for member in range(len(curvature.scale))]
+    return [np.eye(len(dense)) + root.T @ dense @ root for root in roots]
+
+
+def modelled_covariance(factors):
+    """v F'F + bias 1 1' + residual on the diagonal, block by block, (C n, C n)."""
+    n_classes, n = factors.residual.shape
+    dense = np.zeros((n_classes, n, n_classes, n))
+    for index, (own, deviation) in enumerate(zip(factors.assignment, factors.deviations, strict=True)):
+        factor = factors.factors[own]
+        block = deviation**2 * factor.T @ factor + factors.bias_deviation**2
+        dense[index, :, index, :] = block + np.diag(factors.residual[index])
+    return dense.reshape(n_classes * n, -1)
+
+
+def solve_each(systems, residual):
+    solutions = [np.linalg.solve(system, own.ravel()) for system, own in zip(systems, residual, strict=True)]
+    return np.stack(solutions).reshape(residual.shape)
+
+
+@every_tying
+def test_full_rank_gives_the_inverse(tying):
+    problem, curvature, residual = make(tying)
+    factors = factorise(problem.covariance, N_POINTS, np.random.default_rng(0))
+    expected = solve_each(dense_systems(problem, curvature), residual)
+    np.testing.assert_allclose(LowRank(factors, curvature).solve(residual, ALL), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 4, 12])
+@every_tying
+def test_any_rank_gives_the_inverse_of_its_model(tying, rank):
+    problem, curvature, residual = make(tying)
+    factors = factorise(problem.covariance, rank, np.random.default_rng(0))
+    expected = solve_each(dense_systems(problem, curvature, modelled_covariance(factors)), residual)
+    np.testing.assert_allclose(LowRank(factors, curvature).solve(residual, ALL), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("rank", [0, 4, N_POINTS])
+@every_tying
+def test_model_has_the_diagonal_of_the_covariance(tying, rank):
+    problem, _, _ = make(tying)
+    factors = factorise(problem.covariance, rank, np.random.default_rng(0))
+    expected = catalogue.dense_covariance(problem).diagonal()
+    np.testing.assert_allclose(modelled_covariance(factors).diagonal(), expected, rtol=1e-9)
+
+
+@every_tying
+def test_diagonal_is_that_of_the_system(tying):
+    problem, curvature, residual = make(tying)
+    diagonals = [system.diagonal() for system in dense_systems(problem, curvature)]
+    expected = curvature.project(residual / np.stack(diagonals).reshape(residual.shape))
+    preconditioner = diagonal_preconditioner(problem.covariance, curvature)
+    np.testing.assert_allclose(preconditioner.solve(residual, ALL), expected, atol=1e-10)
+
+
+def low_rank(problem, curvature):
+    return LowRank(factorise(problem.covariance, 5, np.random.default_rng(0)), curvature)
+
+
+def diagonal(problem, curvature):
+    return diagonal_preconditioner(problem.covariance, curvature)
+
+
+every_preconditioner = pytest.mark.parametrize("precondition", [low_rank, diagonal])
+
+
+@every_preconditioner
+@every_tying
+def test_preconditioner_is_symmetric_and_positive(tying, precondition):
+    problem, curvature, _ = make(tying)
+    preconditioner = precondition(problem, curvature)
+    size = residual_size = problem.shape[1] * problem.shape[2]
+    units = np.eye(size).reshape(size, *problem.shape[1:])
+    for member in range(problem.shape[0]):
+        members = np.full(residual_size, member)
+        projected = curvature.project(units.copy(), members)
+        matrix = preconditioner.solve(projected, members).reshape(size, size)
+        matrix = projected.reshape(size, size) @ matrix
+        np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
+        assert np.linalg.eigvalsh(matrix)[0] > -1e-12
+
+
+@every_preconditioner
+@every_tying
+def test_solution_stays_in_the_range_of_the_projector(tying, precondition):
+    problem, curvature, residual = make(tying)
+    solution = precondition(problem, curvature).solve(residual, ALL)
+    np.testing.assert_allclose(curvature.project(solution.copy()), solution, atol=1e-11)
+
+
+@every_preconditioner
+def test_some_members_are_solved_as_among_all(precondition):
+    problem, curvature, residual = make("groups")
+    preconditioner = precondition(problem, curvature)
+    some = np.array([3, 1])
+    np.testing.assert_allclose(
+        preconditioner.solve(residual[some], some), preconditioner.solve(residual, ALL)[some], rtol=1e-12
+    )
+
+
+@every_preconditioner
+def test_residual_is_left_alone(precondition):
+    problem, curvature, residual = make("groups")
+    before = residual.copy()
+    precondition(problem, curvature).solve(residual, ALL)
+    np.testing.assert_array_equal(residual, before)
+
+
+def test_single_factors_are_close_to_double_ones():
+    problem, curvature, residual = make("scaled")
+    single = catalogue.make_problem(
+        points=POINTS,
+        targets=catalogue.labels(),
+        weights=catalogue.weightings(),
+        dtype=np.float32,
+        **TYINGS["scaled"],
+    )
+    solutions = [
+        LowRank(factorise(own.covariance, N_POINTS, np.random.default_rng(0)), curvature).solve(residual, ALL)
+        for own in (problem, single)
+    ]
+    # Of condition 1e2 at most: 1e-7 of rounding, times that, times some.
+    np.testing.assert_allclose(solutions[1], solutions[0], atol=1e-3)
+
+
+def test_smooth_kernels_of_float32_have_a_finite_preconditioner():
+    # All but a few pivots are rounding errors here, and the variance makes them large.
+    problem = catalogue.make_problem(Gaussian(1e-3), POINTS, catalogue.labels(), variances=1e4, dtype=np.float32)
+    latent = np.random.default_rng(1).standard_normal(problem.shape)
+    curvature = problem.likelihood.expand(latent, problem.targets, problem.weights).curvature
+    factors = factorise(problem.covariance, N_POINTS, np.random.default_rng(0))
+    residual = curvature.project(np.random.default_rng(2).standard_normal(problem.shape))
+    solution = LowRank(factors, curvature).solve(residual, np.arange(1))
+    assert np.isfinite(solution).all() and np.sum(solution * residual) > 0

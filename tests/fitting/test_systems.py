@@ -1,0 +1,118 @@
+"""The response R = (I + W K~)^-1 W against dense algebra."""
+
+import numpy as np
+import pytest
+
+from logikern.fitting.exact import dense_blocks
+from logikern.fitting.preconditioner import LowRank, diagonal_preconditioner, factorise
+from logikern.fitting.systems import ExactSystem, IterativeSystem
+from tests.fitting import catalogue
+
+NAMES = ("shared", "separate", "groups", "weighted distributions", "large variance", "1 points of 2 classes")
+every_problem = pytest.mark.parametrize("name", NAMES)
+
+
+def exact(problem, curvature):
+    return ExactSystem(dense_blocks(problem.covariance), curvature)
+
+
+def low_rank(problem, curvature):
+    factors = factorise(problem.covariance, 5, np.random.default_rng(0))
+    return IterativeSystem(problem.covariance, curvature, LowRank(factors, curvature), 2000)
+
+
+def diagonal(problem, curvature):
+    preconditioner = diagonal_preconditioner(problem.covariance, curvature)
+    return IterativeSystem(problem.covariance, curvature, preconditioner, 2000)
+
+
+every_system = pytest.mark.parametrize("make", [exact, low_rank, diagonal])
+
+
+def expand(problem, scale=2.0):
+    latent = scale * np.random.default_rng(1).standard_normal(problem.shape)
+    return problem.likelihood.expand(latent, problem.targets, problem.weights).curvature
+
+
+def functions(problem):
+    return np.random.default_rng(2).standard_normal(problem.shape)
+
+
+def respond(name, make, tolerance=1e-11):
+    problem = catalogue.BY_NAME[name].build()
+    curvature = expand(problem)
+    response = make(problem, curvature).response(functions(problem), np.full(problem.shape[0], tolerance))
+    return problem, curvature, response
+
+
+@every_system
+@every_problem
+def test_response_is_that_of_dense_algebra(name, make):
+    problem, curvature, response = respond(name, make)
+    dense = catalogue.dense_covariance(problem)
+    for member, function in enumerate(functions(problem)):
+        root = catalogue.dense_root(curvature, member)
+        weight = root @ root.T
+        expected = np.linalg.solve(np.eye(len(dense)) + weight @ dense, weight @ function.ravel())
+        np.testing.assert_allclose(response.value[member].ravel(), expected, atol=1e-8)
+
+
+@every_system
+@every_problem
+def test_image_is_the_covariance_times_the_response(name, make):
+    problem, _, response = respond(name, make)
+    np.testing.assert_allclose(response.image, problem.covariance.matmul(response.value), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-5])
+@pytest.mark.parametrize("make", [low_rank, diagonal])
+@every_problem
+def test_residual_is_within_the_tolerance(name, make, tolerance):
+    problem, curvature, response = respond(name, make, tolerance)
+    dense = catalogue.dense_covariance(problem)
+    for member, function in enumerate(functions(problem)):
+        root = catalogue.dense_root(curvature, member)
+        weight = root @ root.T
+        value = response.value[member].ravel()
+        residual = value + weight @ (dense @ value - function.ravel())
+        assert np.abs(residual).max() <= 1.001 * tolerance
+
+
+@every_system
+def test_response_sums_to_zero_over_classes(make):
+    _, _, response = respond("separate", make)
+    np.testing.assert_allclose(response.value.sum(axis=1), 0.0, atol=1e-10)
+
+
+@every_system
+def test_points_of_weight_zero_do_not_respond(make):
+    problem, _, response = respond("weighted distributions", make)
+    without = np.broadcast_to((problem.weights == 0)[:, None, :], problem.shape)
+    assert (response.value[without] == 0.0).all()
+
+
+@pytest.mark.parametrize("make", [low_rank, diagonal])
+def test_looser_tolerances_take_fewer_products(make):
+    counts = [respond("large variance", make, tolerance)[2].n_products for tolerance in (1e-2, 1e-9)]
+    assert counts[0] < counts[1]
+
+
+def test_certain_points_are_harmless():
+    # Latents of 1e4 make probabilities exactly zero and one: no formula may divide by them.
+    problem = catalogue.BY_NAME["separate"].build()
+    curvature = expand(problem, scale=1e4)
+    tolerance = np.full(problem.shape[0], 1e-10)
+    values = [
+        make(problem, curvature).response(functions(problem), tolerance).value for make in (exact, low_rank, diagonal)
+    ]
+    np.testing.assert_allclose(values[1:], [values[0]] * 2, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["shared", "scaled", "separate", "groups", "precomputed", "function", "features"])
+def test_dense_blocks_are_those_of_the_covariance(name):
+    problem = catalogue.BY_NAME[name].build()
+    _, n_classes, n = problem.shape
+    dense = catalogue.dense_covariance(problem).reshape(n_classes, n, n_classes, n)
+    np.testing.assert_allclose(
+        dense_blocks(problem.covariance), np.einsum("cncm->cnm", dense), rtol=1e-12, atol=1e-12
+    )
