@@ -10,11 +10,12 @@ from logikern.fitting.systems import NewtonSystem
 from logikern.likelihoods.base import Curvature, Expansion
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
-from logikern.numerics.simplex import sum_to_zero
 
 LOOSEST_FORCING = 0.25
 # A linear residual below this part of the tolerance would be lost effort.
 FINEST_RESIDUAL = 0.3
+# Of the step from given latents: it lands within second order of the optimum, so a rough solve would waste it.
+START_ACCURACY = 0.01
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ def descend(
     ----------
     problem : Problem
     start : array of shape (B, C, n) or None
+        Latents near the optimum, of a fit at other hyperparameters.
     watch : callable
     make_system : callable
         From the curvature and the numbers of the weightings that it belongs to.
@@ -85,7 +87,7 @@ def descend(
         For the largest absolute component of the gradient.
     budget : Budget
     """
-    run = _begin(problem, start)
+    run = _begin(problem, start, make_system)
     for step in range(budget.newton + 1):
         expansion = _expand(run, tolerance)
         _note(run, step, expansion, watch)
@@ -100,29 +102,30 @@ def descend(
     return FitResult(run.dual, run.latent, run.norms, outcomes, tuple(run.trace), run.n_products)
 
 
-def _begin(problem: Problem, start: Array | None) -> _Run:
-    """At zero, or at the best multiple of the dual given: it overshoots when a variance has grown."""
+def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _Run:
+    """At zero, or one full Newton step from the latents given, cut back to its best multiple.
+
+    A Newton iterate depends on the latents alone: alpha' = b - R K~ b with b = W u - g. Latents vary little with
+    the hyperparameters, whereas an old dual can make wild latents under a new kernel.
+    """
     n_batch = problem.shape[0]
     dual, latent = np.zeros(problem.shape), np.zeros(problem.shape)
     n_products = 0
     if start is not None:
-        direction = sum_to_zero(start) * (problem.weights > 0)[:, None, :]
-        image = problem.covariance.matmul(direction)
+        expansion = problem.likelihood.expand(start, problem.targets, problem.weights)
+        curvature = expansion.curvature
+        constant = curvature.root(curvature.root_adjoint(start)) - expansion.gradient
+        image = problem.covariance.matmul(constant)
+        system = make_system(curvature, np.arange(n_batch))
+        response = system.response(image, START_ACCURACY * np.maximum(max_norm(expansion.gradient), 1e-3))
+        direction, image = constant - response.value, image - response.image
         lengths = _line_search(problem, dual, latent, direction, image)
         dual, latent = lengths[:, None, None] * direction, lengths[:, None, None] * image
-        n_products = 1
+        n_products = 1 + response.n_products
     infinite = np.full(n_batch, np.inf)
     fresh = np.full(n_batch, start is None)
     return _Run(
-        problem,
-        dual,
-        latent,
-        [None] * n_batch,
-        infinite,
-        infinite.copy(),
-        fresh,
-        np.ones(n_batch),
-        n_products,
+        problem, dual, latent, [None] * n_batch, infinite, infinite.copy(), fresh, np.ones(n_batch), n_products
     )
 
 

@@ -84,7 +84,7 @@ class Solver(ABC):
 
     @abstractmethod
     def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
-        """Minimise from the dual `start` (zero if None); `watch` sees every step and may raise to stop."""
+        """Minimise from the latents `start` (zero if None); `watch` sees every step and may raise."""
 
 
 def max_norm(per_class: Array) -> Array:

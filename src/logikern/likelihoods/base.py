@@ -64,5 +64,9 @@ class Likelihood(ABC):
         """Value (B,) and gradient (B, C, n)."""
 
     @abstractmethod
+    def losses(self, latent: Array, targets: Array) -> Array:
+        """Negative log likelihood of every point, (B, n), without weights."""
+
+    @abstractmethod
     def slope(self, latent: Array, direction: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
         """First and second derivative along a direction, (B,) each."""

@@ -29,6 +29,9 @@ class Softmax(Likelihood):
             curvature,
         )
 
+    def losses(self, latent: Array, targets: Array) -> Array:
+        return soft_maximum(latent).log_total - np.einsum("cn,bcn->bn", targets, latent)
+
     def slope(self, latent: Array, direction: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
         probabilities = soft_maximum(latent).probabilities
         weighted = probabilities * direction

@@ -17,6 +17,12 @@ class CovarianceGradient(NamedTuple):
     variances: Array
     bias_variance: float
 
+    def scaled(self, factor: float) -> "CovarianceGradient":
+        """All derivatives times a factor."""
+        return CovarianceGradient(
+            tuple(factor * kernel for kernel in self.kernels), factor * self.variances, factor * self.bias_variance
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class ClassCovariance:
