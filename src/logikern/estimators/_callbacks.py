@@ -10,6 +10,9 @@ from logikern.numerics.outcome import NewtonStep
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    # Between a method and its caller, for warnings that point at the caller.
+    WRAPPER_FRAMES = 1
 except ImportError:  # scikit-learn before 1.9 has no callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -19,27 +22,33 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
         """The method as it is."""
         return method
 
+    WRAPPER_FRAMES = 0
+
 
 logger = logging.getLogger("logikern")
 
 
 @contextlib.contextmanager
-def report_steps(estimator: Any, X: Any, y: Any, max_steps: int) -> Iterator[Watch]:
-    """A watch for the solver: every Newton step is a task of the estimator's callbacks."""
+def report_steps(estimator: Any, X: Any, y: Any, sample_weight: Any, max_steps: int) -> Iterator[Watch]:
+    """A watch for the solver: every Newton step is a task of the estimator's callbacks.
+
+    At the end of the context the estimator must be fitted: callbacks that score do so then.
+    """
     if not getattr(estimator, "_skl_callbacks", None):
         yield lambda step: _log(estimator.verbose, step)
         return
     context = estimator._init_callback_context(max_subtasks=max_steps + 1)
-    context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+    metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+    context.call_on_fit_task_begin(estimator=estimator, X=X, y=y, metadata=metadata)
 
     def watch(step: NewtonStep) -> None:
         _log(estimator.verbose, step)
         task = context.subcontext(task_name="newton-step")
-        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-        task.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y, metadata=metadata)
+        task.call_on_fit_task_end(estimator=estimator, X=X, y=y, metadata=metadata)
 
     yield watch
-    context.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+    context.call_on_fit_task_end(estimator=estimator, X=X, y=y, metadata=metadata, reconstruction_attributes={})
 
 
 def _log(verbose: int, step: NewtonStep) -> None:

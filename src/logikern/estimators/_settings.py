@@ -12,13 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from logikern.estimators._validation import TrainingData, make_kernel, parse_memory
+from logikern.estimators._callbacks import WRAPPER_FRAMES
+from logikern.estimators._validation import TrainingData, leaves, make_kernel, parse_memory, parse_numbers
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import FitResult
-from logikern.kernels import KernelRows, reference_points
+from logikern.kernels import FunctionKernel, Kernel, KernelRows, Precomputed, reference_points
 from logikern.model.defaults import default_rate, default_variance
 from logikern.model.specification import Specification, tie
 from logikern.numerics.outcome import Outcome
@@ -49,6 +50,12 @@ def check(estimator: Any) -> None:
         )
     if estimator.criterion is not None:
         raise ValueError(f"`criterion` must be None (fixed hyperparameters), but is {estimator.criterion!r}.")
+    if not isinstance(estimator.verbose, numbers.Integral) or estimator.verbose < 0:
+        raise ValueError(f"`verbose` must be a whole number of at least 0, but is {estimator.verbose!r}.")
+    n_jobs = estimator.n_jobs
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ValueError(f"`n_jobs` must be None, -1 or a positive whole number, but is {n_jobs!r}.")
+    check_random_state(estimator.random_state)
     parse_memory(estimator.memory_limit)
 
 
@@ -65,22 +72,31 @@ def _check_positive(argument: str, value: Any) -> None:
 def specification(estimator: Any, data: TrainingData) -> Specification:
     """Kernels and variances, read off the data where they are not given."""
     tying = tie(estimator.tying, len(data.classes))
-    kernel = make_kernel(
-        estimator.kernel, estimator.rate, lambda name: default_rate(name, data.points, data.weights)
-    )
+    kernel = make_kernel(estimator.kernel, estimator.rate, lambda name: default_rate(name, data.points, data.weights))
+    _check_diagonal(kernel, data)
     kernels = (kernel,) * tying.n_kernels
     return Specification(
         kernels, _variances(estimator, kernel, data, tying.n_variances), float(estimator.bias_variance), tying
     )
 
 
+def _check_diagonal(kernel: Kernel, data: TrainingData) -> None:
+    """k(x, x) tells a kernel that is none, and inputs too large for it, at the cost of one pass."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        diagonal = np.asarray(kernel.diagonal(data.points), dtype=float)
+    wrong = np.flatnonzero(~((diagonal >= -1e-8 * diagonal.max(initial=0.0)) & (diagonal < np.inf)))
+    if wrong.size:
+        raise ValueError(
+            f"A kernel must be finite and positive semidefinite, but k(x, x) is {diagonal[wrong[0]]:g} for row "
+            f"{data.kept[wrong[0]]} of `X`. Scale the inputs, or correct the kernel."
+        )
+
+
 def _variances(estimator: Any, kernel: Any, data: TrainingData, n_variances: int) -> tuple[float, ...]:
     given = estimator.variance
     if given is None:
         return (default_variance(kernel, data.points, data.weights),) * n_variances
-    if isinstance(given, numbers.Real):
-        given = [given] * n_variances
-    values = tuple(float(value) for value in given)
+    values = (given,) * n_variances if isinstance(given, numbers.Real) else parse_numbers("variance", given)
     if len(values) != n_variances:
         raise ValueError(
             f"`variance` must be one number or one per variance of the model, but has {len(values)} values "
@@ -88,7 +104,7 @@ def _variances(estimator: Any, kernel: Any, data: TrainingData, n_variances: int
         )
     for value in values:
         _check_positive("variance", value)
-    return values
+    return tuple(map(float, values))
 
 
 def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
@@ -134,8 +150,6 @@ def threads(n_jobs: int | None) -> Any:
     """A context with that many threads for linear algebra."""
     if n_jobs is None:
         return contextlib.nullcontext()
-    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(f"`n_jobs` must be None, -1 or a positive whole number, but is {n_jobs!r}.")
     return threadpool_limits(None if n_jobs < 0 else int(n_jobs))
 
 
@@ -149,16 +163,39 @@ _ADVICE = {
     Outcome.OUT_OF_STEPS: "Raise `max_iter`, or use a smaller variance.",
     Outcome.OUT_OF_PRODUCTS: "Use a smaller variance, or solver='exact' if the data are few.",
     Outcome.STALLED: "Check that the kernel is positive semidefinite, or use precision='double'.",
-    Outcome.NOT_FINITE: "Check the kernel for values that are not finite, and scale the inputs.",
+    Outcome.NOT_FINITE: "Check the kernel for values that are not finite, and the size of inputs, weights and "
+    "variances.",
 }
 
 
-def warn_unless_converged(result: FitResult, wanted: float) -> None:
+def outcome(result: FitResult, wanted: float) -> Outcome:
+    """How the fit ended by the user's tolerance: the exact solver aims beyond it."""
+    return Outcome.CONVERGED if result.gradient_norm.max() <= wanted else result.outcome
+
+
+def refuse_failure(result: FitResult, kernel: Kernel, points: Any) -> None:
+    """A fit without numbers, or with a user's kernel that is none, is an error rather than a warning."""
+    if not np.isfinite(result.dual).all():
+        raise ValueError(f"{Outcome.NOT_FINITE.value} {_ADVICE[Outcome.NOT_FINITE]}")
+    if result.outcome.converged or not any(isinstance(leaf, Precomputed | FunctionKernel) for leaf in leaves(kernel)):
+        return
+    # Looked at only when the fit failed: eigenvalues cost more than most fits.
+    some = points[np.linspace(0, points.shape[0] - 1, min(points.shape[0], 500)).astype(int)]
+    eigenvalues = np.linalg.eigvalsh(kernel(some, some).astype(float))
+    if eigenvalues[0] < -1e-6 * abs(eigenvalues[-1]):
+        raise ValueError(
+            f"A kernel must be positive semidefinite, but the matrix of {len(eigenvalues)} training points has "
+            f"eigenvalues from {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}. Correct the kernel, or add "
+            f"{-eigenvalues[0]:.3g} to its diagonal."
+        )
+
+
+def warn_unless_converged(ended: Outcome, result: FitResult, wanted: float) -> None:
     """One warning, with the outcome's sentence and what to do."""
-    if not result.outcome.converged:
+    if not ended.converged:
         warnings.warn(
-            f"{result.outcome.value} After {result.trace[-1].step} Newton steps the gradient norm is "
-            f"{result.gradient_norm.max():.1e} (wanted {wanted:.0e}). {_ADVICE[result.outcome]}",
+            f"{ended.value} After {result.trace[-1].step} Newton steps the gradient norm is "
+            f"{result.gradient_norm.max():.1e} (wanted {wanted:.0e}). {_ADVICE[ended]}",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=3 + WRAPPER_FRAMES,
         )

@@ -1,7 +1,9 @@
 """What comes through the estimator's door: checked once here, trusted inside."""
 
+import dataclasses
 import numbers
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +11,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _check_y,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
 from logikern.kernels import (
     KERNELS,
@@ -23,6 +31,8 @@ from logikern.kernels import (
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.targets import from_distributions, from_labels
 
+# Beyond this the squares of inputs are no numbers any more.
+LARGEST_INPUT = 1e150
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
@@ -50,13 +60,25 @@ class TrainingData:
     n_rows: int
 
 
+def leaves(kernel: Kernel) -> list[Kernel]:
+    """The kernels that sums, products and multiples are made of."""
+    values = [getattr(kernel, field.name) for field in dataclasses.fields(kernel)]
+    parts = [value for value in values if isinstance(value, Kernel)]
+    return [leaf for part in parts for leaf in leaves(part)] if parts else [kernel]
+
+
 def takes_objects(kernel: Any) -> bool:
     """Whether points are whatever a user's function understands, not rows of a table."""
-    return (callable(kernel) and not isinstance(kernel, Kernel)) or isinstance(kernel, FunctionKernel)
+    if isinstance(kernel, Kernel):
+        return all(isinstance(leaf, FunctionKernel) for leaf in leaves(kernel))
+    return callable(kernel)
 
 
 def is_precomputed(kernel: Any) -> bool:
-    return kernel == "precomputed" or isinstance(kernel, Precomputed)
+    """Whether X holds kernel values."""
+    if isinstance(kernel, Kernel):
+        return any(isinstance(leaf, Precomputed) for leaf in leaves(kernel))
+    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
@@ -65,11 +87,12 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass class labels."
         )
+    names = getattr(y, "columns", None)
     X, y = _check_together(estimator, X, y)
-    targets, labels, classes = _targets(y)
+    targets, labels, classes = _targets(y, names)
     if len(classes) < 2:
         raise ValueError(
-            f"`y` must have at least two classes, but has one class: {classes[0]!r}. "
+            f"`y` must have at least two classes, but has one class: {str(classes[0])!r}. "
             "A classifier of one class has nothing to learn."
         )
     weights = _weights(estimator, X, labels, classes, sample_weight)
@@ -84,16 +107,16 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
 def _check_together(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     if takes_objects(estimator.kernel):
         X = as_objects(X)
-        if len(X) != len(y):
-            raise ValueError(
-                f"`X` has {len(X)} points but `y` has {len(y)} targets. Pass one target per point."
-            )
         if not len(X):
             raise ValueError("`X` has 0 points, but at least 1 is required. Pass some data.")
+        y = _check_y(y, multi_output=_is_table(y), estimator=estimator)
+        check_consistent_length(X, y)
         return X, y
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=_is_table(y)
     )
+    if not is_precomputed(estimator.kernel):
+        _check_magnitude(X)
     if is_precomputed(estimator.kernel) and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"A precomputed kernel matrix must be square, but `X` has shape {X.shape!r}. "
@@ -103,6 +126,16 @@ def _check_together(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
         X = X.toarray() if sparse.issparse(X) else X
         _check_symmetric(X)
     return X, y
+
+
+def _check_magnitude(X: Any) -> None:
+    values = X.data if sparse.issparse(X) else X
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    if largest > LARGEST_INPUT:
+        raise ValueError(
+            f"`X` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. Scale the inputs, for "
+            "instance by StandardScaler or by a change of units."
+        )
 
 
 def _check_symmetric(matrix: Array) -> None:
@@ -115,9 +148,17 @@ def _check_symmetric(matrix: Array) -> None:
 
 
 def as_objects(X: Any) -> Any:
-    """Any sequence as something that can be indexed by arrays."""
-    if isinstance(X, np.ndarray):
+    """Any sequence as something that can be indexed by arrays; a table as its rows."""
+    if sparse.issparse(X):
+        return X.toarray()
+    if isinstance(X, np.ndarray) and X.ndim:
         return X
+    if getattr(X, "columns", None) is not None or getattr(X, "index", None) is not None and not callable(X.index):
+        return np.asarray(X)
+    if isinstance(X, str) or not isinstance(X, Sequence):
+        raise TypeError(
+            f"`X` must be a sequence of objects for the kernel to compare, but is {type(X).__name__}. Pass a list."
+        )
     objects = np.empty(len(X), dtype=object)
     for place, item in enumerate(X):
         objects[place] = item
@@ -129,16 +170,27 @@ def _is_table(y: Any) -> bool:
     return values.ndim == 2 and values.shape[1] > 1
 
 
-def _targets(y: Any) -> tuple[Array, Indices, Array]:
-    """Distributions (C, n), most likely labels (n,), and classes (C,)."""
+def _targets(y: Any, names: Any) -> tuple[Array, Indices, Array]:
+    """Distributions (C, n), most likely labels (n,), and classes (C,); `names` are those of the columns of y."""
     if _is_table(y):
-        names = getattr(y, "columns", None)
+        if np.asarray(y).dtype.kind not in "buif":
+            raise ValueError(
+                f"`y` with {y.shape[1]} columns must hold distributions over classes, but holds values that are "
+                "no numbers. Pass class labels as one column."
+            )
         targets = from_distributions(np.asarray(y))
         classes = np.arange(len(targets)) if names is None else np.asarray(names)
         return targets, targets.argmax(axis=0), classes
     y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    classes, labels = np.unique(y, return_inverse=True)
+    try:
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y})
+        raise ValueError(
+            f"`y` must hold labels of one kind, but mixes {', '.join(kinds)}. Drop the rows without a label, and "
+            "give all classes names or all of them numbers."
+        ) from None
     return from_labels(labels, len(classes)), labels, classes
 
 
@@ -156,9 +208,7 @@ def _weights(estimator: Any, X: Any, labels: Indices, classes: Array, sample_wei
             f"{weights.min():g}. Weights multiply the log likelihood of a point; give points to ignore weight 0."
         )
     if not weights.any():
-        raise ValueError(
-            "`sample_weight` is zero for every point: nothing is left to learn from. Weigh some point."
-        )
+        raise ValueError("`sample_weight` is zero for every point: nothing is left to learn from. Weigh some point.")
     if estimator.class_weight is not None:
         weights *= _class_weights(estimator.class_weight, labels, classes, weights)[labels]
     return weights
@@ -167,18 +217,14 @@ def _weights(estimator: Any, X: Any, labels: Indices, classes: Array, sample_wei
 def _class_weights(class_weight: Any, labels: Indices, classes: Array, weights: Array) -> Array:
     if isinstance(class_weight, str) and class_weight == "balanced":
         present = np.bincount(labels, weights=weights, minlength=len(classes))
-        return np.where(
-            present > 0, weights.sum() / (len(classes) * np.where(present > 0, present, 1.0)), 1.0
-        )
+        return np.where(present > 0, weights.sum() / (len(classes) * np.where(present > 0, present, 1.0)), 1.0)
     if not isinstance(class_weight, dict):
         raise ValueError(
             f"`class_weight` must be None, 'balanced' or a dict from class to weight, but is {class_weight!r}."
         )
     values = compute_class_weight(class_weight, classes=classes, y=classes[labels])
     if not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError(
-            f"`class_weight` must hold finite weights that are not negative, but is {class_weight!r}."
-        )
+        raise ValueError(f"`class_weight` must hold finite weights that are not negative, but is {class_weight!r}.")
     return values
 
 
@@ -186,7 +232,8 @@ def _check_enough(targets: Array, kept: Indices) -> None:
     present = np.flatnonzero(targets[:, kept].sum(axis=1) > 0)
     if len(present) < 2:
         raise ValueError(
-            "Of the points with positive weight all belong to one class: at least two classes must carry weight."
+            f"Points with positive weight must belong to at least two classes, but {len(present)} of "
+            f"{len(targets)} classes have any. Change `sample_weight` or `class_weight`."
         )
 
 
@@ -208,11 +255,21 @@ def parse_memory(limit: Any) -> float | None:
     if isinstance(limit, numbers.Real) and not isinstance(limit, bool):
         value = float(limit)
     else:
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)i?b?\s*", str(limit).lower())
-        value = float(match[1]) * _UNITS[match[2]] if match and match[1].count(".") < 2 else float("nan")
+        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)i?b?\s*", str(limit).lower())
+        value = float(match[1]) * _UNITS[match[2]] if match else float("nan")
     if not value > 0:
         raise ValueError(f"`memory_limit` must be bytes or a text like '500MB' or '2GB', but is {limit!r}.")
     return value
+
+
+def parse_numbers(argument: str, values: Any) -> tuple[float, ...]:
+    """Several numbers from any sequence of them."""
+    try:
+        if isinstance(values, str | dict | set):
+            raise TypeError
+        return tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise ValueError(f"`{argument}` must be a number or a sequence of numbers, but is {values!r}.") from None
 
 
 def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
@@ -233,19 +290,25 @@ def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
         if not isinstance(value, numbers.Real):
             if not issubclass(kind, Stationary):
                 raise ValueError(f"`rate` must be one number for kernel={kernel!r}, but is {rate!r}.")
-            value = tuple(float(part) for part in value)
+            value = parse_numbers("rate", value)
         return kind(rate=value)
     if rate is not None:
         _refuse_rate(kernel)
     if isinstance(kernel, Kernel):
+        if is_precomputed(kernel) and not all(isinstance(leaf, Precomputed) for leaf in leaves(kernel)):
+            raise ValueError(
+                f"`kernel` mixes kernels on inputs with Precomputed, but is {kernel!r}: `X` cannot hold both inputs "
+                "and kernel values. Compute the other kernels as well, and pass their combination."
+            )
         return kernel
     if is_precomputed(kernel):
         return Precomputed()
-    if callable(kernel):
+    if callable(kernel) and not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
         return FunctionKernel(kernel)
     raise ValueError(
         f"`kernel` must be one of {[*KERNELS, 'precomputed']}, a Kernel or a function of two points, "
         f"but is {kernel!r}."
+        + (f" Pass {kernel.__name__}() instead of the class." if isinstance(kernel, type) else "")
     )
 
 

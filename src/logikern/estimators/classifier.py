@@ -148,20 +148,24 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         self : object
         """
         _settings.check(self)
+        _forget_fit(self)
         data = training_data(self, X, y, sample_weight)
         specification = _settings.specification(self, data)
         choice = _settings.choice(self, specification, data)
         solver = _settings.solver(self, len(data.weights), choice.memory)
-        with _settings.threads(self.n_jobs), report_steps(self, X, y, solver.budget.newton) as watch:
+        report = report_steps(self, X, y, sample_weight, solver.budget.newton)
+        with _settings.threads(self.n_jobs), report as watch:
             covariance = specification.bind(data.points, choice)
             problem = Problem(covariance, Softmax(), data.targets, data.weights[None])
             result = solver.fit(problem, watch=watch)
-        self.classes_ = data.classes
-        self._store(result, data, FittedModel(specification, _settings.stored_points(data), result.dual[0]))
-        self.operator_ = choice.reason
+            _settings.refuse_failure(result, specification.kernels[0], data.points)
+            self.operator_ = choice.reason
+            self._store(result, data, FittedModel(specification, _settings.stored_points(data), result.dual[0]))
+        _settings.warn_unless_converged(self.outcome_, result, self.tol)
         return self
 
     def _store(self, result: FitResult, data: Any, model: FittedModel) -> None:
+        self.classes_ = data.classes
         self.model_ = model
         self.dual_coef_ = np.zeros((data.n_rows, len(data.classes)))
         self.dual_coef_[data.kept] = model.dual.T
@@ -169,8 +173,7 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         self.variances_ = model.specification.class_variances
         self.trace_ = result.trace
         self.n_iter_ = max(1, result.trace[-1].step)
-        self.outcome_ = result.outcome
-        _settings.warn_unless_converged(result, self.tol)
+        self.outcome_ = _settings.outcome(result, self.tol)
 
     def decision_function(self, X: Any) -> Array:
         """Latent functions at the rows of X.
@@ -200,12 +203,21 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
-        best = self._latents(X).argmax(axis=1)
+        # Of latents that differ in their last digit alone the probabilities are equal: the first class wins.
+        best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
     def _latents(self, X: Any) -> Array:
         check_is_fitted(self)
-        return self.model_.latents(new_data(self, X))
+        with np.errstate(over="ignore", invalid="ignore"):
+            latents = self.model_.latents(new_data(self, X))
+        wrong = np.flatnonzero(~np.isfinite(latents).all(axis=1))
+        if wrong.size:
+            raise ValueError(
+                f"The kernel gives no finite values between row {wrong[0]} of `X` and the training points. "
+                "Check that row for values far beyond those of the training data."
+            )
+        return latents
 
     def save_model(self, path: Any) -> None:
         """Write the fitted classifier to a file that `logikern.load_model` reads without running code."""
@@ -220,3 +232,9 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
 
     def __sklearn_is_fitted__(self) -> bool:
         return isinstance(getattr(self, "outcome_", None), Outcome)
+
+
+def _forget_fit(estimator: BaseEstimator) -> None:
+    """Remove what an earlier fit left: a fit that fails must not leave parts of two."""
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
+        delattr(estimator, name)

@@ -55,13 +55,18 @@ def tie(tying: str | Sequence[Any], n_classes: int) -> Tying:
                 f"`tying` must be one of {sorted(named)} or a list with a group per class, but is {tying!r}."
             )
         return named[tying]
-    labels = list(tying)
+    try:
+        labels = list(tying)
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    except TypeError:
+        raise ValueError(
+            f"`tying` must be a name or a list with a plain group label per class, but is {tying!r}."
+        ) from None
     if len(labels) != n_classes:
         raise ValueError(
             f"`tying` as a list must have one group label per class, but has {len(labels)} labels for "
             f"{n_classes} classes. The classes are in the order of `classes_`."
         )
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     groups = tuple(numbers[label] for label in labels)
     return Tying(groups, groups)
 
