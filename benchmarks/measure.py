@@ -104,7 +104,7 @@ def bind(
     split: Split, specification: Specification, precision: str = "double", operator: str = "dense"
 ) -> ClassCovariance:
     """The covariance on the training rows, with its kernel matrices."""
-    return specification.bind(split.X, choose(specification.kernels, split.X, operator, precision))
+    return specification.bind(choose(specification.kernels, split.X, operator, precision).points(split.X))
 
 
 def solve(

@@ -48,7 +48,7 @@ def make_problem(
     n_classes = len(targets)
     choice = Choice(operator, np.dtype(dtype), "", 1e8)
     covariance = ClassCovariance(
-        tuple(choice.bind(part, points) for part in own),
+        tuple(choice.points(points).bind(part) for part in own),
         np.array(assignment or (0,) * n_classes),
         np.broadcast_to(np.asarray(variances, dtype=float), n_classes).copy(),
         Flat(n_classes),

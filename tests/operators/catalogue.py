@@ -82,13 +82,16 @@ class Case:
     on: PointsCase
     dtype: np.dtype = DOUBLE
     tile: int | None = None
+    keep_distances: bool = False
 
     def __str__(self) -> str:
         tile = f" of {self.tile}" if self.tile else ""
-        return f"{self.operator}{tile} {self.dtype} on {self.on.name}"
+        kept = " with distances" if self.keep_distances else ""
+        return f"{self.operator}{tile}{kept} {self.dtype} on {self.on.name}"
 
     def bind(self) -> KernelOperator:
-        bound = Choice(self.operator, self.dtype, "", 1e9).bind(self.on.kernel, self.on.points())
+        choice = Choice(self.operator, self.dtype, "", 1e9)
+        bound = choice.points(self.on.points(), self.keep_distances).bind(self.on.kernel)
         return Tiled(bound.kernel, bound.X, self.tile) if self.tile else bound
 
     @property
@@ -109,5 +112,6 @@ ALL = (
     *(Case("tiled", on, dtype) for on in POINTS + WITH_FEATURES for dtype in (DOUBLE, SINGLE)),
     *(Case("tiled", on, DOUBLE, tile) for on in POINTS for tile in TILES),
     *(Case("tiled", POINTS[0], SINGLE, tile) for tile in TILES),
+    *(Case("dense", on, dtype, keep_distances=True) for on in POINTS for dtype in (DOUBLE, SINGLE)),
     *(Case("features", on, dtype) for on in WITH_FEATURES for dtype in (DOUBLE, SINGLE)),
 )

@@ -115,19 +115,19 @@ def test_machine_has_memory():
     [(Gaussian(), "dense", Dense), (Gaussian(), "tiled", Tiled), (Linear(), "features", FeatureProduct)],
 )
 def test_bound_operator_is_of_the_kind_chosen(kernel, operator, kind):
-    assert isinstance(choose((kernel,), table(), operator=operator).bind(kernel, table()), kind)
+    assert isinstance(choose((kernel,), table(), operator=operator).points(table()).bind(kernel), kind)
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("dtype, precision", [(np.float32, "single"), (np.float64, "double")])
 def test_bound_operator_has_the_precision_chosen(dtype, precision, operator):
     choice = choose((Linear(),), table(), operator=operator, precision=precision)
-    assert choice.bind(Linear(), table()).dtype == dtype
+    assert choice.points(table()).bind(Linear()).dtype == dtype
 
 
 def test_tiles_keep_to_the_memory_limit():
     choice = choose((Gaussian(),), table(2000), operator="tiled", precision="double", memory_limit=4 * MEGABYTE)
-    operator = choice.bind(Gaussian(), table(2000))
+    operator = choice.points(table(2000)).bind(Gaussian())
     assert operator.tile * 2000 * 8 < 4 * MEGABYTE
 
 

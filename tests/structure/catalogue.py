@@ -68,7 +68,7 @@ class Case:
     def covariance(self, dtype: type = np.float64) -> ClassCovariance:
         choice = Choice("dense", np.dtype(dtype), "", 1e9)
         return ClassCovariance(
-            tuple(choice.bind(kernel, points()) for kernel in self.kernels),
+            tuple(choice.points(points()).bind(kernel) for kernel in self.kernels),
             np.array(self.assignment),
             np.array(self.variances),
             self.mixing(),

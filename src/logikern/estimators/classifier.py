@@ -155,7 +155,7 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         solver = _settings.solver(self, len(data.weights), choice.memory)
         report = report_steps(self, X, y, sample_weight, solver.budget.newton)
         with _settings.threads(self.n_jobs), report as watch:
-            covariance = specification.bind(data.points, choice)
+            covariance = specification.bind(choice.points(data.points, len(specification.kernels) > 1))
             problem = Problem(covariance, Softmax(), data.targets, data.weights[None])
             result = solver.fit(problem, watch=watch)
             _settings.refuse_failure(result, specification.kernels[0], data.points)

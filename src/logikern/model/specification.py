@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from logikern.kernels.base import Kernel
-from logikern.operators.choose import Choice
+from logikern.operators.choose import Points
 from logikern.structure.covariance import ClassCovariance
 from logikern.structure.flat import Flat
 
@@ -95,10 +95,10 @@ class Specification:
         """Variance of each class, (C,)."""
         return np.array(self.variances)[list(self.tying.variance_of)]
 
-    def bind(self, X: Any, choice: Choice) -> ClassCovariance:
+    def bind(self, points: Points) -> ClassCovariance:
         """The covariance of all class functions on the points."""
         return ClassCovariance(
-            tuple(choice.bind(kernel, X) for kernel in self.kernels),
+            tuple(points.bind(kernel) for kernel in self.kernels),
             np.array(self.tying.kernel_of, dtype=np.intp),
             self.class_variances,
             Flat(len(self.tying.kernel_of)),

@@ -1,15 +1,17 @@
 """The only policy on how a kernel's products are computed."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from logikern.kernels.base import Kernel
+from logikern.numerics.outcome import Array
 from logikern.operators.base import KernelOperator, count_points, in_precision
 from logikern.operators.dense import dense
+from logikern.operators.isotropic import distances_between, is_isotropic, isotropic
 from logikern.operators.linear import FeatureProduct
 from logikern.operators.tiled import tiled
 
@@ -42,29 +44,44 @@ class Choice:
     reason: str
     memory: float
 
-    def bind(self, kernel: Kernel, X: Any) -> KernelOperator:
+    def points(self, X: Any, keep_distances: bool = False) -> "Points":
+        """The points, ready to be bound to one kernel after the other."""
+        return Points(self, in_precision(X, self.dtype), keep_distances)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points to which kernels are bound; distances are computed once where many kernels will ask for them.
+
+    Parameters
+    ----------
+    choice : Choice
+    X : the points, in the precision of the products
+    keep_distances : bool
+        Worth a second matrix in memory only if more than one kernel is bound.
+    """
+
+    choice: Choice
+    X: Any
+    keep_distances: bool
+
+    def bind(self, kernel: Kernel) -> KernelOperator:
         """The operator of one kernel on the points."""
-        return _MAKERS[self.name](kernel, X, self)
+        if self.choice.name == "tiled":
+            return tiled(kernel, self.X, self.choice.dtype, TILE_SHARE * self.choice.memory)
+        if self.choice.name == "features":
+            return FeatureProduct(kernel, self.X, kernel.features(self.X))
+        if self.keep_distances and is_isotropic(kernel):
+            return isotropic(kernel, self.X, self.distances)
+        return dense(kernel, self.X, self.choice.dtype)
+
+    @cached_property
+    def distances(self) -> Array:
+        """Squared distances of all pairs, (n, n)."""
+        return distances_between(self.X)
 
 
-def _dense(kernel: Kernel, X: Any, choice: Choice) -> KernelOperator:
-    return dense(kernel, X, choice.dtype)
-
-
-def _tiled(kernel: Kernel, X: Any, choice: Choice) -> KernelOperator:
-    return tiled(kernel, X, choice.dtype, TILE_SHARE * choice.memory)
-
-
-def _features(kernel: Kernel, X: Any, choice: Choice) -> KernelOperator:
-    return FeatureProduct(kernel, X, kernel.features(in_precision(X, choice.dtype)))
-
-
-_MAKERS: dict[str, Callable[[Kernel, Any, Choice], KernelOperator]] = {
-    "dense": _dense,
-    "tiled": _tiled,
-    "features": _features,
-}
-OPERATORS = tuple(_MAKERS)
+OPERATORS = ("dense", "tiled", "features")
 
 
 def choose(
@@ -99,9 +116,7 @@ def choose(
     if operator != "auto":
         return Choice(operator, dtype, f"Products are {operator}, as asked for.", memory)
     if _features_pay(kernels, X):
-        return Choice(
-            "features", dtype, "The kernel has few or sparse features: products pass through them.", memory
-        )
+        return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
     if matrices <= MATRIX_SHARE * memory:
         return Choice("dense", dtype, f"{_describe(len(kernels), matrices)} fit in memory.", memory)
     reason = (

@@ -16,9 +16,6 @@ ACCURATE_TILE = 256
 class Dense(KernelOperator):
     """K(X, X) in memory; a product is one call of the BLAS.
 
-    With float32 storage the functions are cast, not the matrix: a float64 block
-    would make NumPy copy the whole matrix to float64 for every product.
-
     Parameters
     ----------
     kernel : Kernel
@@ -40,17 +37,10 @@ class Dense(KernelOperator):
         return self.matrix.dtype
 
     def matmul(self, functions: Array) -> Array:
-        product = functions.astype(self.matrix.dtype, copy=False) @ self.matrix
-        return product.astype(np.float64, copy=False)
+        return product(functions, self.matrix)
 
     def accurate_matmul(self, functions: Array) -> Array:
-        if self.matrix.dtype == np.float64:
-            return self.matmul(functions)
-        product = np.empty(functions.shape)
-        for start in range(0, self.n_points, ACCURATE_TILE):
-            part = slice(start, start + ACCURATE_TILE)
-            product[:, part] = functions @ self.matrix[part].astype(np.float64).T
-        return product
+        return accurate_product(functions, self.matrix)
 
     def diagonal(self) -> Array:
         return self.matrix.diagonal().astype(np.float64)
@@ -59,10 +49,30 @@ class Dense(KernelOperator):
         return self.matrix[indices]
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
-        return self.kernel.contract_gradient(self.X, self.X, left, right)
+        return self.kernel.contract_gradient(self.X, self.X, left.astype(self.dtype), right.astype(self.dtype))
+
+
+def product(functions: Array, matrix: Array) -> Array:
+    """functions @ matrix in the precision of the matrix, returned as float64.
+
+    The functions are cast, not the matrix: a float64 block would make NumPy copy the whole matrix to float64
+    for every product.
+    """
+    return (functions.astype(matrix.dtype, copy=False) @ matrix).astype(np.float64, copy=False)
+
+
+def accurate_product(functions: Array, matrix: Array) -> Array:
+    """functions @ matrix summed in float64; the matrix is symmetric and cast a few rows at a time."""
+    if matrix.dtype == np.float64:
+        return functions @ matrix
+    result = np.empty(functions.shape)
+    for start in range(0, len(matrix), ACCURATE_TILE):
+        part = slice(start, start + ACCURATE_TILE)
+        result[:, part] = functions @ matrix[part].astype(np.float64).T
+    return result
 
 
 def dense(kernel: Kernel, X: Any, dtype: np.dtype) -> Dense:
     """Compute K(X, X) and keep it in `dtype`."""
     points = in_precision(X, dtype)
-    return Dense(kernel, X, np.asarray(kernel(points, points), dtype=dtype))
+    return Dense(kernel, points, np.asarray(kernel(points, points), dtype=dtype))
