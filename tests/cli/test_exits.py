@@ -43,6 +43,11 @@ def test_exception_becomes_exit_code_and_sentence(error, code, message):
     assert "Traceback" not in result.output
 
 
+def test_reader_that_goes_away_is_no_error_to_talk_about():
+    result = ending(BrokenPipeError())
+    assert isinstance(result.exception, OSError | SystemExit) and result.stderr == ""
+
+
 def test_traceback_option_lets_the_exception_through():
     error = ValueError("wanted that")
     assert ending(error, "--traceback").exception is error

@@ -10,6 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from logikern.cli import models
+from logikern.cli.training import TrainingSet
 
 
 @pytest.fixture
@@ -102,6 +103,20 @@ def test_rows_without_target_are_dropped_on_request(fit_table, table, run, tmp_p
     result = fit_table("--drop-missing-target", frame=table)
     assert "dropped 2 rows without a target" in result.stderr
     assert info(run, tmp_path)["training_rows"] == 58
+
+
+def test_dropped_rows_take_their_inputs_along(fit_table, probabilities, table):
+    fit_table(frame=table[4:])
+    expected = probabilities()
+    fit_table("--drop-missing-target", frame=table.assign(kind=table["kind"].where(table.index >= 4)))
+    np.testing.assert_allclose(probabilities()[4:], expected, atol=1e-9)
+
+
+def test_some_rows_of_a_training_set_keep_inputs_labels_and_weights_together():
+    numbers = np.arange(6.0)
+    whole = TrainingSet(pd.DataFrame({"x": numbers}), numbers, numbers, None, None)
+    some = whole.take(np.array([1, 4]))
+    assert some.X["x"].tolist() == some.labels.tolist() == some.weights.tolist() == [1, 4]
 
 
 def test_fit_is_reproducible(fit_table, probabilities):

@@ -117,6 +117,15 @@ def test_byte_order_mark_is_not_part_of_the_first_name(run, model, table, tmp_pa
     assert run("predict", model, tmp_path / "t.csv").exit_code == 0
 
 
+def test_blanks_after_separators_do_not_matter(run, model, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "spaced.csv").write_text(table.to_csv(index=False).replace(",", ", "))
+    assert (
+        run("predict", model, tmp_path / "spaced.csv").stdout
+        == run("predict", model, tmp_path / "t.csv").stdout
+    )
+
+
 def test_blank_lines_are_skipped(run, model, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     spaced = table.to_csv(index=False).replace("\n", "\n\n", 3) + "   \n\n"

@@ -46,6 +46,12 @@ def test_type_is_fitted_and_predicted(values, fit_column, run, tmp_path):
     assert run("predict", tmp_path / "m.skops", tmp_path / "t.parquet").exit_code == 0
 
 
+def test_index_of_pandas_is_a_column(run, table, tmp_path):
+    table.set_index("kind").to_parquet(tmp_path / "t.parquet")
+    result = run("fit", tmp_path / "t.parquet", "--target", "kind", "--out", tmp_path / "m.skops")
+    assert result.exit_code == 0, result.stderr
+
+
 @pytest.mark.parametrize(("values", "fragment"), BAD.values(), ids=BAD)
 def test_type_is_refused(values, fragment, fit_column):
     result = fit_column(values)
