@@ -130,7 +130,7 @@ def _check_together(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
 
 def _check_magnitude(X: Any) -> None:
     values = X.data if sparse.issparse(X) else X
-    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
     if largest > LARGEST_INPUT:
         raise ValueError(
             f"`X` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. Scale the inputs, for "

@@ -1,0 +1,246 @@
+"""Model files keep a model to the last bit, and appear whole or not at all."""
+
+import json
+import os
+import stat
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+import logikern
+from logikern import KernelLogisticClassifier
+from logikern.kernels import FunctionKernel, Gaussian, Linear, Matern32, Polynomial, RationalQuadratic
+from logikern.model import persistence
+from logikern.numerics.outcome import Outcome
+
+X, SPECIES = load_iris(return_X_y=True)
+X, SPECIES = X[::3], SPECIES[::3]
+NAMES = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
+FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+DISTRIBUTIONS = np.eye(3)[SPECIES] * 0.8 + 0.2 / 3
+
+MODELS = {
+    "defaults": (KernelLogisticClassifier(), X, SPECIES),
+    "names of classes": (KernelLogisticClassifier(), X, NAMES),
+    "names as objects": (KernelLogisticClassifier(), X, NAMES.astype(object)),
+    "two classes, yes and no": (KernelLogisticClassifier(), X, SPECIES == 1),
+    "float classes": (KernelLogisticClassifier(), X, SPECIES.astype(float)),
+    "named features": (KernelLogisticClassifier("matern52"), FRAME, NAMES),
+    "float32": (KernelLogisticClassifier(), X.astype(np.float32), SPECIES),
+    "sparse points": (KernelLogisticClassifier("linear"), sparse.csr_matrix(X), SPECIES),
+    "sparse array": (KernelLogisticClassifier(), sparse.csr_array(X), SPECIES),
+    "given matrix": (KernelLogisticClassifier("precomputed"), X @ X.T, SPECIES),
+    "soft targets": (KernelLogisticClassifier(), X, pd.DataFrame(DISTRIBUTIONS, columns=list("xyz"))),
+    "kernel each": (KernelLogisticClassifier(tying="separate", variance=[1.0, 2.0, 3.0]), X, SPECIES),
+    "groups": (KernelLogisticClassifier(tying=["one", "two", "one"]), X, SPECIES),
+    "rate per input": (KernelLogisticClassifier(rate=np.array([1.0, 2.0, 0.3, 1e-9])), X, SPECIES),
+    "algebra": (
+        KernelLogisticClassifier(Gaussian((1.0, 2.0, 3.0, 4.0)) + 2.5 * Linear() * Matern32(0.3)),
+        X,
+        SPECIES,
+    ),
+    "other kernels": (KernelLogisticClassifier(RationalQuadratic() + Polynomial(degree=2)), X, SPECIES),
+    "options": (
+        KernelLogisticClassifier(
+            class_weight={0: 1.0, 1: 2.0, 2: 0.5},
+            memory_limit="1GB",
+            n_jobs=1,
+            random_state=np.random.RandomState(3),
+            solver="newton",
+        ),
+        X,
+        SPECIES,
+    ),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.skops"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_round_trip_keeps_every_bit(name, path):
+    model, points, targets = MODELS[name]
+    model = clone(model).fit(points, targets)
+    model.save_model(path)
+    loaded = logikern.load_model(path)
+    assert np.array_equal(loaded.predict_proba(points), model.predict_proba(points))
+    assert np.array_equal(loaded.predict(points), model.predict(points))
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert np.array_equal(loaded.dual_coef_, model.dual_coef_)
+    assert loaded.kernels_ == model.kernels_
+    assert (loaded.outcome_, loaded.trace_, loaded.n_iter_) == (model.outcome_, model.trace_, model.n_iter_)
+    assert vars(loaded).keys() == vars(model).keys()
+
+
+def test_round_trip_keeps_the_parameters(path):
+    model = KernelLogisticClassifier("matern32", tying="scaled", rate=0.3, variance=(1.0, 2.0, 3.0), tol=1e-6)
+    model.fit(X, SPECIES).save_model(path)
+    assert persistence.load(path).get_params() == model.get_params()
+
+
+def test_round_trip_keeps_names_of_features(path):
+    KernelLogisticClassifier().fit(FRAME, NAMES).save_model(path)
+    loaded = persistence.load(path)
+    assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(FRAME.rename(columns={"a": "z"}))
+
+
+def test_round_trip_keeps_an_outcome_that_is_not_convergence(path):
+    with pytest.warns(ConvergenceWarning):
+        model = KernelLogisticClassifier(max_iter=1).fit(X, SPECIES)
+    model.save_model(path)
+    assert persistence.load(path).outcome_ is Outcome.OUT_OF_STEPS
+
+
+def test_loaded_model_can_be_saved_and_fitted_again(path):
+    KernelLogisticClassifier().fit(X, SPECIES).save_model(path)
+    loaded = persistence.load(path)
+    loaded.save_model(path)
+    before = persistence.load(path).predict_proba(X)
+    assert np.array_equal(loaded.fit(X, SPECIES).predict_proba(X), before)
+
+
+def test_pipeline_of_mixed_columns_is_kept(path):
+    table = pd.DataFrame(
+        {
+            "size": [1.0, 2.0, np.nan, 4.0, 5.0, 6.0],
+            "colour": ["red", "blue", "red", "green", "blue", "red"],
+            "text": ["good day", "bad day", "good night", "bad night", "good day", "bad luck"],
+        }
+    )
+    columns = ColumnTransformer(
+        [
+            ("number", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), ["size"]),
+            ("category", OneHotEncoder(handle_unknown="ignore"), ["colour"]),
+            ("words", TfidfVectorizer(), "text"),
+            ("logarithm", make_pipeline(SimpleImputer(), FunctionTransformer(np.log1p)), ["size"]),
+        ]
+    )
+    model = Pipeline([("columns", columns), ("classifier", KernelLogisticClassifier("linear"))])
+    model.fit(table, list("xyxyxy"))
+    persistence.save(model, path)
+    loaded = persistence.load(path)
+    assert np.array_equal(loaded.predict_proba(table), model.predict_proba(table))
+    assert loaded.classes_.tolist() == ["x", "y"]
+
+
+def test_callbacks_stay_out_of_the_file(path):
+    callback = pytest.importorskip("sklearn.callback")
+    model = KernelLogisticClassifier().set_callbacks(callback.ProgressBar())
+    pipeline = make_pipeline(StandardScaler(), KernelLogisticClassifier()).set_callbacks(callback.ProgressBar())
+    for fitted in (model.fit(X, SPECIES), pipeline.fit(X, SPECIES)):
+        persistence.save(fitted, path)
+        assert np.array_equal(persistence.load(path).predict_proba(X), fitted.predict_proba(X))
+    assert len(model._skl_callbacks) == 1
+
+
+def test_saving_leaves_the_model_as_it_was(path):
+    model = KernelLogisticClassifier().fit(X, SPECIES)
+    before = dict(vars(model))
+    model.save_model(path)
+    assert vars(model) == before
+
+
+def test_file_says_its_format_and_who_wrote_it(path):
+    KernelLogisticClassifier().fit(X, SPECIES).save_model(path)
+    with zipfile.ZipFile(path) as archive:
+        header = json.loads(archive.read("logikern.json"))
+    assert header["format"] == persistence.FORMAT
+    assert header["logikern"] == logikern.__version__
+    assert {"scikit-learn", "skops", "numpy", "scipy"} <= header.keys()
+
+
+def dot(x, z):
+    return float(x @ z)
+
+
+class Doubler(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return 2 * X
+
+
+@pytest.mark.parametrize(
+    ("model", "fragment"),
+    [
+        (KernelLogisticClassifier(dot), "as kernel cannot be saved: a model file holds no code"),
+        (KernelLogisticClassifier(FunctionKernel(dot)), "as kernel cannot be saved"),
+        (KernelLogisticClassifier(2.0 * FunctionKernel(dot)), "`model` cannot be saved: it holds"),
+        (make_pipeline(Doubler(), KernelLogisticClassifier()), "Doubler"),
+        (make_pipeline(FunctionTransformer(np.nan_to_num), KernelLogisticClassifier()), "nan_to_num"),
+        (LogisticRegression(), "must be a KernelLogisticClassifier"),
+        (make_pipeline(StandardScaler(), LogisticRegression()), "must be a KernelLogisticClassifier"),
+    ],
+    ids=["function", "function object", "function in a product", "own step", "numpy function", "other", "pipeline"],
+)
+def test_model_that_a_file_cannot_keep_is_refused(model, fragment, path):
+    with pytest.raises(ValueError, match=fragment):
+        persistence.save(model.fit(X, SPECIES), path)
+    assert os.listdir(path.parent) == []
+
+
+@pytest.mark.parametrize("model", [KernelLogisticClassifier(), make_pipeline(KernelLogisticClassifier())])
+def test_unfitted_model_is_refused(model, path):
+    with pytest.raises(NotFittedError):
+        persistence.save(model, path)
+
+
+def test_error_while_writing_keeps_the_old_file(path, monkeypatch):
+    model = KernelLogisticClassifier().fit(X, SPECIES)
+    model.save_model(path)
+    before = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        clone(model).set_params(variance=1.0).fit(X, SPECIES).save_model(path)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == ["model.skops"]
+
+
+def test_saving_over_a_file_keeps_its_mode_and_its_link(path):
+    model = KernelLogisticClassifier().fit(X, SPECIES)
+    model.save_model(path)
+    path.chmod(0o640)
+    link = path.with_name("link")
+    link.symlink_to(path)
+    model.save_model(link)
+    assert link.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_new_file_has_the_usual_mode(path):
+    KernelLogisticClassifier().fit(X, SPECIES).save_model(path)
+    plain = path.with_name("plain")
+    plain.write_bytes(b"")
+    assert path.stat().st_mode == plain.stat().st_mode
+
+
+@pytest.mark.parametrize("place", [".", "/dev/null"])
+def test_folder_or_device_is_not_overwritten(place, tmp_path):
+    with pytest.raises(ValueError, match="is a folder or a device"):
+        KernelLogisticClassifier().fit(X, SPECIES).save_model(tmp_path / place)
+
+
+def test_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        KernelLogisticClassifier().fit(X, SPECIES).save_model(tmp_path / "nowhere" / "model.skops")
