@@ -105,6 +105,12 @@ def test_expansion_has_the_same_gradient(case):
 
 
 @every_likelihood
+def test_weighted_losses_of_points_add_up_to_the_loss(case):
+    losses = case.likelihood.losses(latents(), case.targets)
+    np.testing.assert_allclose((catalogue.weights() * losses).sum(axis=1), loss(case, latents()), rtol=1e-13)
+
+
+@every_likelihood
 def test_first_slope_matches_differences(case):
     latent, direction, step = latents(), latents(1), 1e-5
     expected = (loss(case, latent + step * direction) - loss(case, latent - step * direction)) / (2 * step)

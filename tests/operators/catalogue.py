@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from logikern.kernels import FunctionKernel, Gaussian, Kernel, Linear, Matern12, Polynomial, Precomputed
+from logikern.kernels import (
+    FunctionKernel,
+    Gaussian,
+    Kernel,
+    Linear,
+    Matern12,
+    Polynomial,
+    Precomputed,
+    RationalQuadratic,
+)
 from logikern.operators.base import KernelOperator
 from logikern.operators.choose import Choice
 from logikern.operators.tiled import Tiled
@@ -55,6 +64,7 @@ POINTS = (
     PointsCase("array of integers", Gaussian(0.5), lambda: np.round(3 * kernels.table()).astype(int)),
     PointsCase("sparse", Gaussian(0.7), sparse_table),
     PointsCase("sparse rough", Matern12(0.7), sparse_table),
+    PointsCase("heavy tails", RationalQuadratic(0.7, 1.3), kernels.table),
     PointsCase("polynomial", Polynomial(0.3, 0.8, 2), kernels.table),
     PointsCase("algebra", 1.5 * (Gaussian(0.7) + 0.2 * Linear()), kernels.table),
     PointsCase("kernel rows", Precomputed(), kernels.kernel_rows),

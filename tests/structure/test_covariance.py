@@ -34,3 +34,12 @@ def test_gradient_without_bias_is_zero_for_it():
 def test_covariance_knows_its_size():
     covariance = SHARED.covariance()
     assert (covariance.n_classes, covariance.n_points) == (catalogue.N_CLASSES, catalogue.N_POINTS)
+
+
+def test_scaled_gradient_has_every_part_scaled():
+    left, right = np.random.default_rng(0).standard_normal((2, 1, catalogue.N_CLASSES, catalogue.N_POINTS))
+    covariance = catalogue.ALL[3].covariance()
+    twice, scaled = covariance.contract_gradient(2 * left, right), covariance.contract_gradient(left, right).scaled(2)
+    np.testing.assert_allclose(np.concatenate(scaled.kernels), np.concatenate(twice.kernels), rtol=1e-12)
+    np.testing.assert_allclose(scaled.variances, twice.variances, rtol=1e-12)
+    np.testing.assert_allclose(scaled.bias_variance, twice.bias_variance, rtol=1e-12)

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from logikern.kernels import Gaussian, Linear, Matern12, Matern32, RationalQuadratic
+from logikern.operators.choose import Choice
+from logikern.operators.dense import Dense
+from logikern.operators.isotropic import Isotropic, is_isotropic
+
+X = np.random.default_rng(0).standard_normal((60, 3))
+CHOICE = Choice("dense", np.dtype(float), "", 1e9)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Matern12(2.0), RationalQuadratic(0.3, 2.0)], ids=repr)
+def test_one_rate_is_isotropic(kernel):
+    assert is_isotropic(kernel)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian((0.5, 1.0, 2.0)), Linear(), Gaussian() + Gaussian(), 2.0 * Gaussian()], ids=repr
+)
+def test_other_kernels_are_not_isotropic(kernel):
+    assert not is_isotropic(kernel)
+
+
+def test_kernels_share_their_distances():
+    points = CHOICE.points(X, keep_distances=True)
+    assert points.bind(Gaussian(0.5)).distances is points.bind(Matern32(2.0)).distances
+
+
+def test_binding_a_second_kernel_leaves_the_first_alone():
+    points = CHOICE.points(X, keep_distances=True)
+    first = points.bind(Gaussian(0.5))
+    points.bind(Matern32(2.0))
+    np.testing.assert_allclose(first.matrix, Gaussian(0.5)(X, X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("keep, kind", [(True, Isotropic), (False, Dense)])
+def test_distances_are_kept_on_request(keep, kind):
+    assert isinstance(CHOICE.points(X, keep_distances=keep).bind(Gaussian()), kind)
+
+
+def test_kernels_of_other_kinds_are_bound_without_distances():
+    assert isinstance(CHOICE.points(X, keep_distances=True).bind(Linear()), Dense)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_diagonal_of_the_matrix_is_one(dtype):
+    choice = Choice("dense", np.dtype(dtype), "", 1e9)
+    matrix = choice.points(100.0 * X, keep_distances=True).bind(Matern12(5.0)).matrix
+    np.testing.assert_array_equal(matrix.diagonal(), 1.0)
