@@ -3,7 +3,7 @@
 import dataclasses
 import numbers
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,14 +153,15 @@ def as_objects(X: Any) -> Any:
         return X.toarray()
     if isinstance(X, np.ndarray) and X.ndim:
         return X
-    if getattr(X, "columns", None) is not None or getattr(X, "index", None) is not None and not callable(X.index):
+    if getattr(X, "columns", None) is not None:
         return np.asarray(X)
-    if isinstance(X, str) or not isinstance(X, Sequence):
+    if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
         raise TypeError(
             f"`X` must be a sequence of objects for the kernel to compare, but is {type(X).__name__}. Pass a list."
         )
-    objects = np.empty(len(X), dtype=object)
-    for place, item in enumerate(X):
+    items = list(X)
+    objects = np.empty(len(items), dtype=object)
+    for place, item in enumerate(items):
         objects[place] = item
     return objects
 
