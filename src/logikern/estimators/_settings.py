@@ -113,7 +113,8 @@ def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
         chosen.kernels,
         data.points,
         estimator.operator,
-        estimator.precision,
+        # Factors of few points gain no time from single precision.
+        "double" if solver_name(estimator, len(data.weights)) == "exact" else estimator.precision,
         parse_memory(estimator.memory_limit),
     )
     if result.name == "features" and chosen.kernels[0].features(data.points[:1]) is None:
@@ -142,8 +143,12 @@ _SOLVERS: dict[str, Callable[[Any, float], Any]] = {"auto": _newton, "newton": _
 
 def solver(estimator: Any, n_points: int, memory: float) -> Any:
     """The solver of that name; "auto" goes by size."""
-    name = "exact" if estimator.solver == "auto" and n_points <= EXACT_UP_TO else estimator.solver
-    return _SOLVERS[name](estimator, memory)
+    return _SOLVERS[solver_name(estimator, n_points)](estimator, memory)
+
+
+def solver_name(estimator: Any, n_points: int) -> str:
+    """The name, with "auto" decided."""
+    return "exact" if estimator.solver == "auto" and n_points <= EXACT_UP_TO else estimator.solver
 
 
 def threads(n_jobs: int | None) -> Any:

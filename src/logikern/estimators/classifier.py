@@ -48,8 +48,8 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
     operator : {"auto", "dense", "tiled", "features"}, default="auto"
         Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features.
     precision : {"auto", "single", "double"}, default="auto"
-        Of the kernel products. "auto" is single for large data, with latents recomputed in double before the
-        fit is believed.
+        Of the kernel products; the exact solver has double always. "auto" is single for large data, with
+        latents recomputed in double before the fit is believed.
     tol : float, default=1e-4
         For the largest component of the gradient, in units of probability.
     max_iter : int, default=60
