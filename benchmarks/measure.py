@@ -18,10 +18,10 @@ from logikern.fitting.problem import FitResult, Problem, Solver
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
-from logikern.model.specification import Specification, tie
 from logikern.numerics.simplex import log_probabilities
 from logikern.operators.choose import choose
 from logikern.structure.covariance import ClassCovariance
+from logikern.structure.specification import Specification, tie
 from logikern.structure.targets import from_labels
 
 BIAS_VARIANCE = 16.0
@@ -110,7 +110,7 @@ def bind(
 def solve(
     split: Split, covariance: ClassCovariance, solver: Solver | None = None, start: np.ndarray | None = None
 ) -> FitResult:
-    """Fit, cold unless there is a dual to start from, every row with weight 1."""
+    """Fit, cold unless there are latents (1, C, n) to start from, every row with weight 1."""
     targets = from_labels(split.y, split.n_classes)
     problem = Problem(covariance, Softmax(), targets, np.ones((1, len(split.y))))
     return (solver or Newton()).fit(problem, start)

@@ -4,8 +4,8 @@ Variance log-uniform in [1e-2, 1e4], rate log-uniform in [1e-3, 1e2] over the in
 them with one shared kernel, half with a kernel and a variance for each class, drawn apart; 40 settings each on
 iris, wine, glass, segment and 1000 rows of satimage, standardised. Wanted: gradient 1e-4 in double precision
 and agreement with the exact solver, 1e-2 in single precision. Single precision is asked for 1e-4 too, and
-judged by what it reached. The exact solver starts cold up to 500 rows; above, it starts from Newton's dual and
-so needs one or two of its O(C n^3) steps: the optimum is unique, whatever the start.
+judged by what it reached. The exact solver starts cold up to 500 rows; above, it starts from Newton's latents
+and so needs one or two of its O(C n^3) steps: the optimum is unique, whatever the start.
 
 At a new point an error of the dual is multiplied by the variance, so probabilities agree less well than duals
 where the variance is large; both are given. A third fit, asked for a gradient of 1e-8, shows that such
@@ -22,7 +22,7 @@ import numpy as np
 from data import Split, load
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
-from logikern.model.specification import Specification
+from logikern.structure.specification import Specification
 from measure import Fit, bind, fit, separate, shared, solve
 from report import Report, Row, main
 
@@ -74,7 +74,7 @@ def _span(values: np.ndarray) -> str:
 def exact_optimum(setting: Setting, fitted: Fit) -> Fit:
     """The fit of the exact solver."""
     split = setting.split
-    start = fitted.result.dual if len(split.y) > COLD_UP_TO else None
+    start = fitted.result.latent if len(split.y) > COLD_UP_TO else None
     result = solve(split, bind(split, setting.specification), Exact(), start)
     return replace(fitted, model=replace(fitted.model, dual=result.dual[0]), result=result)
 
@@ -104,7 +104,6 @@ def try_setting(setting: Setting, compare: bool) -> list[Row]:
                 "gradient": fitted.gradient,
                 "steps": fitted.steps,
                 "products": fitted.products,
-                "seconds": fitted.seconds,
                 "outcome": fitted.outcome,
             }
         )

@@ -40,6 +40,12 @@ class Evaluation:
         return self.outcome.converged and bool(np.isfinite(self.value))
 
 
+def unusable(outcome: Outcome, n_products: int) -> Evaluation:
+    """An evaluation whose inner fits failed: it has no value and leaves no state."""
+    nothing = np.zeros(0)
+    return Evaluation(np.inf, CovarianceGradient((), nothing, 0.0), nothing, nothing, outcome, n_products)
+
+
 class Criterion(ABC):
     """A smooth function of the hyperparameters, through the covariance that they make."""
 

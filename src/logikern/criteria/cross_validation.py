@@ -1,13 +1,13 @@
 """The cross-validation likelihood and its exact gradient, Seeger (2008), sec. 4 and 5.2."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.criteria.base import Criterion, Evaluation
+from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.criteria.folds import Folds
-from logikern.fitting.newton import Newton
-from logikern.fitting.problem import Problem
+from logikern.fitting.descent import NewtonSolver, descend
+from logikern.fitting.problem import Problem, ignore
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array
 from logikern.structure.covariance import ClassCovariance
@@ -29,35 +29,33 @@ class CrossValidation(Criterion):
     likelihood : Likelihood
     targets : array of shape (C, n)
     folds : Folds
-    solver : Newton
+    solver : NewtonSolver
+        Its tolerance is the loosest that is allowed.
     """
 
     likelihood: Likelihood
     targets: Array
     folds: Folds
-    solver: Newton
+    solver: NewtonSolver
 
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         problem = Problem(covariance, self.likelihood, self.targets, self.folds.kept)
-        condition = self.solver.conditioning.prepare(covariance)
-        solver = replace(self.solver, tolerance=tolerance)
-        result = solver.fit_with(condition, problem, start)
+        make_system = self.solver.systems(covariance)
+        tolerance = min(tolerance, self.solver.tolerance)
+        result = descend(problem, start, ignore, make_system, tolerance, self.solver.budget)
         losses = self.likelihood.losses(result.latent, self.targets)  # (F, n)
-        total = self.folds.held_out.sum()
-        held_out = np.nonzero(self.folds.held_out)
-        value = float(np.einsum("fn,fn->", self.folds.held_out, losses) / total)
-        expansion = self.likelihood.expand(result.latent, self.targets, self.folds.held_out)
-        pull = expansion.gradient  # q, (F, C, n)
+        total = float(self.folds.held_out.sum())
+        if not result.outcome.converged:
+            return unusable(result.outcome, result.n_products)
         curvature = self.likelihood.expand(result.latent, self.targets, self.folds.kept).curvature
-        everyone = np.arange(len(losses))
-        system = solver.system(covariance, curvature, condition(curvature, everyone))
-        image = covariance.matmul(pull)
-        response = system.response(image, np.full(len(losses), ADJOINT_ACCURACY * tolerance))
-        gradient = covariance.contract_gradient(result.dual, pull - response.value).scaled(1.0 / total)
+        pull = self.likelihood.expand(result.latent, self.targets, self.folds.held_out).gradient  # q, (F, C, n)
+        system = make_system(curvature, np.arange(len(losses)))
+        response = system.response(covariance.matmul(pull), np.full(len(losses), ADJOINT_ACCURACY * tolerance))
+        gradient = covariance.contract_gradient(result.dual, pull - response.value)
         return Evaluation(
-            value=value,
-            gradient=gradient,
-            losses=losses[held_out],
+            value=float(np.einsum("fn,fn->", self.folds.held_out, losses) / total),
+            gradient=gradient.scaled(1.0 / total),
+            losses=losses[np.nonzero(self.folds.held_out)],
             state=result.latent,
             outcome=result.outcome,
             n_products=result.n_products + response.n_products + 1,

@@ -21,7 +21,7 @@ from logikern.fitting.newton import Newton
 from logikern.fitting.problem import FitResult
 from logikern.kernels import FunctionKernel, Kernel, KernelRows, Precomputed, reference_points
 from logikern.model.defaults import default_rate, default_variance
-from logikern.model.specification import Specification, tie
+from logikern.structure.specification import Specification, tie
 from logikern.numerics.outcome import Outcome
 from logikern.operators.choose import OPERATORS, Choice, choose
 

@@ -65,9 +65,7 @@ class LowRankConditioning(Conditioning):
 
     def prepare(self, covariance: ClassCovariance) -> Condition:
         rank = (
-            self.rank
-            if self.rank is not None
-            else min(self.largest_rank, affordable_rank(covariance, self.memory))
+            self.rank if self.rank is not None else min(self.largest_rank, affordable_rank(covariance, self.memory))
         )
         return _Conditioner(self, covariance, rank)
 

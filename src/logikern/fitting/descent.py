@@ -1,15 +1,17 @@
 """The Newton iteration that all Newton solvers share: what differs is how a system is solved."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from logikern.fitting.problem import FitResult, Problem, Watch, max_norm
+from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.systems import NewtonSystem
 from logikern.likelihoods.base import Curvature, Expansion
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
+from logikern.structure.covariance import ClassCovariance
 
 LOOSEST_FORCING = 0.25
 # A linear residual below this part of the tolerance would be lost effort.
@@ -38,6 +40,20 @@ class Budget:
 
 
 MakeSystem = Callable[[Curvature, Indices], NewtonSystem]
+
+
+class NewtonSolver(Solver):
+    """Newton's method; a subclass says how its systems are solved."""
+
+    tolerance: float
+    budget: Budget
+
+    @abstractmethod
+    def systems(self, covariance: ClassCovariance) -> MakeSystem:
+        """Do once what serves all systems of a covariance; a criterion uses them beyond the fit."""
+
+    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+        return descend(problem, start, watch, self.systems(problem.covariance), self.tolerance, self.budget)
 
 
 @dataclass(eq=False)
@@ -87,7 +103,11 @@ def descend(
         For the largest absolute component of the gradient.
     budget : Budget
     """
-    run = _begin(problem, start, make_system)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _descend(_begin(problem, start, make_system), watch, make_system, tolerance, budget)
+
+
+def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float, budget: Budget) -> FitResult:
     for step in range(budget.newton + 1):
         expansion = _expand(run, tolerance)
         _note(run, step, expansion, watch)

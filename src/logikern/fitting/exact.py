@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.fitting.descent import Budget, descend
-from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore
+from logikern.fitting.descent import Budget, MakeSystem, NewtonSolver
 from logikern.fitting.systems import ExactSystem
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
@@ -13,7 +12,7 @@ from logikern.structure.covariance import ClassCovariance
 
 
 @dataclass(frozen=True)
-class Exact(Solver):
+class Exact(NewtonSolver):
     """Newton steps from Cholesky factors of all class blocks (Seeger 2008, App. C).
 
     Parameters
@@ -26,14 +25,13 @@ class Exact(Solver):
     tolerance: float = 1e-8
     budget: Budget = Budget()
 
-    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
-        blocks = dense_blocks(problem.covariance)
+    def systems(self, covariance: ClassCovariance) -> MakeSystem:
+        blocks = dense_blocks(covariance)
 
         def make_system(curvature: Curvature, members: Indices) -> ExactSystem:
             return ExactSystem(blocks, curvature)
 
-        with np.errstate(over="ignore", invalid="ignore"):
-            return descend(problem, start, watch, make_system, self.tolerance, self.budget)
+        return make_system
 
 
 def dense_blocks(covariance: ClassCovariance) -> Array:

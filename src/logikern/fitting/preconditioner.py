@@ -166,9 +166,7 @@ class LowRank(Preconditioner):
             [self.factors.project(index, inner[:, index]) for index in range(inner.shape[1])], axis=1
         )
         for position, member in enumerate(members):
-            coordinates[position] = cho_solve(
-                self.woodbury[member], coordinates[position], check_finite=False
-            )
+            coordinates[position] = cho_solve(self.woodbury[member], coordinates[position], check_finite=False)
         for index, (start, end) in enumerate(itertools.pairwise(self.offsets)):
             inner[:, index] = self.factors.expand(index, coordinates[:, start:end])
         inner *= scale

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from logikern.kernels import KERNELS, KernelRows, Precomputed, Product, Scaled, Sum
 from logikern.model.fitted import FittedModel
-from logikern.model.specification import Specification, Tying
+from logikern.structure.specification import Specification, Tying
 from logikern.numerics.outcome import NewtonStep
 
 SCHEMA = "schema.json"

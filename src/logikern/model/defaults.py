@@ -12,7 +12,7 @@ from logikern.numerics.outcome import Array
 
 # In units of one over the total variance of the inputs: at this rate two points drawn at random have the
 # correlation exp(-RATE), and neighbours remain close to one.
-RATE = 4.0
+RATE = 2.0
 # Of the latent functions: prior log odds of a few units between any two classes.
 VARIANCE = 30.0
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from logikern.model.specification import Specification
+from logikern.structure.specification import Specification
 from logikern.numerics.outcome import Array
 
 # Kernel values between new points and all training points are computed for so many entries at a time.

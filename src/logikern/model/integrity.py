@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from logikern.kernels import Kernel, KernelRows
 from logikern.model.audit import CLASSIFIER
 from logikern.model.fitted import FittedModel
-from logikern.model.specification import Specification, Tying
+from logikern.structure.specification import Specification, Tying
 from logikern.numerics.outcome import NewtonStep, Outcome
 
 

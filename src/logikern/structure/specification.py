@@ -1,14 +1,14 @@
 """What a model is before it has seen data: kernels, who shares them, variances."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.operators.choose import Points
-from logikern.structure.covariance import ClassCovariance
+from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 from logikern.structure.flat import Flat
 
 
@@ -94,6 +94,31 @@ class Specification:
     def class_variances(self) -> np.ndarray:
         """Variance of each class, (C,)."""
         return np.array(self.variances)[list(self.tying.variance_of)]
+
+    @property
+    def log_parameters(self) -> np.ndarray:
+        """Logarithms of all hyperparameters: kernels, variances, bias variance."""
+        kernels = [kernel.log_parameters for kernel in self.kernels]
+        return np.concatenate([*kernels, np.log(self.variances), np.log([self.bias_variance or 1.0])])
+
+    def with_log_parameters(self, values: np.ndarray) -> "Specification":
+        """The same model at other hyperparameters; a bias variance of zero stays zero."""
+        kernels, place = [], 0
+        for kernel in self.kernels:
+            size = len(kernel.log_parameters)
+            kernels.append(kernel.with_log_parameters(values[place : place + size]))
+            place += size
+        return replace(
+            self,
+            kernels=tuple(kernels),
+            variances=tuple(float(value) for value in np.exp(values[place:-1])),
+            bias_variance=float(np.exp(values[-1])) if self.bias_variance else 0.0,
+        )
+
+    def collect(self, gradient: CovarianceGradient) -> np.ndarray:
+        """A gradient by operators and classes, added up to one by hyperparameters."""
+        variances = np.bincount(self.tying.variance_of, weights=gradient.variances, minlength=len(self.variances))
+        return np.concatenate([*gradient.kernels, variances, [gradient.bias_variance]])
 
     def bind(self, points: Points) -> ClassCovariance:
         """The covariance of all class functions on the points."""

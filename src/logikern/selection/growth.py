@@ -1,0 +1,222 @@
+"""A model that grows as far as the criterion says it should."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from logikern.kernels.base import Kernel
+from logikern.kernels.stationary import Stationary
+from logikern.numerics.outcome import Array
+from logikern.selection.search import Arena, Effort, Found, Ledger, free_parameters, minimise
+from logikern.structure.specification import Specification, Tying, tie
+
+# Each rate of an input that turns out not to matter has a long way to go.
+RELEVANCE_PRIOR_SCALE = 3.0
+START_SPREAD = 1.5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a stage tried and what came of it.
+
+    Attributes
+    ----------
+    stage : str
+    n_parameters : int
+    value : float
+        Criterion at its optimum.
+    gain : float
+        Mean loss that it saves against the model kept before, case by case; nan for the first.
+    noise : float
+        Standard error of that mean.
+    kept : bool
+    """
+
+    stage: str
+    n_parameters: int
+    value: float
+    gain: float
+    noise: float
+    kept: bool
+
+    def __str__(self) -> str:
+        tried = f"{self.stage} ({self.n_parameters} hyperparameters): criterion {self.value:.4f}"
+        if np.isnan(self.gain):
+            return f"{tried}; kept."
+        return f"{tried}, gain {self.gain:+.4f} +- {self.noise:.4f}; {'kept' if self.kept else 'not kept'}."
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which models are tried.
+
+    Parameters
+    ----------
+    tyings : tuple of (name, Tying)
+        In the order of growth.
+    compare : bool
+        Whether a later model must beat the earlier one; otherwise the last is wanted, the others lead to it.
+    relevance : bool
+        Whether a rate per input is tried after them (`compare`), or wanted (not `compare`).
+    n_inputs : int
+    learn_bias : bool
+    n_starts : int
+    """
+
+    tyings: tuple[tuple[str, Tying], ...]
+    compare: bool
+    relevance: bool
+    n_inputs: int
+    learn_bias: bool = False
+    n_starts: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a search found, and the story of it."""
+
+    specification: Specification
+    value: float
+    verdicts: tuple[Verdict, ...]
+
+
+def plan_tyings(tying: str | Sequence, n_classes: int, allow_separate: bool) -> tuple[tuple[str, Tying], ...]:
+    """The path of growth: from one shared kernel to what is asked for, or as far as "auto" may go."""
+    if tying == "auto":
+        names = ["shared", "scaled", "separate"] if allow_separate else ["shared", "scaled"]
+        return tuple((name, tie(name, n_classes)) for name in names)
+    wanted = tie(tying, n_classes)
+    shared = tie("shared", n_classes)
+    name = tying if isinstance(tying, str) else "groups"
+    return (("shared", shared),) if wanted == shared else (("shared", shared), (name, wanted))
+
+
+def learn(
+    start: Specification,
+    plan: Plan,
+    arenas: Sequence[Arena],
+    effort: Effort,
+    ledger: Ledger,
+    random: np.random.Generator,
+) -> Learned | None:
+    """Grow on the first arena, then finish what was kept on the later, larger ones.
+
+    Parameters
+    ----------
+    start : Specification
+        One shared kernel, at hyperparameters read off the data.
+    plan : Plan
+    arenas : sequence of Arena
+        From small to large.
+    effort : Effort
+    ledger : Ledger
+    random : numpy.random.Generator
+        Of further starts.
+    """
+    growth = _Growth(plan, arenas[0], effort, ledger)
+    growth.begin(start, random)
+    for name, candidate, stage_effort in growth.candidates():
+        if ledger.stopped or growth.best is None:
+            break
+        growth.consider(name, candidate, stage_effort)
+    if growth.best is None:
+        return None
+    best = growth.best
+    for arena in arenas[1:]:
+        if ledger.stopped:
+            break
+        name = f"finish on {arena.n_points} points"
+        free = free_parameters(best.specification, plan.learn_bias)
+        best = minimise(best.specification, free, arena, effort, name, ledger) or best
+    return Learned(best.specification, best.value, tuple(growth.verdicts))
+
+
+class _Growth:
+    """The model kept so far, and the verdicts that led to it."""
+
+    def __init__(self, plan: Plan, arena: Arena, effort: Effort, ledger: Ledger):
+        self.plan = plan
+        self.arena = arena
+        self.effort = effort
+        self.ledger = ledger
+        self.best: Found | None = None
+        self.verdicts: list[Verdict] = []
+
+    def begin(self, start: Specification, random: np.random.Generator) -> None:
+        """One shared kernel, from one or more starts."""
+        free = free_parameters(start, self.plan.learn_bias)
+        for number in range(self.plan.n_starts):
+            origin = start
+            if number:
+                shift = START_SPREAD * random.standard_normal(len(free)) * free
+                origin = start.with_log_parameters(start.log_parameters + shift)
+            found = minimise(origin, free, self.arena, self.effort, "shared", self.ledger)
+            if found is not None and (self.best is None or found.value < self.best.value):
+                self.best = found
+            if self.ledger.stopped:
+                break
+        if self.best is not None:
+            self.verdicts.append(Verdict("shared", int(free.sum()), self.best.value, np.nan, np.nan, True))
+
+    def candidates(self) -> Iterator[tuple[str, Specification, Effort]]:
+        """Each next model, from the optimum of the one kept before it."""
+        assert self.best is not None
+        shared = self.best.specification
+        for name, tying in self.plan.tyings[1:]:
+            yield name, spread(self.best.specification, tying), self.effort
+        if self.plan.relevance and _has_single_rates(self.best.specification):
+            # Against one kernel for all classes, unless more was asked for by hand.
+            origin = spread(shared, self.plan.tyings[0][1]) if self.plan.compare else self.best.specification
+            per_input = with_relevance(origin, self.plan.n_inputs)
+            yield "rate per input", per_input, replace(self.effort, prior_scale=RELEVANCE_PRIOR_SCALE)
+
+    def consider(self, name: str, candidate: Specification, effort: Effort) -> None:
+        """Search, compare case by case with the model kept so far, and keep the better one."""
+        assert self.best is not None
+        free = free_parameters(candidate, self.plan.learn_bias)
+        found = minimise(candidate, free, self.arena, effort, name, self.ledger)
+        if found is None:
+            return
+        gain, noise = paired_gain(self.best.losses, found.losses)
+        kept = gain > noise if self.plan.compare else True
+        self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, noise, kept))
+        if kept:
+            self.best = found
+
+
+def paired_gain(before: Array, after: Array) -> tuple[float, float]:
+    """Mean of the losses saved, and its standard error."""
+    saved = before - after
+    return float(saved.mean()), float(saved.std() / np.sqrt(max(1, len(saved) - 1)))
+
+
+def spread(specification: Specification, tying: Tying) -> Specification:
+    """The same functions under a finer tying: each class keeps its kernel and its variance."""
+    kernels: list[Kernel | None] = [None] * tying.n_kernels
+    variances = [1.0] * tying.n_variances
+    for number, (kernel, variance) in enumerate(zip(tying.kernel_of, tying.variance_of, strict=True)):
+        kernels[kernel] = specification.kernels[specification.tying.kernel_of[number]]
+        variances[variance] = specification.variances[specification.tying.variance_of[number]]
+    return replace(
+        specification,
+        kernels=tuple(kernel for kernel in kernels if kernel is not None),
+        variances=tuple(variances),
+        tying=tying,
+    )
+
+
+def with_relevance(specification: Specification, n_inputs: int) -> Specification:
+    """The same kernels with a rate for each input."""
+    kernels = tuple(
+        replace(kernel, rate=(kernel.rate,) * n_inputs)
+        for kernel in specification.kernels
+        if isinstance(kernel, Stationary) and isinstance(kernel.rate, float)
+    )
+    return replace(specification, kernels=kernels)
+
+
+def _has_single_rates(specification: Specification) -> bool:
+    return all(
+        isinstance(kernel, Stationary) and not isinstance(kernel.rate, tuple) for kernel in specification.kernels
+    )

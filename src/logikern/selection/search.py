@@ -1,0 +1,271 @@
+"""Minimise a criterion over the logs of the hyperparameters of one specification."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from logikern.criteria.base import Criterion
+from logikern.numerics.outcome import Array, Mask
+from logikern.operators.choose import Points
+from logikern.selection.journal import Entry, Journal
+from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
+from logikern.structure.specification import Specification
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far a search goes.
+
+    Parameters
+    ----------
+    max_evaluations : int, default=40
+        Of one stage.
+    relative_worth : float, default=1e-3
+        A step is small if it lowers the criterion by less than this part of it.
+    prior_scale : float, default=1.5
+        Standard deviation of the weak prior that holds each log parameter near where its stage began.
+    range : float, default=9.0
+        Largest change of a log parameter in one stage.
+    first_tolerance, last_tolerance : float, default=2e-3, 5e-4
+        Of the inner fits, while steps are long and when they have become short.
+    """
+
+    max_evaluations: int = 40
+    relative_worth: float = 1e-3
+    prior_scale: float = 1.5
+    range: float = 9.0
+    first_tolerance: float = 2e-3
+    last_tolerance: float = 5e-4
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the trace of a search.
+
+    Attributes
+    ----------
+    stage : str
+    evaluation : int
+        Number over all stages.
+    n_points : int
+        Points that the criterion saw.
+    value : float
+        Criterion, without the prior.
+    best : float
+        Best value of the stage so far.
+    usable : bool
+    n_products : int
+    seconds : float
+        Of this evaluation.
+    """
+
+    stage: str
+    evaluation: int
+    n_points: int
+    value: float
+    best: float
+    usable: bool
+    n_products: int
+    seconds: float
+
+
+Watch = Callable[[Record], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Arena:
+    """Where specifications compete: points, and a criterion on them.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    points : Points
+    n_points : int
+    """
+
+    criterion: Criterion
+    points: Points
+    n_points: int
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best of one stage.
+
+    Attributes
+    ----------
+    specification : Specification
+    value : float
+    losses : array of shape (n_losses,)
+    """
+
+    specification: Specification
+    value: float
+    losses: Array
+
+
+class TimeIsUpError(Exception):
+    """The time for the search is used up; what was found so far stands."""
+
+
+@dataclass(eq=False)
+class Ledger:
+    """What all stages of a search share: the journal, the trace, the clock.
+
+    Parameters
+    ----------
+    journal : Journal
+    watch : callable
+        Sees every record.
+    deadline : float
+        On the clock of `time.monotonic`; an evaluation that would probably end later is not begun.
+    records : list of Record
+    stopped : str
+        Why the search ended early; empty while it goes on.
+    """
+
+    journal: Journal
+    watch: Watch
+    deadline: float = np.inf
+    records: list[Record] = field(default_factory=list)
+    stopped: str = ""
+
+    def check_clock(self) -> None:
+        expected = self.records[-1].seconds if self.records and self.records[-1].seconds else 0.0
+        if not self.journal.replaying and self.records and time.monotonic() + expected > self.deadline:
+            raise TimeIsUpError
+
+
+def minimise(
+    start: Specification, free: Mask, arena: Arena, effort: Effort, stage: str, ledger: Ledger
+) -> Found | None:
+    """Quasi-Newton search from `start` over the free log parameters; None if no start was usable.
+
+    Parameters
+    ----------
+    start : Specification
+    free : boolean array
+        Which of `start.log_parameters` are learned.
+    arena : Arena
+    effort : Effort
+    stage : str
+        A name for people.
+    ledger : Ledger
+    """
+    run = _Stage(start, free, arena, effort, stage, ledger)
+    try:
+        _descend(run, start.log_parameters[free])
+    except TimeIsUpError:
+        ledger.stopped = "the time for the search was used up"
+    except KeyboardInterrupt:
+        ledger.stopped = "it was interrupted"
+    return run.found
+
+
+def _descend(run: "_Stage", origin: Array) -> None:
+    effort = run.effort
+    bounds = (origin - effort.range, origin + effort.range)
+    position = run.first_position(origin)
+    while position is not None and run.n_evaluations < effort.max_evaluations:
+        worth = effort.relative_worth * abs(position.value)
+        if finished(position, bounds, worth):
+            break
+        run.radius = position.radius
+        position = advance(position, run.trial, bounds, worth)
+
+
+@dataclass(eq=False)
+class _Stage:
+    """The moving parts of one stage."""
+
+    start: Specification
+    free: Mask
+    arena: Arena
+    effort: Effort
+    name: str
+    ledger: Ledger
+    radius: float = 1.0
+    n_evaluations: int = 0
+    found: Found | None = None
+
+    def first_position(self, origin: Array) -> Position | None:
+        """Where the search begins; a start at which the inner fits fail is moved to smaller variances."""
+        n_variances = len(self.start.variances)
+        for retreat in range(4):
+            point = origin.copy()
+            full = np.zeros(len(self.free))
+            full[-1 - n_variances : -1] = -2.0 * retreat
+            point += full[self.free]
+            trial = self.trial(point)
+            if trial.usable:
+                return begin(point, trial)
+        return None
+
+    def trial(self, point: Array) -> Trial:
+        """Criterion and prior at a point, from the journal or computed."""
+        self.ledger.check_clock()
+        entry = self.ledger.journal.answer(point, lambda: self._compute(point))
+        self.n_evaluations += 1
+        self._note(point, entry)
+        if not entry.usable:
+            return Trial(np.inf, np.zeros(len(point)), False)
+        away = (point - self.start.log_parameters[self.free]) / self.effort.prior_scale
+        n = self.arena.n_points
+        return Trial(
+            entry.value + 0.5 * float(away @ away) / n,
+            entry.gradient + away / (self.effort.prior_scale * n),
+            True,
+        )
+
+    def specification_at(self, point: Array) -> Specification:
+        values = self.start.log_parameters
+        values[self.free] = point
+        return self.start.with_log_parameters(values)
+
+    def _compute(self, point: Array) -> tuple[Entry, Array | None]:
+        began = time.monotonic()
+        specification = self.specification_at(point)
+        state = self.ledger.journal.state
+        n_members = self.arena.n_points
+        if state is not None and state.shape[-1] != n_members:
+            state = None  # of an arena with other points
+        tolerance = self.effort.first_tolerance if self.radius > 0.3 else self.effort.last_tolerance
+        evaluation = self.arena.criterion.evaluate(specification.bind(self.arena.points), state, tolerance)
+        gradient = np.zeros(0)
+        if evaluation.usable:
+            gradient = specification.collect(evaluation.gradient)[self.free]
+        entry = Entry(
+            point.copy(),
+            evaluation.value,
+            gradient,
+            evaluation.losses,
+            evaluation.usable,
+            evaluation.n_products,
+            time.monotonic() - began,
+        )
+        return entry, evaluation.state if evaluation.usable else None
+
+    def _note(self, point: Array, entry: Entry) -> None:
+        if entry.usable and (self.found is None or entry.value < self.found.value):
+            self.found = Found(self.specification_at(point), entry.value, entry.losses)
+        record = Record(
+            stage=self.name,
+            evaluation=len(self.ledger.records) + 1,
+            n_points=self.arena.n_points,
+            value=entry.value,
+            best=self.found.value if self.found else np.inf,
+            usable=entry.usable,
+            n_products=entry.n_products,
+            seconds=entry.seconds,
+        )
+        self.ledger.records.append(record)
+        self.ledger.watch(record)
+
+
+def free_parameters(specification: Specification, learn_bias: bool) -> Mask:
+    """All hyperparameters, the bias variance only on request."""
+    free = np.ones(len(specification.log_parameters), dtype=bool)
+    free[-1] = learn_bias and specification.bias_variance > 0
+    return free
