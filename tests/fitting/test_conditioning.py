@@ -67,3 +67,20 @@ def test_rank_keeps_to_the_memory():
 
 def test_rank_keeps_to_the_number_of_points():
     assert affordable_rank(problem().covariance, np.inf) <= 120
+
+
+def test_reuse_for_some_weightings_is_theirs():
+    weights = np.stack([np.ones(120), np.arange(120) % 2.0, np.arange(120) % 5 * 20.0, np.full(120, 1e-3)])
+    own = problem(weights=weights)
+    latent = np.random.default_rng(1).standard_normal(own.shape)
+    everyone, some = np.arange(4), np.array([1, 3])
+    condition = LowRankConditioning(rank=5, staleness=0.1).prepare(own.covariance)
+
+    def expand(members):
+        part = own.restrict(members)
+        return part.likelihood.expand(latent[members], part.targets, part.weights).curvature
+
+    residual = expand(everyone).project(np.random.default_rng(2).standard_normal(own.shape))
+    expected = condition(expand(everyone), everyone).solve(residual, everyone)[some]
+    reused = condition(expand(some), some).solve(residual[some], np.arange(2))
+    np.testing.assert_allclose(reused, expected, rtol=1e-10, atol=1e-12)

@@ -148,6 +148,13 @@ def test_single_precision_reaches_a_gradient_below_its_own_rounding(solver):
 
 
 @every_solver
+def test_single_precision_latents_are_summed_in_double(solver):
+    problem = precomputed(MATRIX.astype(np.float32), variances=1e3, dtype=np.float32)
+    result = make(solver, tolerance=1e-3).fit(problem)
+    np.testing.assert_allclose(result.latent, problem.covariance.accurate_matmul(result.dual), rtol=1e-10, atol=1e-10)
+
+
+@every_solver
 def test_watch_sees_every_step(solver):
     seen = []
     result = make(solver).fit(precomputed(MATRIX), watch=seen.append)

@@ -146,3 +146,8 @@ def test_right_side_is_left_alone():
     before = right_side.copy()
     solve(matrices, right_side)
     np.testing.assert_array_equal(right_side, before)
+
+
+def test_members_that_are_stuck_are_no_longer_multiplied():
+    matrices, right_side = systems()
+    assert solve(-matrices, right_side).n_products == 1

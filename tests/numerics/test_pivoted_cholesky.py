@@ -135,3 +135,10 @@ def test_points_of_negative_variance_are_no_pivots():
 def test_the_trace_that_is_missing_stops_the_search():
     matrix = np.diag([1.0, 1.0, 1e-12, 1e-12])
     assert len(factorise(matrix, 4, tolerance=1e-9).factor) == 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pivots_leave_no_residual(dtype):
+    # A rounding error left there would be drawn again.
+    residual = factorise(gaussian_matrix(rate=20.0).astype(dtype), 20).residual
+    assert (residual == 0.0).sum() >= 20
