@@ -5,6 +5,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from logikern.fitting.exact import Exact
+from logikern.fitting.newton import Newton
 from logikern.kernels import Gaussian
 from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue
@@ -83,6 +85,18 @@ def test_labels_of_repeated_points_count_like_distributions(solver):
     )
     mixed = solve(catalogue.make_problem(Gaussian(0.7), X, 0.5 * (first + second), np.full((1, n), 2.0)))
     np.testing.assert_allclose(twice.latent[0][:, :n], mixed.latent[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1e-2, 1e-4, 1e-8])
+@pytest.mark.parametrize("solver", [Newton(), Exact(tolerance=1e-4)], ids=["newton", "exact"])
+def test_light_weights_are_fitted_as_well_as_those_of_one(solver, weight):
+    # Weights times w and variances over w are the same model; weights that sum to one are common.
+    X, targets, ones = table(), catalogue.labels(), np.ones((1, N_POINTS))
+    plain = catalogue.make_problem(Gaussian(0.7), X, targets, ones)
+    light = catalogue.make_problem(
+        Gaussian(0.7), X, targets, weight * ones, variances=2.0 / weight, bias_variance=1.0 / weight
+    )
+    np.testing.assert_allclose(solver.fit(light).latent, catalogue.EXACT.fit(plain).latent, atol=1e-2)
 
 
 STARTS = {

@@ -100,14 +100,16 @@ def descend(
     make_system : callable
         From the curvature and the numbers of the weightings that it belongs to.
     tolerance : float
-        For the largest absolute component of the gradient.
+        For the largest absolute component of the gradient; times the largest weight where that is below one.
     budget : Budget
     """
+    # The gradient is weights times probabilities: with weights of 1e-4 it would be small everywhere.
+    tolerances = tolerance * np.minimum(1.0, problem.weights.max(axis=1))
     with np.errstate(over="ignore", invalid="ignore"):
-        return _descend(_begin(problem, start, make_system), watch, make_system, tolerance, budget)
+        return _descend(_begin(problem, start, make_system), watch, make_system, tolerances, budget)
 
 
-def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float, budget: Budget) -> FitResult:
+def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: Array, budget: Budget) -> FitResult:
     for step in range(budget.newton + 1):
         expansion = _expand(run, tolerance)
         _note(run, step, expansion, watch)
@@ -149,13 +151,13 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _R
     )
 
 
-def _expand(run: _Run, tolerance: float) -> Expansion | None:
+def _expand(run: _Run, tolerance: Array) -> Expansion | None:
     """Expand at the latents of the weightings still at work, after retiring those that are done."""
     while (members := run.members).size:
         part = run.problem.restrict(members)
         expansion = part.likelihood.expand(run.latent[members], part.targets, part.weights)
         run.norms[members] = max_norm(expansion.gradient + run.dual[members])
-        below = run.norms[members] <= tolerance
+        below = run.norms[members] <= tolerance[members]
         doubtful: Mask = ~run.fresh[members] & (below | (run.step_lengths[members] == 0))
         if doubtful.any():
             _refresh(run, members[doubtful], tolerance)
@@ -164,11 +166,12 @@ def _expand(run: _Run, tolerance: float) -> Expansion | None:
         if not done.any():
             return expansion
         for member in members[done]:
-            run.outcomes[member] = Outcome.CONVERGED if run.norms[member] <= tolerance else Outcome.NOT_FINITE
+            small = run.norms[member] <= tolerance[member]
+            run.outcomes[member] = Outcome.CONVERGED if small else Outcome.NOT_FINITE
     return None
 
 
-def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
+def _refresh(run: _Run, members: Indices, tolerance: Array) -> None:
     """Recompute latents from the dual, summed in float64; give up where that brings nothing."""
     part = run.problem.restrict(members)
     run.latent[members] = part.covariance.accurate_matmul(run.dual[members])
@@ -176,13 +179,13 @@ def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
     run.fresh[members] = True
     run.norms[members] = max_norm(part.gradient(run.dual[members], run.latent[members]))
     for member in members:
-        if run.norms[member] > max(tolerance, 0.5 * run.refreshed_at[member]):
+        if run.norms[member] > max(tolerance[member], 0.5 * run.refreshed_at[member]):
             stalled = run.step_lengths[member] == 0
             run.outcomes[member] = Outcome.STALLED if stalled else Outcome.ROUNDING
     run.refreshed_at[members] = run.norms[members]
 
 
-def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance: float) -> None:
+def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance: Array) -> None:
     """One Newton step for every weighting still at work."""
     members = run.members
     part = run.problem.restrict(members)
@@ -191,7 +194,7 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     image = part.covariance.matmul(gradient)
     system = make_system(expansion.curvature, members)
     forcing = np.minimum(LOOSEST_FORCING, norms)
-    response = system.response(image, np.maximum(forcing * norms, FINEST_RESIDUAL * tolerance))
+    response = system.response(image, np.maximum(forcing * norms, FINEST_RESIDUAL * tolerance[members]))
     run.n_products += response.n_products + 1
     direction, direction_image = response.value - gradient, response.image - image
     lengths = _line_search(part, dual, latent, direction, direction_image)
