@@ -2,11 +2,11 @@
 
 import contextlib
 import logging
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-from logikern.fitting.problem import Watch
 from logikern.numerics.outcome import NewtonStep
+from logikern.selection.search import Record
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -28,27 +28,57 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
 logger = logging.getLogger("logikern")
 
 
+class FitReport(NamedTuple):
+    """What is told of a fit while it goes on: each evaluation of the search, each step of the final fit."""
+
+    evaluation: Callable[[Record], None]
+    newton_step: Callable[[NewtonStep], None]
+
+
 @contextlib.contextmanager
-def report_steps(estimator: Any, X: Any, y: Any, sample_weight: Any, max_steps: int) -> Iterator[Watch]:
-    """A watch for the solver: every Newton step is a task of the estimator's callbacks.
+def report_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[FitReport]:
+    """Every evaluation and every Newton step is a task of the estimator's callbacks.
 
     At the end of the context the estimator must be fitted: callbacks that score do so then.
     """
     if not getattr(estimator, "_skl_callbacks", None):
-        yield lambda step: _log(estimator.verbose, step)
+        yield FitReport(
+            lambda record: _log_evaluation(estimator.verbose, record), lambda step: _log(estimator.verbose, step)
+        )
         return
-    context = estimator._init_callback_context(max_subtasks=max_steps + 1)
+    context = estimator._init_callback_context(max_subtasks=None)
     metadata = None if sample_weight is None else {"sample_weight": sample_weight}
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y, metadata=metadata)
 
-    def watch(step: NewtonStep) -> None:
-        _log(estimator.verbose, step)
-        task = context.subcontext(task_name="newton-step")
-        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y, metadata=metadata)
-        task.call_on_fit_task_end(estimator=estimator, X=X, y=y, metadata=metadata)
+    def task(name: str) -> None:
+        inner = context.subcontext(task_name=name)
+        inner.call_on_fit_task_begin(estimator=estimator, X=X, y=y, metadata=metadata)
+        inner.call_on_fit_task_end(estimator=estimator, X=X, y=y, metadata=metadata)
 
-    yield watch
+    def evaluation(record: Record) -> None:
+        _log_evaluation(estimator.verbose, record)
+        task("evaluation")
+
+    def newton_step(step: NewtonStep) -> None:
+        _log(estimator.verbose, step)
+        task("newton-step")
+
+    yield FitReport(evaluation, newton_step)
     context.call_on_fit_task_end(estimator=estimator, X=X, y=y, metadata=metadata, reconstruction_attributes={})
+
+
+def _log_evaluation(verbose: int, record: Record) -> None:
+    if verbose:
+        logger.info(
+            "evaluation %d (%s, %d points): criterion %.5f, best %.5f, %d products, %.1f s",
+            record.evaluation,
+            record.stage,
+            record.n_points,
+            record.value,
+            record.best,
+            record.n_products,
+            record.seconds,
+        )
 
 
 def _log(verbose: int, step: NewtonStep) -> None:

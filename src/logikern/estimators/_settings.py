@@ -21,9 +21,9 @@ from logikern.fitting.newton import Newton
 from logikern.fitting.problem import FitResult
 from logikern.kernels import FunctionKernel, Kernel, KernelRows, Precomputed, reference_points
 from logikern.model.defaults import default_rate, default_variance
-from logikern.structure.specification import Specification, tie
 from logikern.numerics.outcome import Outcome
 from logikern.operators.choose import OPERATORS, Choice, choose
+from logikern.structure.specification import Specification, tie
 
 # Below this many points factors are cheaper than the bookkeeping of conjugate gradients.
 EXACT_UP_TO = 100
@@ -48,8 +48,7 @@ def check(estimator: Any) -> None:
             f"`bias_variance` must be a number that is finite and not negative, but is {bias!r}. "
             "Pass 0 to leave constants out."
         )
-    if estimator.criterion is not None:
-        raise ValueError(f"`criterion` must be None (fixed hyperparameters), but is {estimator.criterion!r}.")
+    _check_search(estimator)
     if not isinstance(estimator.verbose, numbers.Integral) or estimator.verbose < 0:
         raise ValueError(f"`verbose` must be a whole number of at least 0, but is {estimator.verbose!r}.")
     n_jobs = estimator.n_jobs
@@ -57,6 +56,37 @@ def check(estimator: Any) -> None:
         raise ValueError(f"`n_jobs` must be None, -1 or a positive whole number, but is {n_jobs!r}.")
     check_random_state(estimator.random_state)
     parse_memory(estimator.memory_limit)
+
+
+def _check_search(estimator: Any) -> None:
+    if estimator.criterion is not None and estimator.criterion != "cv":
+        raise ValueError(f"`criterion` must be 'cv' or None (fixed hyperparameters), but is {estimator.criterion!r}.")
+    if isinstance(estimator.cv, numbers.Integral) and estimator.cv < 2:
+        raise ValueError(f"`cv` must be at least 2 folds, a splitter or splits, but is {estimator.cv!r}.")
+    if not isinstance(estimator.ard, bool) and estimator.ard != "auto":
+        raise ValueError(f"`ard` must be 'auto', True or False, but is {estimator.ard!r}.")
+    if estimator.search_size is not None:
+        _check_whole("search_size", estimator.search_size, 10)
+    _check_whole("n_starts", estimator.n_starts, 1)
+    if estimator.max_time is not None:
+        _check_positive("max_time", estimator.max_time)
+
+
+def _check_whole(argument: str, value: Any, least: int) -> None:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"`{argument}` must be a whole number of at least {least}, but is {value!r}.")
+
+
+def memory(estimator: Any) -> float | None:
+    """Bytes that a fit may use, or None."""
+    return parse_memory(estimator.memory_limit)
+
+
+def warn_search(reason: str) -> None:
+    """One warning about a search that did not end as it should."""
+    warnings.warn(
+        f"The search for hyperparameters ended early: {reason}.", ConvergenceWarning, stacklevel=4 + WRAPPER_FRAMES
+    )
 
 
 def _check_name(argument: str, value: Any, names: tuple[str, ...]) -> None:
@@ -70,8 +100,13 @@ def _check_positive(argument: str, value: Any) -> None:
 
 
 def specification(estimator: Any, data: TrainingData) -> Specification:
-    """Kernels and variances, read off the data where they are not given."""
-    tying = tie(estimator.tying, len(data.classes))
+    """Kernels and variances, read off the data where they are not given.
+
+    Where they are learned all classes share them at first, unless values are given for each.
+    """
+    learned = estimator.criterion is not None and (estimator.variance is None or np.ndim(estimator.variance) == 0)
+    tie(estimator.tying if estimator.tying != "auto" else "shared", len(data.classes))  # refused before any work
+    tying = tie("shared" if learned or estimator.tying == "auto" else estimator.tying, len(data.classes))
     kernel = make_kernel(estimator.kernel, estimator.rate, lambda name: default_rate(name, data.points, data.weights))
     _check_diagonal(kernel, data)
     kernels = (kernel,) * tying.n_kernels

@@ -7,15 +7,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.estimators import _settings
-from logikern.estimators._callbacks import CallbackSupportMixin, report_steps, with_callbacks
-from logikern.estimators._frames import labelled_frame
+from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
+from logikern.estimators._frames import hyperparameter_frame, labelled_frame
+from logikern.estimators._story import explain
+from logikern.estimators._tuning import tune
 from logikern.estimators._validation import is_precomputed, new_data, takes_objects, training_data
 from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.model import persistence
-from logikern.model.fitted import FittedModel
+from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import Array, Outcome
 from logikern.numerics.simplex import log_probabilities
+from logikern.operators.choose import available_memory
+from logikern.selection.growth import Verdict
+from logikern.structure.specification import Specification
 
 
 class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -31,18 +36,38 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
         "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
         any objects (strings, graphs).
-    tying : {"shared", "scaled", "separate"} or list, default="shared"
+    tying : {"auto", "shared", "scaled", "separate"} or list, default="auto"
         Whether classes share one kernel and one variance, share a kernel but have a variance each, or have
         both for themselves. A list has one group label per class; each group has a kernel and a variance.
+        "auto" grows from shared to separate as far as the criterion improves by more than its noise.
     rate : float, sequence of float or None, default=None
         Inverse squared length scale of the inputs, or one per input. None reads it off the spread of the data.
+        With a criterion it is where learning starts.
     variance : float, sequence of float or None, default=None
         Variance of the latent functions, or one per variance that `tying` asks for. None reads it off the
-        size of the kernel.
+        size of the kernel. With a criterion it is where learning starts.
     bias_variance : float, default=16.0
         Prior variance of each class's constant; 0 leaves constants out.
-    criterion : None, default=None
-        What hyperparameters are learned by; None keeps them fixed.
+    criterion : {"cv"} or None, default="cv"
+        What hyperparameters are learned by: "cv" is the cross-validated log likelihood, with its exact gradient;
+        None keeps them fixed.
+    cv : int, splitter or iterable of splits, default=5
+        Folds of the criterion, stratified if a number; groups of `fit` are respected.
+    ard : {"auto"} or bool, default="auto"
+        Whether each input has a rate of its own (automatic relevance determination). "auto" tries it where
+        `tying` is "auto" and the inputs are not too many.
+    learn_bias : bool, default=False
+        Whether `bias_variance` is learned too.
+    one_vs_rest : bool, default=False
+        Fit a binary model per class instead of all classes together: a baseline.
+    search_size : int or None, default=2000
+        Points on which hyperparameters are learned at most; None takes all. The final fit has all points.
+    n_starts : int, default=1
+        Starts of the search, the first at values read off the data, further ones at random around it.
+    max_time : float or None, default=None
+        Seconds for the search; the best hyperparameters by then are used.
+    checkpoint : path or None, default=None
+        File to which the search is written after every evaluation. A fit that was killed resumes from it.
     solver : {"auto", "newton", "exact"}, default="auto"
         "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "auto" goes by size.
     operator : {"auto", "dense", "tiled", "features"}, default="auto"
@@ -75,7 +100,14 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
     variances_ : array of shape (n_classes,)
     n_iter_ : int
         Newton steps taken.
-    trace_ : tuple of NewtonStep
+    trace_ : tuple of Record or NewtonStep
+        The evaluations of the search; the steps of the fit where nothing was learned.
+    newton_trace_ : tuple of NewtonStep
+        The steps of the final fit.
+    criterion_value_ : float
+        Criterion at the hyperparameters found: mean held-out loss per case.
+    hyperparameters_ : frame
+        Name, class or group, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
     operator_ : str
@@ -96,11 +128,19 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         self,
         kernel="gaussian",
         *,
-        tying="shared",
+        tying="auto",
         rate=None,
         variance=None,
         bias_variance=16.0,
-        criterion=None,
+        criterion="cv",
+        cv=5,
+        ard="auto",
+        learn_bias=False,
+        one_vs_rest=False,
+        search_size=2000,
+        n_starts=1,
+        max_time=None,
+        checkpoint=None,
         solver="auto",
         operator="auto",
         precision="auto",
@@ -118,6 +158,14 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         self.variance = variance
         self.bias_variance = bias_variance
         self.criterion = criterion
+        self.cv = cv
+        self.ard = ard
+        self.learn_bias = learn_bias
+        self.one_vs_rest = one_vs_rest
+        self.search_size = search_size
+        self.n_starts = n_starts
+        self.max_time = max_time
+        self.checkpoint = checkpoint
         self.solver = solver
         self.operator = operator
         self.precision = precision
@@ -130,7 +178,7 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -142,6 +190,8 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
             Class labels, or a distribution over classes for every row.
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the points' likelihoods.
+        groups : array of shape (n_samples,) or None, default=None
+            Groups that cross-validation keeps together.
 
         Returns
         -------
@@ -150,18 +200,56 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         _settings.check(self)
         _forget_fit(self)
         data = training_data(self, X, y, sample_weight)
-        specification = _settings.specification(self, data)
-        choice = _settings.choice(self, specification, data)
-        solver = _settings.solver(self, len(data.weights), choice.memory)
-        report = report_steps(self, X, y, sample_weight, solver.budget.newton)
-        with _settings.threads(self.n_jobs), report as watch:
+        if self.one_vs_rest:
+            return self._fit_one_vs_rest(X, y, data, sample_weight, groups)
+        start = _settings.specification(self, data)
+        with _settings.threads(self.n_jobs), report_fit(self, X, y, sample_weight) as report:
+            specification = self._tune(data, start, groups, report.evaluation)
+            choice = _settings.choice(self, specification, data)
+            solver = _settings.solver(self, len(data.weights), choice.memory)
             covariance = specification.bind(choice.points(data.points, len(specification.kernels) > 1))
             problem = Problem(covariance, Softmax(), data.targets, data.weights[None])
-            result = solver.fit(problem, watch=watch)
+            result = solver.fit(problem, watch=report.newton_step)
             _settings.refuse_failure(result, specification.kernels[0], data.points)
             self.operator_ = choice.reason
             self._store(result, data, FittedModel(specification, _settings.stored_points(data), result.dual[0]))
         _settings.warn_unless_converged(self.outcome_, result, self.tol)
+        return self
+
+    def _tune(self, data: Any, start: Specification, groups: Any, watch: Any) -> Specification:
+        """The specification that the criterion prefers; the start where nothing is learned."""
+        self.start_ = start
+        self.verdicts_: tuple[Verdict, ...] = ()
+        self.trace_: tuple = ()
+        self.criterion_value_ = np.nan
+        if self.criterion is None:
+            return start
+        tuned = tune(self, data, start, groups, watch, _settings.memory(self) or available_memory())
+        if tuned is None:
+            _settings.warn_search("no start could be fitted, so the hyperparameters stay as read off the data")
+            return start
+        self.verdicts_, self.trace_, self.criterion_value_ = tuned.verdicts, tuned.records, tuned.value
+        if tuned.stopped:
+            _settings.warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")
+        return tuned.specification
+
+    def _fit_one_vs_rest(self, X: Any, y: Any, data: Any, sample_weight: Any, groups: Any) -> Self:
+        """One binary model per class, each with hyperparameters of its own (1rest of Seeger 2008, sec. 6.2)."""
+        labels = data.classes[data.targets.argmax(axis=0)]
+        rows = np.full(data.n_rows, data.classes[0])
+        rows[data.kept] = labels
+        weights = np.zeros(data.n_rows)
+        weights[data.kept] = data.weights
+        own = self.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None, "checkpoint": None}
+        binaries = [type(self)(**own).fit(X, rows == label, weights, groups) for label in data.classes]
+        self.model_ = OneAgainstRest(tuple(binary.model_ for binary in binaries))
+        self.classes_ = data.classes
+        self.binaries_ = tuple(binaries)
+        self.n_iter_ = max(binary.n_iter_ for binary in binaries)
+        self.trace_ = sum((binary.trace_ for binary in binaries), ())
+        self.outcome_ = next(
+            (binary.outcome_ for binary in binaries if not binary.outcome_.converged), Outcome.CONVERGED
+        )
         return self
 
     def _store(self, result: FitResult, data: Any, model: FittedModel) -> None:
@@ -171,7 +259,8 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         self.dual_coef_[data.kept] = model.dual.T
         self.kernels_ = model.specification.kernels
         self.variances_ = model.specification.class_variances
-        self.trace_ = result.trace
+        self.newton_trace_ = result.trace
+        self.trace_ = self.trace_ or result.trace
         self.n_iter_ = max(1, result.trace[-1].step)
         self.outcome_ = _settings.outcome(result, self.tol)
 
@@ -218,6 +307,17 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
                 "Check that row for values far beyond those of the training data."
             )
         return latents
+
+    @property
+    def hyperparameters_(self) -> Any:
+        """Name, class or group, value and start of every hyperparameter, as a frame."""
+        check_is_fitted(self)
+        return hyperparameter_frame(self.model_.specification, self.start_, self.classes_)
+
+    def explain(self) -> str:
+        """What the search tried, what it brought, and what was kept, in words."""
+        check_is_fitted(self)
+        return explain(self)
 
     def save_model(self, path: Any) -> None:
         """Write the fitted classifier to a file that `logikern.load_model` reads without running code."""

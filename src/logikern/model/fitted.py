@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from logikern.structure.specification import Specification
 from logikern.numerics.outcome import Array
+from logikern.numerics.simplex import log_probabilities
+from logikern.structure.specification import Specification
 
 # Kernel values between new points and all training points are computed for so many entries at a time.
 TILE_ENTRIES = 2**22
@@ -48,3 +49,20 @@ class FittedModel:
         latent *= specification.class_variances
         latent += specification.bias_variance * self.dual.sum(axis=1)
         return latent
+
+
+@dataclass(frozen=True, eq=False)
+class OneAgainstRest:
+    """Binary models, one per class; the latent of a class is the log probability that its model gives to it.
+
+    Parameters
+    ----------
+    models : tuple of FittedModel
+        Each with two classes, the second being the one that it is about.
+    """
+
+    models: tuple[FittedModel, ...]
+
+    def latents(self, X: Any) -> Array:
+        """Log probabilities of each class against the rest, (n_new, C)."""
+        return np.stack([log_probabilities(model.latents(X).T)[1] for model in self.models], axis=1)

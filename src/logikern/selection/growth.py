@@ -8,11 +8,10 @@ import numpy as np
 from logikern.kernels.base import Kernel
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array
+from logikern.selection.prior import CauchyPrior
 from logikern.selection.search import Arena, Effort, Found, Ledger, free_parameters, minimise
 from logikern.structure.specification import Specification, Tying, tie
 
-# Each rate of an input that turns out not to matter has a long way to go.
-RELEVANCE_PRIOR_SCALE = 3.0
 START_SPREAD = 1.5
 
 
@@ -28,8 +27,10 @@ class Verdict:
         Criterion at its optimum.
     gain : float
         Mean loss that it saves against the model kept before, case by case; nan for the first.
+    optimism : float
+        What so many more hyperparameters would gain by fitting the noise.
     noise : float
-        Standard error of that mean.
+        Standard error of the gain.
     kept : bool
     """
 
@@ -37,6 +38,7 @@ class Verdict:
     n_parameters: int
     value: float
     gain: float
+    optimism: float
     noise: float
     kept: bool
 
@@ -44,7 +46,8 @@ class Verdict:
         tried = f"{self.stage} ({self.n_parameters} hyperparameters): criterion {self.value:.4f}"
         if np.isnan(self.gain):
             return f"{tried}; kept."
-        return f"{tried}, gain {self.gain:+.4f} +- {self.noise:.4f}; {'kept' if self.kept else 'not kept'}."
+        gain = f"gain {self.gain:+.4f} +- {self.noise:.4f}, of which {self.optimism:.4f} by chance"
+        return f"{tried}, {gain}; {'kept' if self.kept else 'not kept'}."
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ class _Growth:
             if self.ledger.stopped:
                 break
         if self.best is not None:
-            self.verdicts.append(Verdict("shared", int(free.sum()), self.best.value, np.nan, np.nan, True))
+            self.verdicts.append(Verdict("shared", int(free.sum()), self.best.value, np.nan, 0.0, np.nan, True))
 
     def candidates(self) -> Iterator[tuple[str, Specification, Effort]]:
         """Each next model, from the optimum of the one kept before it."""
@@ -169,18 +172,24 @@ class _Growth:
             # Against one kernel for all classes, unless more was asked for by hand.
             origin = spread(shared, self.plan.tyings[0][1]) if self.plan.compare else self.best.specification
             per_input = with_relevance(origin, self.plan.n_inputs)
-            yield "rate per input", per_input, replace(self.effort, prior_scale=RELEVANCE_PRIOR_SCALE)
+            yield "rate per input", per_input, replace(self.effort, prior=CauchyPrior())
 
     def consider(self, name: str, candidate: Specification, effort: Effort) -> None:
-        """Search, compare case by case with the model kept so far, and keep the better one."""
+        """Search, compare case by case with the model kept so far, and keep the better one.
+
+        A criterion that was minimised is too good by about one unit of log likelihood for each parameter
+        (Akaike's count): without this a rate for each of many inputs always seems to win.
+        """
         assert self.best is not None
         free = free_parameters(candidate, self.plan.learn_bias)
         found = minimise(candidate, free, self.arena, effort, name, self.ledger)
         if found is None:
             return
         gain, noise = paired_gain(self.best.losses, found.losses)
-        kept = gain > noise if self.plan.compare else True
-        self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, noise, kept))
+        before = free_parameters(self.best.specification, self.plan.learn_bias)
+        optimism = (int(free.sum()) - int(before.sum())) / self.arena.n_points
+        kept = gain - optimism > noise if self.plan.compare else True
+        self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, optimism, noise, kept))
         if kept:
             self.best = found
 

@@ -10,6 +10,7 @@ from logikern.criteria.base import Criterion
 from logikern.numerics.outcome import Array, Mask
 from logikern.operators.choose import Points
 from logikern.selection.journal import Entry, Journal
+from logikern.selection.prior import NormalPrior, Prior
 from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
 from logikern.structure.specification import Specification
 
@@ -24,8 +25,8 @@ class Effort:
         Of one stage.
     relative_worth : float, default=1e-3
         A step is small if it lowers the criterion by less than this part of it.
-    prior_scale : float, default=1.5
-        Standard deviation of the weak prior that holds each log parameter near where its stage began.
+    prior : Prior
+        Weak pull of each log parameter to where its stage began.
     range : float, default=9.0
         Largest change of a log parameter in one stage.
     first_tolerance, last_tolerance : float, default=2e-3, 5e-4
@@ -34,7 +35,7 @@ class Effort:
 
     max_evaluations: int = 40
     relative_worth: float = 1e-3
-    prior_scale: float = 1.5
+    prior: Prior = NormalPrior()
     range: float = 9.0
     first_tolerance: float = 2e-3
     last_tolerance: float = 5e-4
@@ -211,13 +212,9 @@ class _Stage:
         self._note(point, entry)
         if not entry.usable:
             return Trial(np.inf, np.zeros(len(point)), False)
-        away = (point - self.start.log_parameters[self.free]) / self.effort.prior_scale
+        pull = self.effort.prior.pull(point - self.start.log_parameters[self.free])
         n = self.arena.n_points
-        return Trial(
-            entry.value + 0.5 * float(away @ away) / n,
-            entry.gradient + away / (self.effort.prior_scale * n),
-            True,
-        )
+        return Trial(entry.value + pull.value / n, entry.gradient + pull.gradient / n, True)
 
     def specification_at(self, point: Array) -> Specification:
         values = self.start.log_parameters

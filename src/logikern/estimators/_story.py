@@ -1,0 +1,20 @@
+"""The story of a search, in words."""
+
+from typing import Any
+
+
+def explain(estimator: Any) -> str:
+    """What was tried, what it brought, what was kept, and what it cost."""
+    if not estimator.verdicts_:
+        return "Hyperparameters were fixed: nothing was searched for."
+    records = estimator.trace_
+    seconds = sum(record.seconds for record in records)
+    products = sum(record.n_products for record in records)
+    unusable = sum(not record.usable for record in records)
+    lines = [str(verdict) for verdict in estimator.verdicts_]
+    lines.append(
+        f"{len(records)} evaluations in {seconds:.1f} s ({products} kernel products, {unusable} without use); "
+        f"criterion {estimator.criterion_value_:.4f} on {records[-1].n_points} points."
+    )
+    lines.append(f"Final fit: {len(estimator.newton_trace_) - 1} Newton steps. {estimator.outcome_.value}")
+    return "\n".join(lines)

@@ -1,0 +1,193 @@
+"""Learning hyperparameters: from the estimator's arguments to a search, and back to a specification."""
+
+import time
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.utils import check_random_state
+
+from logikern.criteria.cross_validation import CrossValidation
+from logikern.criteria.folds import Folds, folds_from_splits
+from logikern.estimators import _settings
+from logikern.estimators._validation import TrainingData
+from logikern.fitting.conditioning import LowRankConditioning
+from logikern.fitting.exact import Exact
+from logikern.fitting.newton import Newton
+from logikern.kernels import KernelRows
+from logikern.likelihoods.softmax import Softmax
+from logikern.numerics.outcome import Array, Indices
+from logikern.operators.choose import choose
+from logikern.selection.growth import Plan, Verdict, learn, plan_tyings
+from logikern.selection.journal import Journal, read
+from logikern.selection.search import Arena, Effort, Ledger, Record, Watch
+from logikern.structure.specification import Specification
+
+# Points on which a model grows, before it is finished on `search_size` points; at least so many per class.
+COARSE_SIZE = 1000
+COARSE_PER_CLASS = 40
+SMALLEST_CLASS = 4
+# Kernels of several classes that "auto" may give to a final fit.
+MOST_KERNELS = 30
+# Inputs up to which "auto" tries a rate for each.
+MOST_INPUTS = 100
+SEARCH_RANK = 80
+SEARCH_TOLERANCE = 2e-3
+UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "memory_limit")
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What a search found and how it went.
+
+    Attributes
+    ----------
+    specification : Specification
+    value : float
+    verdicts : tuple of Verdict
+    records : tuple of Record
+    stopped : str
+        Why it ended early; empty if it did not.
+    """
+
+    specification: Specification
+    value: float
+    verdicts: tuple[Verdict, ...]
+    records: tuple[Record, ...]
+    stopped: str
+
+
+def tune(
+    estimator: Any, data: TrainingData, start: Specification, groups: Array | None, watch: Watch, memory: float
+) -> Tuned | None:
+    """Learn the hyperparameters of the estimator's model; None if not even the start could be fitted."""
+    began = time.monotonic()
+    journal, seed = _journal(estimator, data, groups)
+    sizes = _arena_sizes(estimator, data)
+    order = _nested_order(data, seed)
+    arenas = [_arena(estimator, data, start, np.sort(order[:size]), groups, seed) for size in sizes]
+    deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
+    ledger = Ledger(journal, watch, deadline)
+    learned = learn(
+        start, _plan(estimator, data, start, memory), arenas, Effort(), ledger, np.random.default_rng(seed)
+    )
+    if learned is None:
+        return None
+    return Tuned(learned.specification, learned.value, learned.verdicts, tuple(ledger.records), ledger.stopped)
+
+
+def _journal(estimator: Any, data: TrainingData, groups: Array | None) -> tuple[Journal, int]:
+    """The checkpoint's journal, and the seed of subsets and partitions.
+
+    With a checkpoint and no `random_state` the seed comes from the data: a search that draws another partition
+    could not go on with the answers of the first.
+    """
+    if estimator.checkpoint is None:
+        return Journal(), int(check_random_state(estimator.random_state).randint(2**31 - 1))
+    told = {name: value for name, value in estimator.get_params(deep=False).items() if name not in UNTOLD}
+    points = data.points.values if isinstance(data.points, KernelRows) else data.points
+    fingerprint = joblib.hash([points, data.targets, data.weights, groups, sorted(map(repr, told.items()))])
+    seed = estimator.random_state
+    seed = int(fingerprint[:7], 16) if seed is None else int(check_random_state(seed).randint(2**31 - 1))
+    return read(Path(estimator.checkpoint), fingerprint), seed
+
+
+def _plan(estimator: Any, data: TrainingData, start: Specification, memory: float) -> Plan:
+    n, n_classes = len(data.weights), len(data.classes)
+    itemsize = 4 if n >= 2000 else 8
+    fits = n_classes * n * n * itemsize <= 0.5 * memory and n_classes <= MOST_KERNELS
+    has_parameters = bool(start.kernels[0].log_parameters.size)
+    compare = estimator.tying == "auto"
+    tyings = plan_tyings(estimator.tying, n_classes, fits and has_parameters and n_classes > 2)
+    n_inputs = data.points.shape[1] if len(data.points.shape) > 1 else 1
+    relevance = bool(estimator.ard) if estimator.ard != "auto" else compare and 1 < n_inputs <= MOST_INPUTS
+    if start.tying != tyings[0][1]:
+        tyings = tyings[-1:]  # values were given for every group: nothing leads up to them
+    return Plan(tyings, compare, relevance, n_inputs, bool(estimator.learn_bias), int(estimator.n_starts))
+
+
+def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
+    """From small to large; none larger than the data."""
+    n, n_classes = len(data.weights), len(data.classes)
+    largest = n if estimator.search_size is None else min(n, max(int(estimator.search_size), 10 * n_classes))
+    coarse = max(COARSE_SIZE, COARSE_PER_CLASS * n_classes)
+    return [coarse, largest] if 1.5 * coarse < largest else [largest]
+
+
+def _nested_order(data: TrainingData, seed: int) -> Indices:
+    """An order of the points whose every beginning has the classes in proportion, rare ones first."""
+    random = np.random.default_rng(seed)
+    labels = data.targets.argmax(axis=0)
+    place = np.empty(len(labels))
+    for label in np.unique(labels):
+        own = random.permutation(np.flatnonzero(labels == label))
+        place[own] = (np.arange(len(own)) + random.random()) / len(own)
+        place[own[:SMALLEST_CLASS]] -= 1.0
+    return np.argsort(place, kind="stable")
+
+
+def _arena(
+    estimator: Any, data: TrainingData, start: Specification, chosen: Indices, groups: Array | None, seed: int
+) -> Arena:
+    targets, points = np.ascontiguousarray(data.targets[:, chosen]), data.points[chosen]
+    exact = _settings.solver_name(estimator, len(chosen)) == "exact"
+    precision = "double" if exact or estimator.precision == "double" else "single"
+    how = choose(start.kernels, points, estimator.operator, precision, _settings.memory(estimator))
+    folds = _folds(estimator, data, chosen, groups, seed)
+    solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed)
+    criterion = CrossValidation(Softmax(), targets, folds, solver)
+    return Arena(criterion, how.points(points, keep_distances=True), len(chosen))
+
+
+def _inner_newton(seed: int) -> Newton:
+    return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(largest_rank=SEARCH_RANK, seed=seed))
+
+
+def _folds(estimator: Any, data: TrainingData, chosen: Indices, groups: Array | None, seed: int) -> Folds:
+    """The splitter's folds of the chosen points."""
+    labels = data.targets[:, chosen].argmax(axis=0)
+    own_groups = None if groups is None else np.asarray(groups)[data.kept[chosen]]
+    with warnings.catch_warnings():
+        # A class with fewer members than folds is no mistake here: folds without it are fitted all the same.
+        warnings.filterwarnings("ignore", message="The least populated class")
+        splits = list(_splits(estimator.cv, data, chosen, labels, own_groups, seed))
+    folds = folds_from_splits(splits, data.weights[chosen])
+    if not (folds.held_out.any() and folds.kept.any(axis=1).all()):
+        raise ValueError(
+            f"`cv` must hold out some points and keep some in every split, but {estimator.cv!r} does not. "
+            "Use fewer splits, or another splitter."
+        )
+    return folds
+
+
+def _splits(
+    cv: Any, data: TrainingData, chosen: Indices, labels: Indices, groups: Array | None, seed: int
+) -> Iterable[tuple[Indices, Indices]]:
+    if not isinstance(cv, int | np.integer):
+        if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+            return _restricted(cv, data, chosen)
+        return check_cv(cv, labels, classifier=True).split(np.zeros((len(labels), 1)), labels, groups)
+    if groups is not None:
+        return StratifiedGroupKFold(cv, shuffle=True, random_state=seed).split(labels, labels, groups)
+    largest = int(np.bincount(labels).max())
+    if largest < 2:
+        return KFold(min(cv, len(labels)), shuffle=True, random_state=seed).split(labels)
+    return StratifiedKFold(min(cv, largest), shuffle=True, random_state=seed).split(labels, labels)
+
+
+def _restricted(splits: Iterable, data: TrainingData, chosen: Indices) -> list[tuple[Indices, Indices]]:
+    """Splits of the rows given, as splits of the chosen ones among those that carry weight."""
+    place = np.full(data.n_rows, -1)
+    place[data.kept[chosen]] = np.arange(len(chosen))
+    pairs = []
+    for inside, outside in splits:
+        sides = [place[np.arange(data.n_rows)[side]] for side in (inside, outside)]
+        kept, held_out = (side[side >= 0] for side in sides)
+        if len(kept) and len(held_out):
+            pairs.append((kept, held_out))
+    return pairs
