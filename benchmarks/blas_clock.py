@@ -31,11 +31,14 @@ NUMPY = ("matmul", "dot")
 
 
 class Clock:
-    """Seconds and calls by kind of work; nested calls count once, for the outer one."""
+    """Seconds by kind of work; nested calls count once, for the outer one.
+
+    Of the wall clock, so measure on a machine at rest: asking for a thread's own time instead is a system
+    call, which on virtual machines can take longer than a small product.
+    """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
-        self.calls: dict[str, int] = defaultdict(int)
         self.running = False
 
     def time(self, kind: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -48,24 +51,20 @@ class Clock:
             return function(*arguments, **options)
         finally:
             self.seconds[kind] += time.perf_counter() - began
-            self.calls[kind] += 1
             self.running = False
 
     def reset(self) -> None:
         self.seconds.clear()
-        self.calls.clear()
 
 
 CLOCK = Clock()
+OUTSIDE = "matmul outside BLAS"
 
 
 def timed_matmul(left: Any, right: Any) -> Any:
     """left @ right, counted if it is a product for the BLAS."""
     kind = "matmul" if _for_blas(left, right) else OUTSIDE
     return CLOCK.time(kind, lambda a, b: a @ b, left, right)
-
-
-OUTSIDE = "matmul outside BLAS"
 
 
 def _for_blas(left: Any, right: Any) -> bool:

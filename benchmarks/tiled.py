@@ -43,6 +43,7 @@ def fit_alone(operator: str, precision: str, size: str, target: str) -> None:
         operator=name,
         precision=precision,
         memory_limit=limit,
+        criterion=None,
         tol=TOLERANCE,
         random_state=0,
     )
