@@ -6,7 +6,7 @@ import numpy as np
 
 from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.criteria.folds import Folds
-from logikern.fitting.descent import NewtonSolver, descend
+from logikern.fitting.descent import NewtonSolver
 from logikern.fitting.problem import Problem, ignore
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array
@@ -40,16 +40,16 @@ class CrossValidation(Criterion):
 
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         problem = Problem(covariance, self.likelihood, self.targets, self.folds.kept)
-        make_system = self.solver.systems(covariance)
         tolerance = min(tolerance, self.solver.tolerance)
-        result = descend(problem, start, ignore, make_system, tolerance, self.solver.budget)
+        fit = self.solver.run(problem, start, ignore, tolerance)
+        result, covariance = fit.result, fit.covariance
         losses = self.likelihood.losses(result.latent, self.targets)  # (F, n)
         total = float(self.folds.held_out.sum())
         if not result.outcome.converged:
             return unusable(result.outcome, result.n_products)
         curvature = self.likelihood.expand(result.latent, self.targets, self.folds.kept).curvature
         pull = self.likelihood.expand(result.latent, self.targets, self.folds.held_out).gradient  # q, (F, C, n)
-        system = make_system(curvature, np.arange(len(losses)))
+        system = fit.make_system(curvature, np.arange(len(losses)))
         response = system.response(covariance.matmul(pull), np.full(len(losses), ADJOINT_ACCURACY * tolerance))
         gradient = covariance.contract_gradient(result.dual, pull - response.value)
         return Evaluation(

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -38,8 +38,28 @@ class Budget:
     direction: int = 500
     products: int = 5000
 
+    def shortened(self) -> "Budget":
+        """What single precision may use before double precision is tried."""
+        return Budget(min(self.newton, 25), min(self.direction, 120), min(self.products, 500))
+
 
 MakeSystem = Callable[[Curvature, Indices], NewtonSystem]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A result, with the covariance and the systems that gave it.
+
+    Attributes
+    ----------
+    result : FitResult
+    covariance : ClassCovariance
+    make_system : callable
+    """
+
+    result: FitResult
+    covariance: ClassCovariance
+    make_system: MakeSystem
 
 
 class NewtonSolver(Solver):
@@ -53,7 +73,27 @@ class NewtonSolver(Solver):
         """Do once what serves all systems of a covariance; a criterion uses them beyond the fit."""
 
     def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
-        return descend(problem, start, watch, self.systems(problem.covariance), self.tolerance, self.budget)
+        return self.run(problem, start, watch, self.tolerance).result
+
+    def run(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> "Fit":
+        """Fit, and keep the systems for what comes after it.
+
+        Single precision is tried within a short budget. Where it makes no progress, at large variances, the
+        fit goes on from its latents with products summed in float64.
+        """
+        single = problem.covariance.is_single
+        budget = self.budget.shortened() if single else self.budget
+        make_system = self.systems(problem.covariance)
+        result = descend(problem, start, watch, make_system, tolerance, budget)
+        if result.outcome.converged or not single:
+            return Fit(result, problem.covariance, make_system)
+        covariance = problem.covariance.accurate()
+        make_system = self.systems(covariance)
+        onward = result.latent if np.isfinite(result.latent).all() else start
+        finished = descend(
+            replace(problem, covariance=covariance), onward, watch, make_system, tolerance, self.budget
+        )
+        return Fit(finished.after(result), covariance, make_system)
 
 
 @dataclass(eq=False)
@@ -66,7 +106,7 @@ class _Run:
     outcomes: list[Outcome | None]
     norms: Array
     refreshed_at: Array  # gradient norm when the latents were last recomputed from the dual
-    fresh: Mask  # : no step since then
+    fresh: Mask  # no step since then
     step_lengths: Array
     n_products: int = 0
     trace: list[NewtonStep] = field(default_factory=list)

@@ -13,6 +13,8 @@ from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.pivoted_cholesky import randomly_pivoted_cholesky
 from logikern.structure.covariance import ClassCovariance
 
+LARGEST_SINGLE_ERROR = 0.2
+
 
 class Preconditioner(ABC):
     """A symmetric positive definite approximation of (I + V' K~ V)^-1 on the range of the projector."""
@@ -96,8 +98,10 @@ def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generato
         for operator in covariance.operators
     ]
     residual = np.stack([own[index].residual for index in covariance.assignment])
+    # The Woodbury matrix is a difference of products of this size: the identity in it must not be rounded away.
+    largest = float(covariance.variances.max()) * covariance.n_points * np.finfo(np.float32).eps
     return CovarianceFactors(
-        tuple(part.factor for part in own),
+        tuple(part.factor.astype(np.float64) if largest > LARGEST_SINGLE_ERROR else part.factor for part in own),
         covariance.assignment,
         np.sqrt(covariance.variances),
         float(np.sqrt(covariance.bias_variance)),

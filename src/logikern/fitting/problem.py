@@ -52,7 +52,7 @@ class FitResult:
     ----------
     dual, latent : arrays of shape (B, C, n)
     gradient_norm : array of shape (B,)
-        Largest absolute component of `Problem.gradient`, at latents recomputed from the dual.
+        Largest absolute component of `Problem.gradient`; where converged, at latents recomputed from the dual.
     outcomes : tuple of Outcome, one per weighting
     trace : tuple of NewtonStep
     n_products : int
@@ -65,6 +65,15 @@ class FitResult:
     outcomes: tuple[Outcome, ...]
     trace: tuple[NewtonStep, ...]
     n_products: int
+
+    def after(self, earlier: "FitResult") -> "FitResult":
+        """This result with the steps and products of the one that led to it."""
+        n_steps = len(earlier.trace)
+        trace = [
+            replace(step, step=step.step + n_steps, products=step.products + earlier.n_products)
+            for step in self.trace
+        ]
+        return replace(self, trace=(*earlier.trace, *trace), n_products=self.n_products + earlier.n_products)
 
     @property
     def outcome(self) -> Outcome:

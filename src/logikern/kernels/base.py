@@ -49,6 +49,12 @@ class Kernel(ABC):
         `weights` (n, m) must not be changed.
         """
 
+    @property
+    def is_stationary(self) -> bool:
+        """Whether k(x + a, z + a) = k(x, z): points may then be moved to where rounding is least."""
+        parts = parameters.parts(self)
+        return bool(parts) and all(part.is_stationary for part in parts)
+
     def features(self, X: Points) -> Any:
         """F with K(X, Z) = F(X) F(Z)', array or sparse matrix, or None where no finite F is known.
 
@@ -113,9 +119,7 @@ class Sum(Kernel):
         return self.left.diagonal(X) + self.right.diagonal(X)
 
     def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
-        return np.concatenate(
-            [self.left.weigh_gradient(X, Z, weights), self.right.weigh_gradient(X, Z, weights)]
-        )
+        return np.concatenate([self.left.weigh_gradient(X, Z, weights), self.right.weigh_gradient(X, Z, weights)])
 
     def features(self, X: Points) -> Any:
         left, right = self.left.features(X), self.right.features(X)

@@ -56,9 +56,7 @@ def normalise(record: Any) -> None:
         if role == _WHOLE:
             checked: int | float | tuple[float, ...] = _checked_whole(field.name, value)
         elif role == _POSITIVE_PER_INPUT and np.ndim(value) == 1:
-            checked = tuple(
-                _checked_positive(f"{field.name}[{index}]", entry) for index, entry in enumerate(value)
-            )
+            checked = tuple(_checked_positive(f"{field.name}[{index}]", entry) for index, entry in enumerate(value))
             if not checked:
                 raise ValueError(
                     f"`{field.name}` must have one value per input, but is empty. Pass one number for all."
@@ -112,6 +110,11 @@ def with_logarithms(record: Record, values: Sequence[float] | np.ndarray) -> Rec
             changes[field.name] = _exponential(logs[0])
         logs = logs[count:]
     return dataclasses.replace(record, **changes)  # type: ignore[type-var]
+
+
+def parts(record: Any) -> list[Any]:
+    """The records that a record is made of."""
+    return [value for field, value in _declared(record) if field.metadata[_ROLE] == _PART]
 
 
 def _declared(record: Any) -> Iterator[tuple[dataclasses.Field, Any]]:

@@ -40,6 +40,10 @@ class Stationary(Kernel):
 
     rate: Rate = positive(1.0, per_input=True)
 
+    @property
+    def is_stationary(self) -> bool:
+        return True
+
     @abstractmethod
     def to_correlation(self, squared: Matrix) -> None:
         """Replace s by f(s), in place."""

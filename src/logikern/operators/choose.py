@@ -46,7 +46,7 @@ class Choice:
 
     def points(self, X: Any, keep_distances: bool = False) -> "Points":
         """The points, ready to be bound to one kernel after the other."""
-        return Points(self, in_precision(X, self.dtype), keep_distances)
+        return Points(self, X, keep_distances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Points:
     Parameters
     ----------
     choice : Choice
-    X : the points, in the precision of the products
+    X : the points
     keep_distances : bool
         Worth a second matrix in memory only if more than one kernel is bound.
     """
@@ -67,18 +67,31 @@ class Points:
 
     def bind(self, kernel: Kernel) -> KernelOperator:
         """The operator of one kernel on the points."""
+        X = self.centred if kernel.is_stationary else self.cast
         if self.choice.name == "tiled":
-            return tiled(kernel, self.X, self.choice.dtype, TILE_SHARE * self.choice.memory)
+            return tiled(kernel, X, self.choice.dtype, TILE_SHARE * self.choice.memory)
         if self.choice.name == "features":
-            return FeatureProduct(kernel, self.X, kernel.features(self.X))
+            return FeatureProduct(kernel, X, kernel.features(X))
         if self.keep_distances and is_isotropic(kernel):
-            return isotropic(kernel, self.X, self.distances)
-        return dense(kernel, self.X, self.choice.dtype)
+            return isotropic(kernel, X, self.distances)
+        return dense(kernel, X, self.choice.dtype)
+
+    @cached_property
+    def cast(self) -> Any:
+        """The points in the precision of the products."""
+        return in_precision(self.X, self.choice.dtype)
+
+    @cached_property
+    def centred(self) -> Any:
+        """Dense points around zero, then cast: in single precision a large offset would swallow distances."""
+        if not isinstance(self.X, np.ndarray) or self.choice.dtype == self.X.dtype:
+            return self.cast
+        return in_precision(self.X - self.X.mean(axis=0), self.choice.dtype)
 
     @cached_property
     def distances(self) -> Array:
         """Squared distances of all pairs, (n, n)."""
-        return distances_between(self.X)
+        return distances_between(self.centred)
 
 
 OPERATORS = ("dense", "tiled", "features")
@@ -107,7 +120,8 @@ def choose(
     memory = available_memory() if memory_limit is None else memory_limit
     single = precision == "single" or (precision == "auto" and n >= SINGLE_FROM)
     dtype = np.dtype(np.float32 if single else np.float64)
-    matrices = len(kernels) * n * n * dtype.itemsize
+    n_matrices = len(kernels) + (len(kernels) > 1)  # one more for the distances that they share
+    matrices = n_matrices * n * n * dtype.itemsize
     if operator == "features" and any(kernel.features(X[:1]) is None for kernel in kernels):
         raise ValueError(
             "`operator='features'` needs kernels with finitely many known features, "
@@ -118,9 +132,9 @@ def choose(
     if _features_pay(kernels, X):
         return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
     if matrices <= MATRIX_SHARE * memory:
-        return Choice("dense", dtype, f"{_describe(len(kernels), matrices)} fit in memory.", memory)
+        return Choice("dense", dtype, f"{_describe(n_matrices, matrices)}: kept in memory.", memory)
     reason = (
-        f"{_describe(len(kernels), matrices)} exceed {MATRIX_SHARE:.0%} of the {_size(memory)} allowed: "
+        f"{_describe(n_matrices, matrices)} exceed {MATRIX_SHARE:.0%} of the {_size(memory)} allowed: "
         "kernel values are recomputed tile by tile in every product."
     )
     return Choice("tiled", dtype, reason, memory)

@@ -62,13 +62,13 @@ def product(functions: Array, matrix: Array) -> Array:
 
 
 def accurate_product(functions: Array, matrix: Array) -> Array:
-    """functions @ matrix summed in float64; the matrix is symmetric and cast a few rows at a time."""
+    """functions @ matrix summed in float64; the matrix is cast a few rows at a time."""
     if matrix.dtype == np.float64:
         return functions @ matrix
-    result = np.empty(functions.shape)
+    result = np.zeros(functions.shape)
     for start in range(0, len(matrix), ACCURATE_TILE):
         part = slice(start, start + ACCURATE_TILE)
-        result[:, part] = functions @ matrix[part].astype(np.float64).T
+        result += functions[:, part] @ matrix[part].astype(np.float64)
     return result
 
 

@@ -8,10 +8,12 @@ import numpy as np
 from logikern.kernels.base import Kernel
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array
-from logikern.selection.prior import CauchyPrior
+from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Arena, Effort, Found, Ledger, free_parameters, minimise
 from logikern.structure.specification import Specification, Tying, tie
 
+# An input must earn its rate: one that explains nothing falls to a tenth.
+RELEVANCE_PRIOR = NormalPrior(scale=1.5, centre=-4.0)
 START_SPREAD = 1.5
 
 
@@ -172,7 +174,7 @@ class _Growth:
             # Against one kernel for all classes, unless more was asked for by hand.
             origin = spread(shared, self.plan.tyings[0][1]) if self.plan.compare else self.best.specification
             per_input = with_relevance(origin, self.plan.n_inputs)
-            yield "rate per input", per_input, replace(self.effort, prior=CauchyPrior())
+            yield "rate per input", per_input, replace(self.effort, prior=RELEVANCE_PRIOR)
 
     def consider(self, name: str, candidate: Specification, effort: Effort) -> None:
         """Search, compare case by case with the model kept so far, and keep the better one.

@@ -1,11 +1,12 @@
 """The covariance of all class functions at all points, as a product."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
+from logikern.operators.accurate import Accurate
 from logikern.operators.base import KernelOperator
 from logikern.structure.base import Mixing
 
@@ -55,6 +56,15 @@ class ClassCovariance:
     @property
     def n_classes(self) -> int:
         return self.mixing.n_classes
+
+    @property
+    def is_single(self) -> bool:
+        """Whether some products are computed in single precision."""
+        return any(operator.dtype == np.float32 for operator in self.operators)
+
+    def accurate(self) -> "ClassCovariance":
+        """The same covariance with all products summed in float64."""
+        return replace(self, operators=tuple(Accurate(operator) for operator in self.operators))
 
     def matmul(self, per_class: Array) -> Array:
         """K~ times each member of the batch, (B, C, n) -> (B, C, n)."""
