@@ -10,6 +10,8 @@ __version__ = "0.1.0"
 _HOMES: dict[str, str] = {
     "KernelLogisticClassifier": "logikern.estimators.classifier",
     "load_model": "logikern.model.persistence",
+    "error_reject_curve": "logikern.decisions.metrics",
+    "target_information": "logikern.decisions.metrics",
 }
 
 __all__ = ["__version__", *_HOMES]

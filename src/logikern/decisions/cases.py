@@ -1,0 +1,166 @@
+"""What comes through the door of this layer: cases with scores, true classes and weights, checked once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from logikern.numerics.outcome import Array, Indices, Mask
+
+# Probabilities in single precision, or averaged over models, do not sum to one exactly.
+SUM_TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Cases of positive weight whose classes are known. Build them by `align`.
+
+    Attributes
+    ----------
+    true : integer array of shape (n,)
+        The column of each case's class.
+    scores : array of shape (n, C)
+    weights : array of shape (n,)
+        Positive, with sum 1.
+    names : list of length C
+        The label of each column.
+    """
+
+    true: Indices
+    scores: Array
+    weights: Array
+    names: list[Any]
+
+    @property
+    def confidence(self) -> Array:
+        """The largest score of each case."""
+        return self.scores.max(axis=1)
+
+    @property
+    def correct(self) -> Mask:
+        """Whether the first column of largest score is that of the case's class."""
+        return self.scores.argmax(axis=1) == self.true
+
+    @property
+    def true_scores(self) -> Array:
+        """The score of each case's class."""
+        return self.scores[np.arange(len(self.true)), self.true]
+
+
+def as_scores(values: Any, name: str = "proba") -> Array:
+    """A finite table (n, C) with a column per class; larger means more confident."""
+    table = as_numbers(values, name)
+    if table.ndim != 2:
+        raise ValueError(
+            f"`{name}` must have a row per case and a column per class, but has shape {table.shape!r}. Pass what "
+            "`predict_proba` returns; of the probability p of one class in two, pass np.column_stack([1 - p, p])."
+        )
+    if table.shape[1] < 2:
+        raise ValueError(f"`{name}` must have a column for each of two classes or more, but has {table.shape[1]}.")
+    broken = np.flatnonzero(~np.isfinite(table).all(axis=1))
+    if broken.size:
+        raise ValueError(f"`{name}` must hold finite numbers, but row {broken[0]} is {table[broken[0]]}.")
+    return table
+
+
+def as_probabilities(values: Any, name: str = "proba") -> Array:
+    """A table (n, C) whose rows are distributions over the classes."""
+    table = as_scores(values, name)
+    totals = table.sum(axis=1)
+    negative = np.flatnonzero((table < 0).any(axis=1))
+    if negative.size:
+        raise ValueError(
+            f"`{name}` must hold probabilities, but row {negative[0]} has the negative value "
+            f"{table[negative[0]].min():g}. Pass what `predict_proba` returns, not logarithms or decision values."
+        )
+    wrong = np.flatnonzero(np.abs(totals - 1.0) > SUM_TOLERANCE)
+    if wrong.size:
+        raise ValueError(
+            f"Rows of `{name}` must sum to 1 over the {table.shape[1]} classes, but row {wrong[0]} sums to "
+            f"{totals[wrong[0]]:g}. Pass what `predict_proba` returns, or normalise the rows."
+        )
+    return table
+
+
+def as_numbers(values: Any, name: str) -> Array:
+    """An array of floats, whatever its shape."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"`{name}` must hold numbers, but is {values!r}.") from None
+
+
+def align(y: Any, scores: Array, classes: Sequence[Any] | None, sample_weight: Any) -> Cases:
+    """True classes as columns of `scores`, without the cases of weight 0."""
+    labels = np.asarray(y)
+    if labels.shape != scores.shape[:1]:
+        raise ValueError(
+            f"`y` must hold one label for each of the {len(scores)} rows of `proba`, but has shape {labels.shape!r}."
+        )
+    if not len(labels):
+        raise ValueError("`y` and `proba` have no rows, but at least one case is needed.")
+    names = _column_names(labels, scores.shape[1], classes)
+    true = _columns_of(labels, names)
+    weights = _as_weights(sample_weight, len(labels))
+    used = np.flatnonzero(weights > 0)
+    return Cases(true[used], scores[used], weights[used], names)
+
+
+def _column_names(labels: Array, n_columns: int, classes: Sequence[Any] | None) -> list[Any]:
+    if classes is None:
+        names = _sorted_labels(labels)
+        if len(names) != n_columns:
+            raise ValueError(
+                f"`y` has {len(names)} distinct labels, but `proba` has {n_columns} columns. "
+                "Pass `classes`, the label of each column, such as `classes_` of the classifier."
+            )
+        return names
+    names = np.asarray(classes).tolist()
+    if not isinstance(names, list) or len(names) != n_columns or len(set(names)) != n_columns:
+        raise ValueError(
+            f"`classes` must hold a distinct label for each of the {n_columns} columns of `proba`, "
+            f"but is {classes!r}."
+        )
+    return names
+
+
+def _sorted_labels(labels: Array) -> list[Any]:
+    try:
+        return np.unique(labels).tolist()
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise ValueError(
+            f"`y` must hold labels of one kind, but mixes {', '.join(kinds)}. Drop the rows without a label, or pass "
+            "`classes`, the label of each column of `proba`."
+        ) from None
+
+
+def _columns_of(labels: Array, names: list[Any]) -> Indices:
+    place = {name: column for column, name in enumerate(names)}
+    columns = np.array([place.get(label, -1) for label in labels.tolist()])
+    unknown = np.flatnonzero(columns < 0)
+    if unknown.size:
+        label = labels.tolist()[unknown[0]]
+        raise ValueError(
+            f"`y` must hold labels of the {len(names)} classes, but row {unknown[0]} is {label!r}. "
+            "Drop such rows, or add the label to `classes` and a column to `proba`."
+        )
+    return columns
+
+
+def _as_weights(sample_weight: Any, n_cases: int) -> Array:
+    """Weights of sum 1."""
+    if sample_weight is None:
+        return np.full(n_cases, 1.0 / n_cases)
+    weights = as_numbers(sample_weight, "sample_weight")
+    if weights.shape != (n_cases,):
+        raise ValueError(f"`sample_weight` must have shape ({n_cases},), but has {weights.shape!r}.")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(
+            f"`sample_weight` must be finite and not negative, but its smallest value is {weights.min():g}."
+        )
+    if not weights.any():
+        raise ValueError("`sample_weight` is zero for every case: nothing is left to count.")
+    weights = weights / weights.max()  # the sum of very large weights is no number
+    return weights / weights.sum()

@@ -1,0 +1,283 @@
+"""How good probabilities are: their ranking, their information, their calibration."""
+
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import xlog1py
+
+from logikern.decisions.cases import Cases, align, as_numbers, as_probabilities, as_scores
+from logikern.numerics.outcome import Array, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorRejectCurve:
+    """E(a), the error among the cases that are kept when the fraction a of least confidence is rejected.
+
+    One entry for each distinct confidence, ascending: what the rule "reject below the threshold" can reach. Between
+    two entries lie the cases of one confidence, and the curve there is its expectation when they leave in random
+    order: with k = 1 - a the fraction kept, k E is linear in k. So the order of the rows does not matter, and a case
+    of weight 2 is two equal cases. Confidences tie only if all their digits agree. Beyond the last entry the curve is
+    constant.
+
+    Attributes
+    ----------
+    kept : array of shape (m,)
+        Fraction of the weight that is kept, from 1 down.
+    error : array of shape (m,)
+        Error among the kept.
+    thresholds : array of shape (m,)
+        Cases of smaller confidence are rejected.
+    """
+
+    kept: Array
+    error: Array
+    thresholds: Array
+
+    @property
+    def rejected(self) -> Array:
+        """Fraction of the weight that is rejected, from 0 up."""
+        return 1.0 - self.kept
+
+    @property
+    def area(self) -> float:
+        """The integral of E(a) over a from 0 to 1, AURC: the mean error over all fractions kept.
+
+        Equal to the error e if the confidence says nothing, to e + (1 - e) log(1 - e) if all wrong cases are
+        rejected first. The mean over n fractions of Geifman, Uziel & El-Yaniv (2019) tends to it as n grows.
+        """
+        kept, wrong = self.kept[::-1], (self.kept * self.error)[::-1]
+        width = np.diff(kept)
+        slope = np.divide(np.diff(wrong), width, out=np.zeros_like(width), where=width > 0)
+        # k E = s + slope k on each piece, so E integrates to s log(k_1 / k_0) plus the rise of k E.
+        offset = wrong[:-1] - slope * kept[:-1]
+        return float(wrong[-1] + np.sum(offset * np.log1p(width / kept[:-1])))
+
+    @property
+    def excess_area(self) -> float:
+        """The area beyond that of the best order of the same cases: 0 if every wrong case is rejected first."""
+        error = self.error[0]
+        return float(self.area - (error + xlog1py(1.0 - error, -error)))
+
+    def error_at(self, fractions: Any) -> Any:
+        """E at fractions rejected, a float or an array like `fractions`.
+
+        Parameters
+        ----------
+        fractions : float or array of floats
+            From 0 to 1, such as [0.05, 0.10, 0.25].
+        """
+        fractions = as_numbers(fractions, "fractions")
+        if not ((fractions >= 0) & (fractions <= 1)).all():
+            raise ValueError(f"`fractions` must lie between 0 and 1, but are {fractions}. Divide percentages by 100.")
+        kept = np.maximum(1.0 - fractions, self.kept[-1])
+        return np.interp(kept, self.kept[::-1], (self.kept * self.error)[::-1]) / kept
+
+
+def error_reject_curve(
+    y: Any, proba: Any, classes: Sequence[Any] | None = None, sample_weight: Any = None
+) -> ErrorRejectCurve:
+    """Error among the kept cases, by the fraction rejected: Seeger (2008), Figures 3 and 4.
+
+    Cases are ranked by their largest score, and judged by the class that has it (the first of equals). Scores of one
+    against rest, which are no distributions, will do.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        True labels.
+    proba : array of shape (n, C)
+        Probabilities, or any scores of which the largest says how confident the prediction is.
+    classes : sequence of length C, default=None
+        The label of each column of `proba`; None stands for the sorted labels in `y`.
+    sample_weight : array of shape (n,), default=None
+        Fractions and errors count weights; None counts cases.
+
+    Returns
+    -------
+    ErrorRejectCurve
+        With `rejected`, `error`, `thresholds`, `area`, `excess_area` and `error_at(fractions)`.
+
+    Examples
+    --------
+    >>> curve = error_reject_curve([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
+    >>> curve.error.round(3).tolist(), curve.thresholds.tolist()
+    ([0.333, 0.0, 0.0], [0.6, 0.8, 0.9])
+    """
+    cases = align(y, as_scores(proba), classes, sample_weight)
+    thresholds, group = np.unique(cases.confidence, return_inverse=True)
+    # Summed from the most confident on: the small fractions at the far end keep their digits.
+    kept = np.bincount(group, cases.weights)[::-1].cumsum()[::-1]
+    wrong = np.bincount(group, cases.weights * ~cases.correct)[::-1].cumsum()[::-1]
+    return ErrorRejectCurve(kept / kept[0], wrong / kept, thresholds)
+
+
+def target_information(
+    y: Any,
+    proba: Any,
+    classes: Sequence[Any] | None = None,
+    prior: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    """Mean of log2 p(true class) - log2 prior(true class): bits that the probabilities add to the prior.
+
+    The mean target information of Cawley & Talbot (2008), Section 4 and Table 3, for any number of classes: 0 for
+    whoever predicts the prior, negative for whoever does worse, minus infinity if a true class was given probability
+    0. Where the prior is that of `y`, or uniform, it is mean log2 p(true class) + entropy of the prior, in bits. The
+    formula of the paper reads 1 + mean log2 p(true class), which is `prior="uniform"` for two classes, although its
+    text speaks of an excess over the class frequencies.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        True labels.
+    proba : array of shape (n, C)
+        Probabilities.
+    classes : sequence of length C, default=None
+        The label of each column of `proba`; None stands for the sorted labels in `y`.
+    prior : "uniform" or array of shape (C,), default=None
+        Probabilities of the classes before the inputs are seen, such as their shares in the training data. None
+        stands for their shares in `y`.
+    sample_weight : array of shape (n,), default=None
+        Weights of the mean.
+
+    Examples
+    --------
+    >>> target_information(["a", "b"], [[0.5, 0.5], [0.0, 1.0]])
+    0.5
+    """
+    cases = align(y, as_probabilities(proba), classes, sample_weight)
+    reference = _prior(prior, cases)
+    with np.errstate(divide="ignore"):
+        bits = np.log2(cases.true_scores) - np.log2(reference)[cases.true]
+    return float(cases.weights @ bits)
+
+
+def brier_score(y: Any, proba: Any, classes: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
+    """Mean over cases of sum_c (p(c) - [c is true])^2: 0 to 2.
+
+    Parameters
+    ----------
+    y, proba, classes, sample_weight :
+        As in `target_information`.
+    """
+    cases = align(y, as_probabilities(proba), classes, sample_weight)
+    truth = np.eye(cases.scores.shape[1])[cases.true]
+    return float(cases.weights @ np.sum((cases.scores - truth) ** 2, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityBins:
+    """Cases binned by the probability of the predicted class; bins without cases are left out.
+
+    Attributes
+    ----------
+    confidence : array of shape (n_bins,)
+        Mean probability of the predicted class.
+    accuracy : array of shape (n_bins,)
+        Share of correct predictions.
+    share : array of shape (n_bins,)
+        Share of the weight; sums to 1.
+    """
+
+    confidence: Array
+    accuracy: Array
+    share: Array
+
+
+def reliability_bins(
+    y: Any,
+    proba: Any,
+    classes: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+    n_bins: int = 15,
+    strategy: str = "quantile",
+) -> ReliabilityBins:
+    """Confidence and accuracy in bins of the probability of the predicted class.
+
+    Parameters
+    ----------
+    y, proba, classes, sample_weight :
+        As in `target_information`.
+    n_bins : int, default=15
+    strategy : "quantile" or "uniform", default="quantile"
+        Bins of equal weight, or of equal width. Cases of equal confidence share a bin in either.
+    """
+    cases = align(y, as_probabilities(proba), classes, sample_weight)
+    _check_binning(n_bins, strategy)
+    bins = np.minimum((_BINNINGS[strategy](cases) * n_bins).astype(int), n_bins - 1)
+    share = np.bincount(bins, cases.weights)
+    filled = share > 0
+    confidence, accuracy = (
+        np.bincount(bins, cases.weights * values)[filled] / share[filled]
+        for values in (cases.confidence, cases.correct)
+    )
+    return ReliabilityBins(confidence, accuracy, share[filled])
+
+
+def calibration_error(
+    y: Any,
+    proba: Any,
+    classes: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+    n_bins: int = 15,
+    strategy: str = "quantile",
+) -> float:
+    """sum_b share_b |confidence_b - accuracy_b| over bins of the probability of the predicted class.
+
+    Guo, Pleiss, Sun & Weinberger (2017), eq. (3), whose bins are "uniform". Noise alone makes it positive: the fewer
+    cases in a bin, the larger.
+
+    Parameters
+    ----------
+    y, proba, classes, sample_weight :
+        As in `target_information`.
+    n_bins : int, default=15
+    strategy : "quantile" or "uniform", default="quantile"
+        As in `reliability_bins`.
+    """
+    bins = reliability_bins(y, proba, classes, sample_weight, n_bins, strategy)
+    return float(bins.share @ np.abs(bins.confidence - bins.accuracy))
+
+
+def _middle_ranks(cases: Cases) -> Array:
+    """The fraction of the weight that is less confident, plus half of what is equally confident."""
+    group: Indices
+    _, group = np.unique(cases.confidence, return_inverse=True)
+    mass = np.bincount(group, cases.weights)
+    return (mass.cumsum() - 0.5 * mass)[group]
+
+
+# Name -> where a case lies between 0 and 1; bins divide that range evenly.
+_BINNINGS: dict[str, Callable[[Cases], Array]] = {
+    "quantile": _middle_ranks,
+    "uniform": lambda cases: cases.confidence,
+}
+
+
+def _check_binning(n_bins: Any, strategy: Any) -> None:
+    if isinstance(n_bins, bool) or not isinstance(n_bins, numbers.Integral) or int(n_bins) < 1:
+        raise ValueError(f"`n_bins` must be a positive integer, but is {n_bins!r}.")
+    if strategy not in _BINNINGS:
+        raise ValueError(f"`strategy` must be one of {list(_BINNINGS)}, but is {strategy!r}.")
+
+
+def _prior(prior: Any, cases: Cases) -> Array:
+    n_classes = cases.scores.shape[1]
+    shares = np.bincount(cases.true, cases.weights, minlength=n_classes)
+    if prior is None:
+        return shares
+    if isinstance(prior, str) and prior == "uniform":
+        return np.full(n_classes, 1.0 / n_classes)
+    values = as_numbers(prior, "prior")
+    if values.shape != (n_classes,):
+        raise ValueError(f"`prior` must be None, 'uniform' or {n_classes} probabilities, but is {prior!r}.")
+    values = as_probabilities(values[None, :], "prior")[0]
+    impossible = np.flatnonzero((values == 0) & (shares > 0))
+    if impossible.size:
+        raise ValueError(
+            f"`prior` must be positive for classes that occur, but is 0 for {cases.names[impossible[0]]!r}."
+        )
+    return values

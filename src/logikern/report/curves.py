@@ -1,0 +1,102 @@
+"""Curves that judge probabilities: error against rejection, accuracy against confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from logikern.decisions.metrics import ErrorRejectCurve, reliability_bins
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Between the thresholds of a curve with many ties the line is bent.
+GRID = np.linspace(0.0, 1.0, 201)
+
+
+def plot_error_reject(curves: ErrorRejectCurve | Mapping[str, ErrorRejectCurve], ax: Axes | None = None) -> Axes:
+    """Error among the kept cases by the fraction rejected, as in Seeger (2008), Figures 3 and 4.
+
+    Parameters
+    ----------
+    curves : ErrorRejectCurve or mapping from label to ErrorRejectCurve
+        From `error_reject_curve`. Labels stand in the legend with the area under their curve.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = _axes(ax)
+    labelled = {None: curves} if isinstance(curves, ErrorRejectCurve) else curves
+    for label, curve in labelled.items():
+        fractions = np.union1d(GRID, curve.rejected)
+        legend = None if label is None else f"{label} (area {curve.area:.4f})"
+        ax.plot(fractions, curve.error_at(fractions), label=legend)
+    ax.set(xlabel="fraction rejected", ylabel="error among the kept", xlim=(0.0, 1.0))
+    ax.set_ylim(bottom=0.0)
+    _show_percent(ax)
+    if isinstance(curves, Mapping):
+        ax.legend()
+    return ax
+
+
+def plot_reliability(
+    y: Any,
+    proba: Any,
+    classes: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+    n_bins: int = 15,
+    ax: Axes | None = None,
+) -> Axes:
+    """Share correct by the probability of the predicted class; calibrated probabilities lie on the diagonal.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        True labels.
+    proba : array of shape (n, C)
+        Probabilities.
+    classes : sequence of length C, default=None
+        The label of each column of `proba`; None stands for the sorted labels in `y`.
+    sample_weight : array of shape (n,), default=None
+        Weights of the cases.
+    n_bins : int, default=15
+        Number of bins, of equal weight.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    bins = reliability_bins(y, proba, classes, sample_weight, n_bins)
+    ax = _axes(ax)
+    ax.plot([0.0, 1.0], [0.0, 1.0], color="grey", linestyle=":", label="calibrated")
+    ax.plot(bins.confidence, bins.accuracy, marker="o", label="observed")
+    ax.set(xlabel="probability of the predicted class", ylabel="share correct", xlim=(0.0, 1.0), ylim=(0.0, 1.0))
+    _show_percent(ax)
+    ax.legend()
+    return ax
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "Plots need matplotlib, which could not be imported. Install it by: pip install 'logikern[report]'"
+        ) from error
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def _show_percent(ax: Axes) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0))
