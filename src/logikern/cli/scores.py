@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from logikern.decisions.metrics import brier_score, calibration_error
+
 CALIBRATION_BINS = 15
 
 
@@ -41,7 +43,6 @@ def score(log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray
     probabilities = np.exp(log_probabilities)
     predicted = probabilities.argmax(axis=1)
     losses = -log_probabilities[np.arange(n_points), true]
-    one_hot = np.eye(n_classes)[true]
     confusion = np.zeros((n_classes, n_classes), dtype=int)
     np.add.at(confusion, (true, predicted), 1)
     shares = np.bincount(true, minlength=n_classes) / n_points
@@ -50,21 +51,13 @@ def score(log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray
         log_loss=float(losses.mean()),
         baseline_log_loss=float(-np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)))),
         error=float(np.mean(predicted != true)),
-        brier_score=float(np.mean(np.sum((probabilities - one_hot) ** 2, axis=1))),
-        calibration_error=calibration_error(probabilities.max(axis=1), predicted == true),
+        brier_score=brier_score(labels, probabilities, classes),
+        calibration_error=calibration_error(
+            labels, probabilities, classes, n_bins=CALIBRATION_BINS, strategy="uniform"
+        ),
         per_class=_per_class(classes, true, probabilities, losses, confusion),
         confusion=confusion,
     )
-
-
-def calibration_error(confidence: np.ndarray, correct: np.ndarray) -> float:
-    """sum_b n_b / n |mean confidence - share correct| over equal bins of the top probability.
-
-    Guo et al. (2017), "On calibration of modern neural networks", eq. (3).
-    """
-    bins = np.minimum((confidence * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
-    gaps = np.bincount(bins, weights=confidence - correct, minlength=CALIBRATION_BINS)
-    return float(np.abs(gaps).sum() / len(confidence))
 
 
 def _per_class(
