@@ -49,6 +49,11 @@ def unusable(outcome: Outcome, n_products: int) -> Evaluation:
 class Criterion(ABC):
     """A smooth function of the hyperparameters, through the covariance that they make."""
 
+    @property
+    @abstractmethod
+    def loss_weights(self) -> Array:
+        """Weights of `Evaluation.losses`, (n_losses,)."""
+
     @abstractmethod
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         """Value and gradient; inner fits start from `start` and end at the tolerance."""

@@ -38,6 +38,10 @@ class CrossValidation(Criterion):
     folds: Folds
     solver: NewtonSolver
 
+    @property
+    def loss_weights(self) -> Array:
+        return self.folds.held_out[np.nonzero(self.folds.held_out)]
+
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         problem = Problem(covariance, self.likelihood, self.targets, self.folds.kept)
         tolerance = min(tolerance, self.solver.tolerance)

@@ -63,7 +63,7 @@ def _check_search(estimator: Any) -> None:
         raise ValueError(f"`criterion` must be 'cv' or None (fixed hyperparameters), but is {estimator.criterion!r}.")
     if isinstance(estimator.cv, numbers.Integral) and estimator.cv < 2:
         raise ValueError(f"`cv` must be at least 2 folds, a splitter or splits, but is {estimator.cv!r}.")
-    if not isinstance(estimator.ard, bool) and estimator.ard != "auto":
+    if not isinstance(estimator.ard, bool | str) or (isinstance(estimator.ard, str) and estimator.ard != "auto"):
         raise ValueError(f"`ard` must be 'auto', True or False, but is {estimator.ard!r}.")
     if estimator.search_size is not None:
         _check_whole("search_size", estimator.search_size, 10)
@@ -99,14 +99,20 @@ def _check_positive(argument: str, value: Any) -> None:
         raise ValueError(f"`{argument}` must be a positive number, but is {value!r}.")
 
 
+def grows(estimator: Any) -> bool:
+    """Whether the search decides how classes share kernels; `tying` may be a list or an array as well."""
+    return isinstance(estimator.tying, str) and estimator.tying == "auto"
+
+
 def specification(estimator: Any, data: TrainingData) -> Specification:
     """Kernels and variances, read off the data where they are not given.
 
     Where they are learned all classes share them at first, unless values are given for each.
     """
     learned = estimator.criterion is not None and (estimator.variance is None or np.ndim(estimator.variance) == 0)
-    tie(estimator.tying if estimator.tying != "auto" else "shared", len(data.classes))  # refused before any work
-    tying = tie("shared" if learned or estimator.tying == "auto" else estimator.tying, len(data.classes))
+    wanted = "shared" if grows(estimator) else estimator.tying
+    tie(wanted, len(data.classes))  # refused before any work
+    tying = tie("shared" if learned else wanted, len(data.classes))
     kernel = make_kernel(estimator.kernel, estimator.rate, lambda name: default_rate(name, data.points, data.weights))
     _check_diagonal(kernel, data)
     kernels = (kernel,) * tying.n_kernels

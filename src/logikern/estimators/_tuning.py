@@ -102,8 +102,12 @@ def _plan(estimator: Any, data: TrainingData, start: Specification, memory: floa
     itemsize = 4 if n >= 2000 else 8
     fits = n_classes * n * n * itemsize <= 0.5 * memory and n_classes <= MOST_KERNELS
     has_parameters = bool(start.kernels[0].log_parameters.size)
-    compare = estimator.tying == "auto"
-    tyings = plan_tyings(estimator.tying, n_classes, fits and has_parameters and n_classes > 2)
+    compare = _settings.grows(estimator)
+    tyings = plan_tyings(
+        "auto" if compare else list(estimator.tying) if not isinstance(estimator.tying, str) else estimator.tying,
+        n_classes,
+        fits and has_parameters and n_classes > 2,
+    )
     n_inputs = data.points.shape[1] if len(data.points.shape) > 1 else 1
     relevance = bool(estimator.ard) if estimator.ard != "auto" else compare and 1 < n_inputs <= MOST_INPUTS
     if start.tying != tyings[0][1]:
@@ -141,7 +145,7 @@ def _arena(
     folds = _folds(estimator, data, chosen, groups, seed)
     solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed)
     criterion = CrossValidation(Softmax(), targets, folds, solver)
-    return Arena(criterion, how.points(points, keep_distances=True), len(chosen))
+    return Arena(criterion, how.points(points, keep_distances=True), len(chosen), float(data.weights[chosen].sum()))
 
 
 def _inner_newton(seed: int) -> Newton:

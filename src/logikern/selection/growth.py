@@ -187,19 +187,22 @@ class _Growth:
         found = minimise(candidate, free, self.arena, effort, name, self.ledger)
         if found is None:
             return
-        gain, noise = paired_gain(self.best.losses, found.losses)
+        gain, noise = paired_gain(self.best.losses, found.losses, self.arena.criterion.loss_weights)
         before = free_parameters(self.best.specification, self.plan.learn_bias)
-        optimism = (int(free.sum()) - int(before.sum())) / self.arena.n_points
+        optimism = (int(free.sum()) - int(before.sum())) / self.arena.total_weight
         kept = gain - optimism > noise if self.plan.compare else True
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, optimism, noise, kept))
         if kept:
             self.best = found
 
 
-def paired_gain(before: Array, after: Array) -> tuple[float, float]:
-    """Mean of the losses saved, and its standard error."""
+def paired_gain(before: Array, after: Array, weights: Array) -> tuple[float, float]:
+    """Weighted mean of the losses saved, and its standard error."""
+    total = float(weights.sum())
     saved = before - after
-    return float(saved.mean()), float(saved.std() / np.sqrt(max(1, len(saved) - 1)))
+    gain = float(weights @ saved) / total
+    spread_around = float(weights @ (saved - gain) ** 2) / total
+    return gain, float(np.sqrt(spread_around / max(total - 1, 0.5 * total)))
 
 
 def spread(specification: Specification, tying: Tying) -> Specification:

@@ -84,11 +84,14 @@ class Arena:
     criterion : Criterion
     points : Points
     n_points : int
+    total_weight : float
+        Of the points, which is their number where none are weighted.
     """
 
     criterion: Criterion
     points: Points
     n_points: int
+    total_weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,8 +216,8 @@ class _Stage:
         if not entry.usable:
             return Trial(np.inf, np.zeros(len(point)), False)
         pull = self.effort.prior.pull(point - self.start.log_parameters[self.free])
-        n = self.arena.n_points
-        return Trial(entry.value + pull.value / n, entry.gradient + pull.gradient / n, True)
+        total = self.arena.total_weight
+        return Trial(entry.value + pull.value / total, entry.gradient + pull.gradient / total, True)
 
     def specification_at(self, point: Array) -> Specification:
         values = self.start.log_parameters
