@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from logikern.decisions.rules import decide, to_labels
 from logikern.estimators import _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
 from logikern.estimators._frames import hyperparameter_frame, labelled_frame
@@ -19,6 +20,7 @@ from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import Array, Outcome
 from logikern.numerics.simplex import log_probabilities
 from logikern.operators.choose import available_memory
+from logikern.report.search import plot_search
 from logikern.selection.growth import Verdict
 from logikern.structure.specification import Specification
 
@@ -318,6 +320,39 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         """What the search tried, what it brought, and what was kept, in words."""
         check_is_fitted(self)
         return explain(self)
+
+    def plot_search(self, ax: Any = None) -> Any:
+        """Draw the criterion over the time of the search; returns the matplotlib Axes."""
+        check_is_fitted(self)
+        if not self.verdicts_:
+            raise ValueError("There is no search to draw: hyperparameters were fixed. Fit with criterion='cv'.")
+        return plot_search(self.trace_, ax)
+
+    def decide(self, X: Any, loss: Any = None, reject_cost: float | None = None, reject_label: Any = None) -> Array:
+        """The decisions of smallest expected loss.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        loss : array of shape (n_classes, n_classes), callable or None, default=None
+            `loss[d, c]`, or `loss(d, c)` of two labels: what it costs to decide d where c is true. None costs 1 for
+            every error.
+        reject_cost : float or None, default=None
+            Cost of no decision: taken where every decision is expected to cost more.
+        reject_label : object, default=None
+            What stands for no decision in the result.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Labels from `classes_`, or `reject_label`.
+        """
+        decided = decide(self.predict_proba(X), loss, reject_cost, self.classes_)
+        return (
+            self.classes_[decided.decisions]
+            if reject_cost is None
+            else to_labels(decided, self.classes_, reject_label)
+        )
 
     def save_model(self, path: Any) -> None:
         """Write the fitted classifier to a file that `logikern.load_model` reads without running code."""

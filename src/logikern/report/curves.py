@@ -30,7 +30,7 @@ def plot_error_reject(curves: ErrorRejectCurve | Mapping[str, ErrorRejectCurve],
     -------
     matplotlib Axes
     """
-    ax = _axes(ax)
+    ax = new_axes(ax)
     labelled = {None: curves} if isinstance(curves, ErrorRejectCurve) else curves
     for label, curve in labelled.items():
         fractions = np.union1d(GRID, curve.rejected)
@@ -74,7 +74,7 @@ def plot_reliability(
     matplotlib Axes
     """
     bins = reliability_bins(y, proba, classes, sample_weight, n_bins)
-    ax = _axes(ax)
+    ax = new_axes(ax)
     ax.plot([0.0, 1.0], [0.0, 1.0], color="grey", linestyle=":", label="calibrated")
     ax.plot(bins.confidence, bins.accuracy, marker="o", label="observed")
     ax.set(xlabel="probability of the predicted class", ylabel="share correct", xlim=(0.0, 1.0), ylim=(0.0, 1.0))
@@ -83,7 +83,7 @@ def plot_reliability(
     return ax
 
 
-def _axes(ax: Axes | None) -> Axes:
+def new_axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
     try:
