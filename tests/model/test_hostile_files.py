@@ -15,8 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from logikern import KernelLogisticClassifier
 from logikern.model import persistence
+from tests.estimators.samples import fixed
 from tests.model.forgery import (
     PARTS,
     SPECIES,
@@ -205,7 +205,7 @@ def test_every_cut_of_a_file_is_refused(tmp_path):
 
 def test_flipped_bytes_change_nothing_or_are_refused(tmp_path):
     content, path = archive_of(PARTS), tmp_path / "model.skops"
-    wanted = KernelLogisticClassifier().fit(X, SPECIES).predict_proba(X)
+    wanted = fixed().fit(X, SPECIES).predict_proba(X)
     for place in np.random.default_rng(0).integers(len(content), size=100):
         path.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
         try:
@@ -227,7 +227,7 @@ def test_same_array_many_times_counts_each_time(tmp_path):
 
 def test_sparse_points_beyond_the_limit_load_when_allowed(tmp_path):
     points = sparse.csr_matrix(np.tile(X, (40, 1)))
-    model = KernelLogisticClassifier("linear").fit(points, np.tile(SPECIES, 40))
+    model = fixed("linear").fit(points, np.tile(SPECIES, 40))
     path = tmp_path / "model.skops"
     model.save_model(path)
     with pytest.raises(ValueError, match="raise `size_limit`"):

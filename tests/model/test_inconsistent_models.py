@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from logikern.model import persistence
-from tests.model.forgery import PARTS, X, node, record, sequence, value, with_attribute
+from tests.model.forgery import PARTS, X, nameless, node, record, sequence, value, with_attribute
 
 
 def part(name, parts=PARTS):
@@ -18,13 +18,13 @@ def with_model(**changes) -> bytes:
     """The model, with fields of its FittedModel replaced."""
     model = part("model_")
     model["content"]["content"].update(changes)
-    return with_attribute("model_", {**model, "__id__": 0})
+    return with_attribute("model_", nameless(model))
 
 
 def with_specification(**changes) -> bytes:
     specification = part("model_")["content"]["content"]["specification"]
     specification["content"]["content"].update(changes)
-    return with_model(specification={**specification, "__id__": 0})
+    return with_model(specification=specification)
 
 
 def with_kernel(**fields) -> bytes:
@@ -52,6 +52,7 @@ INCONSISTENT = {
     "negative variance": (with_specification(variances=sequence(value(-1.0))), "variances"),
     "variance is no number": (with_specification(variances=sequence(value(float("nan")))), "variances"),
     "tying is text": (with_specification(tying=value("shared")), "two classes"),
+    "no start": (with_attribute("start_", value(1)), "no specification"),
     "outcome unknown": (with_attribute("outcome_", value("FINE")), "FINE"),
     "trace is text": (with_attribute("trace_", value("long")), "trace"),
 }

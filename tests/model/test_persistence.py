@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
@@ -24,6 +25,7 @@ from logikern import KernelLogisticClassifier
 from logikern.kernels import FunctionKernel, Gaussian, Linear, Matern32, Polynomial, RationalQuadratic
 from logikern.model import persistence
 from logikern.numerics.outcome import Outcome
+from tests.estimators.samples import fixed
 
 X, SPECIES = load_iris(return_X_y=True)
 X, SPECIES = X[::3], SPECIES[::3]
@@ -32,28 +34,35 @@ FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
 DISTRIBUTIONS = np.eye(3)[SPECIES] * 0.8 + 0.2 / 3
 
 MODELS = {
-    "defaults": (KernelLogisticClassifier(), X, SPECIES),
-    "names of classes": (KernelLogisticClassifier(), X, NAMES),
-    "names as objects": (KernelLogisticClassifier(), X, NAMES.astype(object)),
-    "two classes, yes and no": (KernelLogisticClassifier(), X, SPECIES == 1),
-    "float classes": (KernelLogisticClassifier(), X, SPECIES.astype(float)),
-    "named features": (KernelLogisticClassifier("matern52"), FRAME, NAMES),
-    "float32": (KernelLogisticClassifier(), X.astype(np.float32), SPECIES),
-    "sparse points": (KernelLogisticClassifier("linear"), sparse.csr_matrix(X), SPECIES),
-    "sparse array": (KernelLogisticClassifier(), sparse.csr_array(X), SPECIES),
-    "given matrix": (KernelLogisticClassifier("precomputed"), X @ X.T, SPECIES),
-    "soft targets": (KernelLogisticClassifier(), X, pd.DataFrame(DISTRIBUTIONS, columns=list("xyz"))),
-    "kernel each": (KernelLogisticClassifier(tying="separate", variance=[1.0, 2.0, 3.0]), X, SPECIES),
-    "groups": (KernelLogisticClassifier(tying=["one", "two", "one"]), X, SPECIES),
-    "rate per input": (KernelLogisticClassifier(rate=np.array([1.0, 2.0, 0.3, 1e-9])), X, SPECIES),
+    "defaults": (fixed(), X, SPECIES),
+    "names of classes": (fixed(), X, NAMES),
+    "names as objects": (fixed(), X, NAMES.astype(object)),
+    "two classes, yes and no": (fixed(), X, SPECIES == 1),
+    "float classes": (fixed(), X, SPECIES.astype(float)),
+    "named features": (fixed("matern52"), FRAME, NAMES),
+    "float32": (fixed(), X.astype(np.float32), SPECIES),
+    "sparse points": (fixed("linear"), sparse.csr_matrix(X), SPECIES),
+    "sparse array": (fixed(), sparse.csr_array(X), SPECIES),
+    "given matrix": (fixed("precomputed"), X @ X.T, SPECIES),
+    "soft targets": (fixed(), X, pd.DataFrame(DISTRIBUTIONS, columns=list("xyz"))),
+    "kernel each": (fixed(tying="separate", variance=[1.0, 2.0, 3.0]), X, SPECIES),
+    "groups": (fixed(tying=["one", "two", "one"]), X, SPECIES),
+    "rate per input": (fixed(rate=np.array([1.0, 2.0, 0.3, 1e-9])), X, SPECIES),
     "algebra": (
-        KernelLogisticClassifier(Gaussian((1.0, 2.0, 3.0, 4.0)) + 2.5 * Linear() * Matern32(0.3)),
+        fixed(Gaussian((1.0, 2.0, 3.0, 4.0)) + 2.5 * Linear() * Matern32(0.3)),
         X,
         SPECIES,
     ),
-    "other kernels": (KernelLogisticClassifier(RationalQuadratic() + Polynomial(degree=2)), X, SPECIES),
+    "other kernels": (fixed(RationalQuadratic() + Polynomial(degree=2)), X, SPECIES),
+    "learned": (KernelLogisticClassifier(cv=2, search_size=40, random_state=0), X, NAMES),
+    "learned by a splitter": (
+        KernelLogisticClassifier("linear", cv=KFold(3), checkpoint=None, random_state=0),
+        X,
+        SPECIES,
+    ),
+    "one against the rest": (fixed(one_vs_rest=True), X, NAMES),
     "options": (
-        KernelLogisticClassifier(
+        fixed(
             class_weight={0: 1.0, 1: 2.0, 2: 0.5},
             memory_limit="1GB",
             n_jobs=1,
@@ -80,20 +89,40 @@ def test_round_trip_keeps_every_bit(name, path):
     assert np.array_equal(loaded.predict_proba(points), model.predict_proba(points))
     assert np.array_equal(loaded.predict(points), model.predict(points))
     assert loaded.classes_.dtype == model.classes_.dtype
-    assert np.array_equal(loaded.dual_coef_, model.dual_coef_)
-    assert loaded.kernels_ == model.kernels_
     assert (loaded.outcome_, loaded.trace_, loaded.n_iter_) == (model.outcome_, model.trace_, model.n_iter_)
     assert vars(loaded).keys() == vars(model).keys()
 
 
+def test_round_trip_keeps_what_was_found(path):
+    model = fixed(Gaussian((1.0, 2.0, 3.0, 4.0)) + Linear(), tying="separate").fit(X, SPECIES)
+    model.save_model(path)
+    loaded = persistence.load(path)
+    assert np.array_equal(loaded.dual_coef_, model.dual_coef_)
+    assert loaded.kernels_ == model.kernels_
+    assert loaded.hyperparameters_.equals(model.hyperparameters_)
+
+
+def test_round_trip_keeps_binary_models(path):
+    model = fixed(one_vs_rest=True).fit(X, SPECIES)
+    model.save_model(path)
+    found = [binary.outcome_ for binary in persistence.load(path).binaries_]
+    assert found == [binary.outcome_ for binary in model.binaries_]
+
+
+def test_checkpoint_is_kept_as_text(path):
+    model = fixed(checkpoint=path.with_name("search.json")).fit(X, SPECIES)
+    model.save_model(path)
+    assert persistence.load(path).checkpoint == str(path.with_name("search.json"))
+
+
 def test_round_trip_keeps_the_parameters(path):
-    model = KernelLogisticClassifier("matern32", tying="scaled", rate=0.3, variance=(1.0, 2.0, 3.0), tol=1e-6)
+    model = fixed("matern32", tying="scaled", rate=0.3, variance=(1.0, 2.0, 3.0), tol=1e-6)
     model.fit(X, SPECIES).save_model(path)
     assert persistence.load(path).get_params() == model.get_params()
 
 
 def test_round_trip_keeps_names_of_features(path):
-    KernelLogisticClassifier().fit(FRAME, NAMES).save_model(path)
+    fixed().fit(FRAME, NAMES).save_model(path)
     loaded = persistence.load(path)
     assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "d"]
     with pytest.raises(ValueError, match="feature names"):
@@ -102,13 +131,13 @@ def test_round_trip_keeps_names_of_features(path):
 
 def test_round_trip_keeps_an_outcome_that_is_not_convergence(path):
     with pytest.warns(ConvergenceWarning):
-        model = KernelLogisticClassifier(max_iter=1).fit(X, SPECIES)
+        model = fixed(max_iter=1).fit(X, SPECIES)
     model.save_model(path)
     assert persistence.load(path).outcome_ is Outcome.OUT_OF_STEPS
 
 
 def test_loaded_model_can_be_saved_and_fitted_again(path):
-    KernelLogisticClassifier().fit(X, SPECIES).save_model(path)
+    fixed().fit(X, SPECIES).save_model(path)
     loaded = persistence.load(path)
     loaded.save_model(path)
     before = persistence.load(path).predict_proba(X)
@@ -131,7 +160,7 @@ def test_pipeline_of_mixed_columns_is_kept(path):
             ("logarithm", make_pipeline(SimpleImputer(), FunctionTransformer(np.log1p)), ["size"]),
         ]
     )
-    model = Pipeline([("columns", columns), ("classifier", KernelLogisticClassifier("linear"))])
+    model = Pipeline([("columns", columns), ("classifier", fixed("linear"))])
     model.fit(table, list("xyxyxy"))
     persistence.save(model, path)
     loaded = persistence.load(path)
@@ -141,8 +170,8 @@ def test_pipeline_of_mixed_columns_is_kept(path):
 
 def test_callbacks_stay_out_of_the_file(path):
     callback = pytest.importorskip("sklearn.callback")
-    model = KernelLogisticClassifier().set_callbacks(callback.ProgressBar())
-    pipeline = make_pipeline(StandardScaler(), KernelLogisticClassifier()).set_callbacks(callback.ProgressBar())
+    model = fixed().set_callbacks(callback.ProgressBar())
+    pipeline = make_pipeline(StandardScaler(), fixed()).set_callbacks(callback.ProgressBar())
     for fitted in (model.fit(X, SPECIES), pipeline.fit(X, SPECIES)):
         persistence.save(fitted, path)
         assert np.array_equal(persistence.load(path).predict_proba(X), fitted.predict_proba(X))
@@ -150,14 +179,14 @@ def test_callbacks_stay_out_of_the_file(path):
 
 
 def test_saving_leaves_the_model_as_it_was(path):
-    model = KernelLogisticClassifier().fit(X, SPECIES)
+    model = fixed().fit(X, SPECIES)
     before = dict(vars(model))
     model.save_model(path)
     assert vars(model) == before
 
 
 def test_file_says_its_format_and_who_wrote_it(path):
-    KernelLogisticClassifier().fit(X, SPECIES).save_model(path)
+    fixed().fit(X, SPECIES).save_model(path)
     with zipfile.ZipFile(path) as archive:
         header = json.loads(archive.read("logikern.json"))
     assert header["format"] == persistence.FORMAT
@@ -180,11 +209,11 @@ class Doubler(TransformerMixin, BaseEstimator):
 @pytest.mark.parametrize(
     ("model", "fragment"),
     [
-        (KernelLogisticClassifier(dot), "as kernel cannot be saved: a model file holds no code"),
-        (KernelLogisticClassifier(FunctionKernel(dot)), "as kernel cannot be saved"),
-        (KernelLogisticClassifier(2.0 * FunctionKernel(dot)), "`model` cannot be saved: it holds"),
-        (make_pipeline(Doubler(), KernelLogisticClassifier()), "Doubler"),
-        (make_pipeline(FunctionTransformer(np.nan_to_num), KernelLogisticClassifier()), "nan_to_num"),
+        (fixed(dot), "as kernel cannot be saved: a model file holds no code"),
+        (fixed(FunctionKernel(dot)), "as kernel cannot be saved"),
+        (fixed(2.0 * FunctionKernel(dot)), "`model` cannot be saved: it holds"),
+        (make_pipeline(Doubler(), fixed()), "Doubler"),
+        (make_pipeline(FunctionTransformer(np.nan_to_num), fixed()), "nan_to_num"),
         (LogisticRegression(), "must be a KernelLogisticClassifier"),
         (make_pipeline(StandardScaler(), LogisticRegression()), "must be a KernelLogisticClassifier"),
     ],
@@ -196,14 +225,14 @@ def test_model_that_a_file_cannot_keep_is_refused(model, fragment, path):
     assert os.listdir(path.parent) == []
 
 
-@pytest.mark.parametrize("model", [KernelLogisticClassifier(), make_pipeline(KernelLogisticClassifier())])
+@pytest.mark.parametrize("model", [fixed(), make_pipeline(fixed())])
 def test_unfitted_model_is_refused(model, path):
     with pytest.raises(NotFittedError):
         persistence.save(model, path)
 
 
 def test_error_while_writing_keeps_the_old_file(path, monkeypatch):
-    model = KernelLogisticClassifier().fit(X, SPECIES)
+    model = fixed().fit(X, SPECIES)
     model.save_model(path)
     before = path.read_bytes()
 
@@ -218,7 +247,7 @@ def test_error_while_writing_keeps_the_old_file(path, monkeypatch):
 
 
 def test_saving_over_a_file_keeps_its_mode_and_its_link(path):
-    model = KernelLogisticClassifier().fit(X, SPECIES)
+    model = fixed().fit(X, SPECIES)
     model.save_model(path)
     path.chmod(0o640)
     link = path.with_name("link")
@@ -229,7 +258,7 @@ def test_saving_over_a_file_keeps_its_mode_and_its_link(path):
 
 
 def test_new_file_has_the_usual_mode(path):
-    KernelLogisticClassifier().fit(X, SPECIES).save_model(path)
+    fixed().fit(X, SPECIES).save_model(path)
     plain = path.with_name("plain")
     plain.write_bytes(b"")
     assert path.stat().st_mode == plain.stat().st_mode
@@ -238,9 +267,9 @@ def test_new_file_has_the_usual_mode(path):
 @pytest.mark.parametrize("place", [".", "/dev/null"])
 def test_folder_or_device_is_not_overwritten(place, tmp_path):
     with pytest.raises(ValueError, match="is a folder or a device"):
-        KernelLogisticClassifier().fit(X, SPECIES).save_model(tmp_path / place)
+        fixed().fit(X, SPECIES).save_model(tmp_path / place)
 
 
 def test_missing_folder_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        KernelLogisticClassifier().fit(X, SPECIES).save_model(tmp_path / "nowhere" / "model.skops")
+        fixed().fit(X, SPECIES).save_model(tmp_path / "nowhere" / "model.skops")

@@ -15,9 +15,11 @@ import numpy as np
 from scipy import sparse
 
 from logikern.kernels import KERNELS, KernelRows, Precomputed, Product, Scaled, Sum
-from logikern.model.fitted import FittedModel
-from logikern.structure.specification import Specification, Tying
+from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep
+from logikern.selection.growth import Verdict
+from logikern.selection.search import Record
+from logikern.structure.specification import Specification, Tying
 
 SCHEMA = "schema.json"
 # The door is a later layer, known here by name only.
@@ -37,9 +39,12 @@ _OURS: tuple[type, ...] = (
     Precomputed,
     KernelRows,
     FittedModel,
+    OneAgainstRest,
     Specification,
     Tying,
     NewtonStep,
+    Record,
+    Verdict,
 )
 OUR_TYPES = (CLASSIFIER, *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS))
 
@@ -66,8 +71,14 @@ _LOADERS = {
     "SparseMatrixNode": _SPARSE_TYPES,
     "RandomStateNode": frozenset({"numpy.random.mtrand.RandomState"}),
 }
-# What skops does not trust by itself, but the loaders above bound.
-TRUSTED = [*OUR_TYPES, *_SPARSE_TYPES, "numpy.dtype"]
+# Of these skops trusts none by itself; they hold numbers only, and are called only in a fit.
+_SPLITTERS = tuple(
+    f"sklearn.model_selection._split.{name}"
+    for name in ("KFold", "StratifiedKFold", "GroupKFold", "StratifiedGroupKFold", "LeaveOneOut", "LeaveOneGroupOut")
+    + ("RepeatedKFold", "RepeatedStratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit", "TimeSeriesSplit")
+)
+# What skops does not trust by itself, but the rules above bound.
+TRUSTED = [*OUR_TYPES, *_SPARSE_TYPES, *_SPLITTERS, "numpy.dtype"]
 
 
 def audit(archive: zipfile.ZipFile, file_size: int, size_limit: float | None) -> None:

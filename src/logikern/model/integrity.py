@@ -8,9 +8,10 @@ from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows
 from logikern.model.audit import CLASSIFIER
-from logikern.model.fitted import FittedModel
-from logikern.structure.specification import Specification, Tying
+from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep, Outcome
+from logikern.selection.search import Record
+from logikern.structure.specification import Specification, Tying
 
 
 def final_step(model: Any) -> Any:
@@ -30,13 +31,31 @@ def is_classifier(model: Any) -> bool:
 
 def check_classifier(classifier: Any) -> None:
     """Refuse, as a ValueError, an estimator whose fitted attributes contradict each other."""
+    _require(is_classifier(classifier), f"{type(classifier).__name__} is no KernelLogisticClassifier")
     found = vars(classifier)
-    _require(isinstance(found.get("model_"), FittedModel), "it holds no fitted model")
-    model = found["model_"]
+    model, classes, n_features = found.get("model_"), found.get("classes_"), found.get("n_features_in_")
+    _require(isinstance(classes, np.ndarray) and classes.ndim == 1, "its classes are no list")
+    if isinstance(model, OneAgainstRest):
+        _require(len(model.models) == len(classes) == len(found["binaries_"]), "it has no model for every class")
+        for part, binary in zip(model.models, found["binaries_"], strict=True):
+            _check_model(part, 2, n_features)
+            check_classifier(binary)
+    else:
+        _check_model(model, len(classes), n_features)
+        _check_specification(found.get("start_"))
+    _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
+    trace = found.get("trace_")
+    _require(
+        isinstance(trace, tuple) and all(isinstance(step, NewtonStep | Record) for step in trace),
+        "its trace is no trace",
+    )
+
+
+def _check_model(model: Any, n_classes: int, n_features: int | None) -> None:
+    _require(isinstance(model, FittedModel), "it holds no fitted model")
     _check_specification(model.specification)
-    classes, dual, points = found.get("classes_"), model.dual, model.points
-    n_classes = len(model.specification.tying.kernel_of)
-    _require(isinstance(classes, np.ndarray) and classes.shape == (n_classes,), "its classes are not those")
+    _require(len(model.specification.tying.kernel_of) == n_classes, "its classes are not those of its kernels")
+    dual, points = model.dual, model.points
     _require(
         isinstance(dual, np.ndarray) and dual.dtype.kind == "f" and dual.ndim == 2 and len(dual) == n_classes,
         "its coefficients have the wrong shape",
@@ -49,12 +68,7 @@ def check_classifier(classifier: Any) -> None:
         )
     else:
         _require(points.dtype.kind == "f" and points.ndim == 2, "its points are no table of numbers")
-        _require(points.shape[1] == found.get("n_features_in_"), "its points have another number of features")
-    _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
-    trace = found.get("trace_")
-    _require(
-        isinstance(trace, tuple) and all(isinstance(step, NewtonStep) for step in trace), "its trace is no trace"
-    )
+        _require(points.shape[1] == n_features, "its points have another number of features")
 
 
 def _check_specification(specification: Any) -> None:

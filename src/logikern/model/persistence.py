@@ -120,12 +120,14 @@ def _header() -> dict[str, Any]:
 
 def _bare(model: Any) -> Any:
     """A copy without callbacks, its outcome as a name: skops cannot keep members of an Enum."""
+    bare = copy.copy(model)
     if isinstance(model, Pipeline):
-        bare = copy.copy(model)
         bare.steps = [*model.steps[:-1], (model.steps[-1][0], _bare(final_step(model)))]
     else:
-        bare = copy.copy(model)
         bare.outcome_ = model.outcome_.name
+        bare.checkpoint = None if model.checkpoint is None else os.fspath(model.checkpoint)
+        if "binaries_" in vars(model):
+            bare.binaries_ = tuple(map(_bare, model.binaries_))
     for name in [name for name in vars(bare) if "callback" in name]:
         delattr(bare, name)
     return bare
@@ -145,9 +147,15 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
     classifier = final_step(model)
     if not is_classifier(classifier):
         raise ValueError(f"it holds a {type(classifier).__name__}, but a KernelLogisticClassifier is wanted")
-    classifier.outcome_ = Outcome[classifier.outcome_]
+    _restore_outcome(classifier)
     check_classifier(classifier)
     return model
+
+
+def _restore_outcome(classifier: Any) -> None:
+    classifier.outcome_ = Outcome[classifier.outcome_]
+    for binary in vars(classifier).get("binaries_", ()):
+        _restore_outcome(binary)
 
 
 def _check_header(archive: zipfile.ZipFile) -> None:
