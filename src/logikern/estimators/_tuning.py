@@ -36,7 +36,6 @@ SMALLEST_CLASS = 4
 MOST_KERNELS = 30
 # Inputs up to which "auto" tries a rate for each.
 MOST_INPUTS = 100
-SEARCH_RANK = 80
 SEARCH_TOLERANCE = 2e-3
 UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "memory_limit")
 
@@ -146,7 +145,7 @@ def _arena(
 
 
 def _inner_newton(seed: int) -> Newton:
-    return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(largest_rank=SEARCH_RANK, seed=seed))
+    return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(seed=seed))
 
 
 def _folds(estimator: Any, data: TrainingData, chosen: Indices, groups: Array | None, seed: int) -> Folds:

@@ -238,7 +238,7 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
     def _fit_one_vs_rest(self, X: Any, y: Any, data: Any, sample_weight: Any, groups: Any) -> Self:
         """One binary model per class, each with hyperparameters of its own (1rest of Seeger 2008, sec. 6.2)."""
         labels = data.classes[data.targets.argmax(axis=0)]
-        rows = np.full(data.n_rows, data.classes[0])
+        rows = np.full(data.n_rows, data.classes[0], dtype=data.classes.dtype)
         rows[data.kept] = labels
         weights = np.zeros(data.n_rows)
         weights[data.kept] = data.weights
