@@ -50,7 +50,7 @@ def model(tmp_path_factory, run) -> Path:
     """A model of `kind` from the small table."""
     folder = tmp_path_factory.mktemp("model")
     small_table().to_csv(folder / "train.csv", index=False)
-    result = run("fit", folder / "train.csv", "--target", "kind", "--out", folder / "model.skops")
+    result = run("fit", folder / "train.csv", "--target", "kind", "--fixed", "--out", folder / "model.skops")
     assert result.exit_code == 0, result.stderr
     return folder / "model.skops"
 
@@ -62,6 +62,8 @@ def fit_csv(run, tmp_path):
     def invoke(text: str | bytes, *arguments: object, name: str = "data.csv"):
         content = text.encode() if isinstance(text, str) else text
         (tmp_path / name).write_bytes(content)
-        return run("fit", tmp_path / name, "--target", "y", "--out", tmp_path / "out.skops", *arguments)
+        return run(
+            "fit", tmp_path / name, "--target", "y", "--fixed", "--out", tmp_path / "out.skops", *arguments
+        )
 
     return invoke

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from logikern.cli import demo
+from logikern.cli.models import new_classifier
 from logikern.cli.narration import Narrator
 
 
@@ -11,7 +12,7 @@ from logikern.cli.narration import Narrator
 def small(monkeypatch):
     whole = demo.digits_split()
     split = demo.Split(whole.X[:200], whole.labels[:200], whole.X_test[:100], whole.labels_test[:100])
-    rivals = [rival for rival in demo.contenders() if rival.name == demo.OURS]
+    rivals = [demo.Contender(demo.OURS, new_classifier({}, fixed=True))]
     rivals.append(demo.Contender("fewer rows", rivals[0].model, rows=100))
     monkeypatch.setattr(demo, "digits_split", lambda: split)
     monkeypatch.setattr(demo, "contenders", lambda: rivals)

@@ -19,7 +19,8 @@ def fit_table(run, table, tmp_path):
 
     def invoke(*arguments: object, frame: pd.DataFrame | None = None):
         (table if frame is None else frame).to_csv(tmp_path / "t.csv", index=False)
-        return run("fit", tmp_path / "t.csv", "--target", "kind", "--out", tmp_path / "m.skops", *arguments)
+        data, out = tmp_path / "t.csv", tmp_path / "m.skops"
+        return run("fit", data, "--target", "kind", "--fixed", "--out", out, *arguments)
 
     return invoke
 
@@ -117,6 +118,20 @@ def test_some_rows_of_a_training_set_keep_inputs_labels_and_weights_together():
     whole = TrainingSet(pd.DataFrame({"x": numbers}), numbers, numbers, None, None)
     some = whole.take(np.array([1, 4]))
     assert some.X["x"].tolist() == some.labels.tolist() == some.weights.tolist() == [1, 4]
+
+
+@pytest.mark.parametrize(("options", "criterion"), [((), "cv"), (("--fixed",), None)])
+def test_hyperparameters_are_learned_unless_fixed(options, criterion, run, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    run("fit", tmp_path / "t.csv", "--target", "kind", "--out", tmp_path / "m.skops", *options)
+    assert info(run, tmp_path)["parameters"]["criterion"] == criterion
+
+
+def test_unit_of_a_number_does_not_matter(fit_table, probabilities, table):
+    fit_table()
+    expected = probabilities()
+    fit_table(frame=table.assign(width=1000 * table["width"]))
+    np.testing.assert_allclose(probabilities(), expected, atol=1e-6)
 
 
 def test_fit_is_reproducible(fit_table, probabilities):

@@ -1,6 +1,7 @@
 """`logikern fit`: a table in, a model file out."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import typer
@@ -23,7 +24,7 @@ EXAMPLES = """
 Fit a kernel softmax classifier and write it, with its preprocessing, to a file.
 
 Numeric columns are imputed and standardised, other columns become one input per
-level, `--text` columns tf-idf. The hyperparameters have defaults made from the data.
+level, `--text` columns tf-idf. Hyperparameters are learned unless --fixed.
 
 Examples:
 
@@ -51,6 +52,7 @@ def fit(
     drop_missing_target: own.DropOption = False,
     kernel: own.KernelOption = None,
     tying: own.TyingOption = None,
+    fixed: own.FixedOption = False,
     rate: own.RateOption = None,
     variance: own.VarianceOption = None,
     bias_variance: own.BiasVarianceOption = None,
@@ -88,7 +90,7 @@ def fit(
         "random_state": seed,
     }
     kept, held_out = split(data_set, test_fraction, seed)
-    fit_and_write(kept, held_out, settings, out, narrator)
+    fit_and_write(new_classifier(settings, fixed), kept, held_out, out, narrator)
 
 
 fit.__doc__ = EXAMPLES
@@ -117,10 +119,9 @@ def split(
 
 
 def fit_and_write(
-    kept: TrainingSet, held_out: TrainingSet | None, settings: dict, out: str, narrator: Narrator
+    classifier: Any, kept: TrainingSet, held_out: TrainingSet | None, out: str, narrator: Narrator
 ) -> None:
     """Fit, write the model, and report on the rows that were held out."""
-    classifier = new_classifier(settings)
     model = classifier if kept.roles is None else build_pipeline(kept.roles, classifier)
     n_rows, n_classes = len(kept.labels), len(np.unique(kept.labels))
     with narrator.working(f"fit on {n_rows} rows, {n_classes} classes", classifier):

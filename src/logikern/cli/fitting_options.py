@@ -54,6 +54,10 @@ KernelOption = Annotated[
 TyingOption = Annotated[
     Tying | None, typer.Option("--tying", help="How classes share kernels.", rich_help_panel=_MODEL)
 ]
+FixedOption = Annotated[
+    bool,
+    typer.Option("--fixed", help="Learn no hyperparameters: as given, else by rule.", rich_help_panel=_MODEL),
+]
 RateOption = Annotated[
     float | None,
     typer.Option("--rate", help="Inverse squared length scale of the kernel.", rich_help_panel=_MODEL),

@@ -21,11 +21,12 @@ class FitReport:
     warnings: tuple[str, ...]
 
 
-def new_classifier(settings: dict[str, Any]) -> Any:
-    """The estimator with the settings that were given; the others keep their defaults."""
+def new_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
+    """The estimator with the settings that were given; the others are defaults, and learned unless `fixed`."""
     from logikern.estimators.classifier import KernelLogisticClassifier
 
-    return KernelLogisticClassifier(**{name: value for name, value in settings.items() if value is not None})
+    given = {name: value for name, value in settings.items() if value is not None}
+    return KernelLogisticClassifier(**given, **({"criterion": None} if fixed else {}))
 
 
 def fit_model(model: Any, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> FitReport:

@@ -26,6 +26,7 @@ OperatorName = StrEnum("OperatorName", {name: name for name in ("auto", *OPERATO
 class Tying(StrEnum):
     """How classes share kernels."""
 
+    auto = "auto"
     shared = "shared"
     scaled = "scaled"
     separate = "separate"
