@@ -154,7 +154,7 @@ def print_results(results: Sequence[Result]) -> None:
         caption_justify="left",
     )
     table.add_column("model", min_width=26)
-    for heading in ("log loss", "error", "Brier", "calibration", "seconds"):
+    for heading in ("log loss", "error", "Brier", "calibration", "fit s"):
         table.add_column(heading, justify="right")
     for result in results:
         limited = f", {result.rows} rows" if result.rows < whole else ""
