@@ -9,7 +9,7 @@ from logikern.criteria.folds import Folds
 from logikern.fitting.descent import NewtonSolver
 from logikern.fitting.problem import Problem, ignore
 from logikern.likelihoods.base import Likelihood
-from logikern.numerics.outcome import Array
+from logikern.numerics.outcome import Array, Outcome
 from logikern.structure.covariance import ClassCovariance
 
 # The adjoint solve ends at this part of the largest held-out gradient.
@@ -47,14 +47,18 @@ class CrossValidation(Criterion):
         tolerance = min(tolerance, self.solver.tolerance)
         fit = self.solver.run(problem, start, ignore, tolerance)
         result, covariance = fit.result, fit.covariance
-        losses = self.likelihood.losses(result.latent, self.targets)  # (F, n)
-        total = float(self.folds.held_out.sum())
         if not result.outcome.converged:
             return unusable(result.outcome, result.n_products)
+        losses = self.likelihood.losses(result.latent, self.targets)  # (F, n)
+        total = float(self.folds.held_out.sum())
         curvature = self.likelihood.expand(result.latent, self.targets, self.folds.kept).curvature
         pull = self.likelihood.expand(result.latent, self.targets, self.folds.held_out).gradient  # q, (F, C, n)
         system = fit.make_system(curvature, np.arange(len(losses)))
         response = system.response(covariance.matmul(pull), np.full(len(losses), ADJOINT_ACCURACY * tolerance))
+        n_products = result.n_products + response.n_products + 1
+        if response.n_products >= self.solver.budget.direction:
+            # A right value with a wrong gradient would mislead the search more than none.
+            return unusable(Outcome.OUT_OF_PRODUCTS, n_products)
         gradient = covariance.contract_gradient(result.dual, pull - response.value)
         return Evaluation(
             value=float(np.einsum("fn,fn->", self.folds.held_out, losses) / total),
@@ -62,5 +66,5 @@ class CrossValidation(Criterion):
             losses=losses[np.nonzero(self.folds.held_out)],
             state=result.latent,
             outcome=result.outcome,
-            n_products=result.n_products + response.n_products + 1,
+            n_products=n_products,
         )
