@@ -1,0 +1,201 @@
+"""Settings of a criterion: kernel, tying, weights, splitter. A new one of each is one more row here."""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, LeavePGroupsOut, ShuffleSplit, StratifiedKFold
+
+from logikern.criteria.base import Evaluation
+from logikern.criteria.cross_validation import CrossValidation
+from logikern.criteria.folds import Folds, folds_from_splits
+from logikern.fitting.exact import Exact
+from logikern.fitting.newton import Newton
+from logikern.fitting.problem import Problem
+from logikern.kernels import Gaussian, Kernel, Linear, Matern32, Matern52, Polynomial, RationalQuadratic
+from logikern.likelihoods.softmax import Softmax
+from logikern.operators.choose import Choice
+from logikern.structure.specification import Specification, tie
+from logikern.structure.targets import from_labels
+
+N_POINTS = 15
+N_INPUTS = 3
+N_CLASSES = 3
+TOLERANCE = 1e-9
+
+
+def points(n: int = N_POINTS) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((n, N_INPUTS))
+
+
+def labels(n: int = N_POINTS) -> np.ndarray:
+    """Classes that the first input tells apart, though not well."""
+    noisy = points(n)[:, 0] + 0.7 * np.random.default_rng(1).standard_normal(n)
+    found = np.empty(n, dtype=int)
+    found[np.argsort(noisy)] = np.arange(n) * N_CLASSES // n
+    return found
+
+
+def soft_targets(n: int = N_POINTS) -> np.ndarray:
+    return np.random.default_rng(2).dirichlet(np.full(N_CLASSES, 0.5), n).T
+
+
+def groups(n: int = N_POINTS) -> np.ndarray:
+    return np.random.default_rng(3).integers(0, 6, n)
+
+
+KERNELS: dict[str, Kernel] = {
+    "gaussian": Gaussian(0.4),
+    "matern32": Matern32(0.5),
+    "matern52": Matern52(0.6),
+    "rational quadratic": RationalQuadratic(0.5, 1.3),
+    "polynomial": Polynomial(0.3, 0.8, 2),
+    "linear": Linear(),
+    "sum": Gaussian(0.4) + 0.3 * Linear(),
+    "product": RationalQuadratic(0.3, 1.3) * Polynomial(0.2, 0.9, 2),
+    "scaled": 2.5 * Matern32(0.7),
+    "rates of inputs": Gaussian((0.2, 0.5, 1.1)),
+}
+
+TYINGS: dict[str, Any] = {
+    "shared": "shared",
+    "scaled": "scaled",
+    "separate": "separate",
+    "groups": ["a", "b", "a"],
+}
+
+
+def _weights(name: str, n: int) -> np.ndarray:
+    generator = np.random.default_rng(4)
+    drawn = generator.uniform(0.2, 3.0, n)
+    zeros = drawn * (generator.random(n) < 0.8)
+    return {"none": np.ones(n), "random": drawn, "zeros": zeros}[name]
+
+
+WEIGHTS = ("none", "random", "zeros")
+
+SPLITTERS: dict[str, Any] = {
+    "stratified": StratifiedKFold(3, shuffle=True, random_state=0),
+    "overlapping": ShuffleSplit(3, test_size=0.4, random_state=0),
+    "groups": GroupKFold(3),
+    "leave some out": LeavePGroupsOut(2),
+}
+
+
+def splits(name: str, n: int = N_POINTS) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs (kept, held out), in order.
+
+    Of "leave some out" some points are held out twice, some never, and some are used for nothing in a split.
+    """
+    together = groups(n) if name in ("groups", "leave some out") else None
+    pairs = list(SPLITTERS[name].split(points(n), labels(n), together))
+    if name == "leave some out":
+        pairs = [(kept[1:], held_out) for kept, held_out in pairs[:3]]
+    return [(kept, np.sort(held_out)) for kept, held_out in pairs]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Names of a kernel, a tying, weights and a splitter."""
+
+    kernel: str = "gaussian"
+    tying: str = "shared"
+    weights: str = "none"
+    splitter: str = "stratified"
+    bias_variance: float = 1.7
+    n: int = N_POINTS
+    soft: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.kernel}, {self.tying}, weights {self.weights}, {self.splitter}"
+
+    def specification(self) -> Specification:
+        """Every parameter has a value of its own, so that no two may be taken for each other."""
+        tying = tie(TYINGS[self.tying], N_CLASSES)
+        kernel = KERNELS[self.kernel]
+        kernels = tuple(kernel.with_log_parameters(kernel.log_parameters + 0.2 * k) for k in range(tying.n_kernels))
+        variances = tuple(3.0 + 1.5 * number for number in range(tying.n_variances))
+        return Specification(kernels, variances, self.bias_variance, tying)
+
+    def point_weights(self) -> np.ndarray:
+        return _weights(self.weights, self.n)
+
+    def folds(self) -> Folds:
+        return folds_from_splits(splits(self.splitter, self.n), self.point_weights())
+
+    def targets(self) -> np.ndarray:
+        return soft_targets(self.n) if self.soft else from_labels(labels(self.n), N_CLASSES)
+
+    def criterion(self, solver: Exact | Newton | None = None) -> CrossValidation:
+        return CrossValidation(Softmax(), self.targets(), self.folds(), solver or Newton(TOLERANCE))
+
+    def bind(self, specification: Specification, dtype: type = np.float64) -> Any:
+        return specification.bind(Choice("dense", np.dtype(dtype), "", 1e8).points(points(self.n)))
+
+
+def evaluate(
+    case: Case,
+    solver: Exact | Newton | None = None,
+    specification: Specification | None = None,
+    start: np.ndarray | None = None,
+    tolerance: float = TOLERANCE,
+    dtype: type = np.float64,
+) -> Evaluation:
+    """The criterion of a case at its own hyperparameters, or at others."""
+    found = case.specification() if specification is None else specification
+    return case.criterion(solver).evaluate(case.bind(found, dtype), start, tolerance)
+
+
+def difference(case: Case, direction: np.ndarray, start: np.ndarray, step: float = 1e-3) -> float:
+    """The slope of the value along a direction of the log parameters, from two values.
+
+    They come from the exact solver, which ends far below its tolerance.
+    """
+    specification = case.specification()
+    ends = [specification.with_log_parameters(specification.log_parameters + s * direction) for s in (step, -step)]
+    high, low = (evaluate(case, Exact(TOLERANCE), end, start).value for end in ends)
+    return (high - low) / (2 * step)
+
+
+def held_out_losses(case: Case) -> list[np.ndarray]:
+    """Log loss of the held-out points of each split, from a fit of its own on its own points alone."""
+    X, targets, weights = points(case.n), case.targets(), case.point_weights()
+    specification = case.specification()
+    kernels = [specification.kernels[number] for number in specification.tying.kernel_of]
+    found = []
+    for kept, held_out in splits(case.splitter, case.n):
+        dual = _fit_alone(specification, X[kept], targets[:, kept], weights[kept])  # (C, n_kept)
+        latent = np.stack(
+            [
+                (variance * kernel(X[held_out], X[kept]) + specification.bias_variance) @ own
+                for kernel, variance, own in zip(kernels, specification.class_variances, dual, strict=True)
+            ]
+        )
+        log_total = np.log(np.exp(latent).sum(axis=0))
+        found.append(log_total - (targets[:, held_out] * latent).sum(axis=0))
+    return found
+
+
+def _fit_alone(specification: Specification, X: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    covariance = specification.bind(Choice("dense", np.dtype(float), "", 1e8).points(X))
+    result = Exact(1e-11).fit(Problem(covariance, Softmax(), targets, weights[None]))
+    assert result.outcome.converged
+    return result.dual[0]
+
+
+ALL = tuple(
+    Case(kernel, tying, weights, splitter)
+    for kernel, tying, weights, splitter in product(KERNELS, TYINGS, WEIGHTS, SPLITTERS)
+)
+
+
+def _rotate(names: Any, place: int) -> str:
+    return tuple(names)[place % len(names)]
+
+
+# Every kernel with every tying; weights and splitters in turn, such that each meets each.
+SOME = tuple(
+    Case(kernel, tying, _rotate(WEIGHTS, place), _rotate(SPLITTERS, place // len(WEIGHTS)))
+    for place, (kernel, tying) in enumerate(product(KERNELS, TYINGS))
+)

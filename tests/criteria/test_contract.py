@@ -1,0 +1,83 @@
+"""What the criterion owes at every setting: the value of separate fits, and its exact gradient."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from logikern.fitting.exact import Exact
+from tests.criteria import catalogue
+
+every_setting = pytest.mark.parametrize("case", catalogue.ALL, ids=str)
+some_settings = pytest.mark.parametrize("case", catalogue.SOME, ids=str)
+
+# Of issue "Learned hyperparameters", first point.
+RELATIVE = 1e-5
+
+
+@cache
+def evaluate(case):
+    return catalogue.evaluate(case)
+
+
+def gradient(case):
+    return case.specification().collect(evaluate(case).gradient)
+
+
+@cache
+def separate_losses(case):
+    return np.concatenate(catalogue.held_out_losses(case))
+
+
+def weights_of_held_out(case):
+    return np.concatenate([case.point_weights()[held_out] for _, held_out in catalogue.splits(case.splitter)])
+
+
+@every_setting
+def test_gradient_matches_differences_along_a_direction(case):
+    own = gradient(case)
+    direction = np.random.default_rng(5).standard_normal(len(own))
+    direction /= np.linalg.norm(direction)
+    expected = catalogue.difference(case, direction, evaluate(case).state)
+    assert abs(own @ direction - expected) <= RELATIVE * np.linalg.norm(own)
+
+
+@some_settings
+def test_gradient_matches_differences_in_every_component(case):
+    own = gradient(case)
+    expected = [catalogue.difference(case, axis, evaluate(case).state) for axis in np.eye(len(own))]
+    np.testing.assert_allclose(own, expected, rtol=RELATIVE, atol=RELATIVE * np.abs(own).max())
+
+
+@some_settings
+def test_value_is_that_of_folds_fitted_alone(case):
+    expected = np.average(separate_losses(case), weights=weights_of_held_out(case))
+    # A gradient of 1e-9 leaves latents that wrong, times the largest eigenvalue of the kernel.
+    assert evaluate(case).value == pytest.approx(expected, rel=1e-7)
+
+
+@some_settings
+def test_losses_are_those_of_folds_fitted_alone(case):
+    expected = separate_losses(case)[weights_of_held_out(case) > 0]
+    np.testing.assert_allclose(evaluate(case).losses, expected, rtol=0, atol=1e-6)
+
+
+@every_setting
+def test_value_is_the_weighted_mean_of_the_losses(case):
+    weights = case.criterion().loss_weights
+    assert evaluate(case).value == pytest.approx(np.average(evaluate(case).losses, weights=weights), rel=1e-13)
+
+
+@some_settings
+def test_exact_solver_gives_the_same_gradient(case):
+    exact = catalogue.evaluate(case, Exact(catalogue.TOLERANCE))
+    np.testing.assert_allclose(
+        case.specification().collect(exact.gradient), gradient(case), rtol=0, atol=1e-6 * np.abs(gradient(case)).max()
+    )
+
+
+@some_settings
+def test_start_does_not_change_the_value(case):
+    elsewhere = 3.0 * np.random.default_rng(6).standard_normal(evaluate(case).state.shape)
+    moved = catalogue.evaluate(case, start=elsewhere)
+    assert moved.usable and moved.value == pytest.approx(evaluate(case).value, rel=1e-7)
