@@ -116,7 +116,7 @@ def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
     n, n_classes = len(data.weights), len(data.classes)
     largest = n if estimator.search_size is None else min(n, max(int(estimator.search_size), 10 * n_classes))
     coarse = max(COARSE_SIZE, COARSE_PER_CLASS * n_classes)
-    return [coarse, largest] if 1.5 * coarse < largest else [largest]
+    return [coarse, largest] if 1.2 * coarse < largest else [largest]
 
 
 def _nested_order(data: TrainingData, seed: int) -> Indices:

@@ -229,6 +229,14 @@ def _class_weights(class_weight: Any, labels: Indices, classes: Array, weights: 
     return values
 
 
+def check_groups(groups: Any, n_rows: int) -> None:
+    """One group per row, where there are any."""
+    if groups is not None and np.shape(groups) != (n_rows,):
+        raise ValueError(
+            f"`groups` must have one group for each of the {n_rows} rows, but has shape {np.shape(groups)!r}."
+        )
+
+
 def _check_enough(targets: Array, kept: Indices) -> None:
     present = np.flatnonzero(targets[:, kept].sum(axis=1) > 0)
     if len(present) < 2:

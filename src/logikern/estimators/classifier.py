@@ -12,7 +12,7 @@ from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, wit
 from logikern.estimators._frames import hyperparameter_frame, labelled_frame
 from logikern.estimators._story import explain
 from logikern.estimators._tuning import tune
-from logikern.estimators._validation import is_precomputed, new_data, takes_objects, training_data
+from logikern.estimators._validation import check_groups, is_precomputed, new_data, takes_objects, training_data
 from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.model import persistence
@@ -202,6 +202,7 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         _settings.check(self)
         _forget_fit(self)
         data = training_data(self, X, y, sample_weight)
+        check_groups(groups, data.n_rows)
         if self.one_vs_rest:
             return self._fit_one_vs_rest(X, y, data, sample_weight, groups)
         start = _settings.specification(self, data)

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.fitting.preconditioner import LowRank, Preconditioner, diagonal_preconditioner, factorise
+from logikern.fitting.preconditioner import (
+    CovarianceFactors,
+    LowRank,
+    Preconditioner,
+    diagonal_preconditioner,
+    factorise,
+)
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.covariance import ClassCovariance
@@ -15,10 +21,10 @@ Condition = Callable[[Curvature, Indices], Preconditioner]
 
 # A Woodbury matrix larger than this costs more to factor than the products that it saves.
 LARGEST_WOODBURY = 3000
-# Flops of the Woodbury product, which runs at full speed, that take the time of one flop of a kernel
-# product, which waits for memory.
-FLOP_ADVANTAGE = 4.0
+# Building a preconditioner may take the time of so many products.
 PRODUCTS_PER_BUILD = 4.0
+# A product passes once over each stored matrix, and the processor does so many operations while it reads a byte.
+FLOPS_PER_BYTE = 5.0
 # Products for one direction above which a larger factor is tried.
 MANY_PRODUCTS = 25
 
@@ -47,7 +53,7 @@ class LowRankConditioning(Conditioning):
     ----------
     rank : int or None, default=None
         Rank of each operator's factor; None weighs the cost of the factor against the products that it saves.
-    largest_rank : int, default=150
+    largest_rank : int, default=300
         Bound on the rank that None begins with.
     staleness : float, default=0.003
         Relative change of the curvature up to which an old preconditioner is used again.
@@ -58,25 +64,39 @@ class LowRankConditioning(Conditioning):
     """
 
     rank: int | None = None
-    largest_rank: int = 150
+    largest_rank: int = 300
     staleness: float = 0.003
     memory: float = np.inf
     seed: int = 0
 
     def prepare(self, covariance: ClassCovariance) -> Condition:
-        rank = (
-            self.rank if self.rank is not None else min(self.largest_rank, affordable_rank(covariance, self.memory))
-        )
-        return _Conditioner(self, covariance, rank)
+        return _Conditioner(self, covariance)
+
+    def rank_for(self, covariance: ClassCovariance, n_batch: int) -> int:
+        """The rank to begin with."""
+        if self.rank is not None:
+            return self.rank
+        return min(self.largest_rank, affordable_rank(covariance, n_batch, self.memory))
 
 
-def affordable_rank(covariance: ClassCovariance, memory: float) -> int:
-    """The rank at which building the preconditioner takes the time of a few products.
+def product_cost(covariance: ClassCovariance, n_batch: int) -> float:
+    """Time of one product with the covariance, in floating-point operations."""
+    n, itemsize = covariance.n_points, covariance.operators[0].dtype.itemsize
+    reading = len(covariance.operators) * n * n * itemsize * FLOPS_PER_BYTE
+    return reading + 2.0 * n * n * covariance.n_classes * n_batch
 
-    Building is n (r C)^2 flops, a product 2 n^2 C.
-    """
+
+def build_cost(covariance: ClassCovariance, n_batch: int, rank: int) -> float:
+    """Time of building a preconditioner, in floating-point operations."""
+    size = rank * covariance.n_classes
+    return n_batch * (covariance.n_points * size**2 + size**3 / 3)
+
+
+def affordable_rank(covariance: ClassCovariance, n_batch: int, memory: float) -> int:
+    """The rank at which building the preconditioner takes the time of a few products."""
     n, n_classes = covariance.n_points, covariance.n_classes
-    by_time = np.sqrt(PRODUCTS_PER_BUILD * FLOP_ADVANTAGE * 2 * n / n_classes)
+    per_square = n_batch * n * n_classes**2
+    by_time = np.sqrt(PRODUCTS_PER_BUILD * product_cost(covariance, n_batch) / per_square)
     by_size = LARGEST_WOODBURY / n_classes
     by_memory = memory / (n * n_classes * covariance.operators[0].dtype.itemsize)
     return int(np.clip(min(by_time, by_size, by_memory), 4, n))
@@ -85,20 +105,20 @@ def affordable_rank(covariance: ClassCovariance, memory: float) -> int:
 class _Conditioner:
     """Builds, reuses and enlarges the low-rank preconditioner over the steps of one fit."""
 
-    def __init__(self, policy: LowRankConditioning, covariance: ClassCovariance, rank: int):
+    def __init__(self, policy: LowRankConditioning, covariance: ClassCovariance):
         self.policy = policy
         self.covariance = covariance
-        self.rank = rank
+        self.rank = 0
         self.random = np.random.default_rng(policy.seed)
-        self.factors = factorise(covariance, rank, self.random)
+        self.factors: CovarianceFactors | None = None
         self.built: _Counted | None = None
         self.built_for: Indices = np.arange(0)
 
     def __call__(self, curvature: Curvature, members: Indices) -> Preconditioner:
         if self.built is not None and self._still_good(self.built, curvature, members):
             return _Reused(self.built, curvature, np.searchsorted(self.built_for, members))
-        self._enlarge_if_it_pays()
-        self.built = _Counted(LowRank(self.factors, curvature))
+        factors = self._factors(len(members))
+        self.built = _Counted(LowRank(factors, curvature))
         self.built_for = members
         return self.built
 
@@ -110,14 +130,18 @@ class _Conditioner:
         change = np.abs(new - old).sum(axis=(1, 2)) / new.sum(axis=(1, 2))
         return bool((change <= self.policy.staleness).all())
 
-    def _enlarge_if_it_pays(self) -> None:
-        """Double the rank when the last direction cost more products than a larger factor would."""
-        doubled = min(2 * self.rank, self.covariance.n_points)
-        cost = doubled**2 * self.covariance.n_classes / (2 * FLOP_ADVANTAGE * self.covariance.n_points)
+    def _factors(self, n_batch: int) -> CovarianceFactors:
+        """Factors of the covariance, of twice the rank when the last direction cost more products than they would."""
+        rank = self.rank or self.policy.rank_for(self.covariance, n_batch)
+        doubled = min(2 * rank, self.covariance.n_points)
         n_solves = self.built.n_solves if self.built is not None else 0
-        if self.policy.rank is None and doubled > self.rank and n_solves > MANY_PRODUCTS + cost:
-            self.rank = doubled
-            self.factors = factorise(self.covariance, doubled, self.random)
+        cost = build_cost(self.covariance, n_batch, doubled) / product_cost(self.covariance, n_batch)
+        if self.policy.rank is None and n_solves > MANY_PRODUCTS + cost:
+            rank = doubled
+        if self.factors is None or rank > self.rank:
+            self.rank = rank
+            self.factors = factorise(self.covariance, rank, self.random)
+        return self.factors
 
 
 class _Counted(Preconditioner):

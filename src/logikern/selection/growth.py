@@ -15,6 +15,8 @@ from logikern.structure.specification import Specification, Tying, tie
 # An input must earn its rate: one that explains nothing falls to a tenth.
 RELEVANCE_PRIOR = NormalPrior(scale=1.5, centre=-4.0)
 START_SPREAD = 1.5
+# A candidate that has not gained this part of what chance would give it is given up early.
+HURDLE = 0.5
 
 
 @dataclass(frozen=True)
@@ -184,12 +186,14 @@ class _Growth:
         """
         assert self.best is not None
         free = free_parameters(candidate, self.plan.learn_bias)
+        before = free_parameters(self.best.specification, self.plan.learn_bias)
+        optimism = (int(free.sum()) - int(before.sum())) / self.arena.total_weight
+        if self.plan.compare:
+            effort = replace(effort, hurdle=HURDLE * optimism)
         found = minimise(candidate, free, self.arena, effort, name, self.ledger)
         if found is None:
             return
         gain, noise = paired_gain(self.best.losses, found.losses, self.arena.criterion.loss_weights)
-        before = free_parameters(self.best.specification, self.plan.learn_bias)
-        optimism = (int(free.sum()) - int(before.sum())) / self.arena.total_weight
         kept = gain - optimism > noise if self.plan.compare else True
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, optimism, noise, kept))
         if kept:

@@ -29,6 +29,9 @@ class Effort:
         Weak pull of each log parameter to where its stage began.
     range : float, default=9.0
         Largest change of a log parameter in one stage.
+    hurdle : float, default=0.0
+        A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
+    patience : int, default=6
     first_tolerance, last_tolerance : float, default=2e-3, 5e-4
         Of the inner fits, while steps are long and when they have become short.
     """
@@ -37,6 +40,8 @@ class Effort:
     relative_worth: float = 1e-3
     prior: Prior = NormalPrior()
     range: float = 9.0
+    hurdle: float = 0.0
+    patience: int = 6
     first_tolerance: float = 2e-3
     last_tolerance: float = 5e-4
 
@@ -174,7 +179,7 @@ def _descend(run: "_Stage", origin: Array) -> None:
     position = run.first_position(origin)
     while position is not None and run.n_evaluations < effort.max_evaluations:
         worth = effort.relative_worth * abs(position.value)
-        if finished(position, bounds, worth):
+        if finished(position, bounds, worth) or run.hopeless:
             break
         run.radius = position.radius
         position = advance(position, run.trial, bounds, worth)
@@ -192,6 +197,7 @@ class _Stage:
     ledger: Ledger
     radius: float = 1.0
     n_evaluations: int = 0
+    first_value: float = np.inf
     found: Found | None = None
 
     def first_position(self, origin: Array) -> Position | None:
@@ -206,6 +212,13 @@ class _Stage:
             if trial.usable:
                 return begin(point, trial)
         return None
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether so many evaluations have brought less than the hurdle."""
+        if self.n_evaluations < self.effort.patience or self.found is None:
+            return False
+        return self.first_value - self.found.value < self.effort.hurdle
 
     def trial(self, point: Array) -> Trial:
         """Criterion and prior at a point, from the journal or computed."""
@@ -248,6 +261,8 @@ class _Stage:
         return entry, evaluation.state if evaluation.usable else None
 
     def _note(self, point: Array, entry: Entry) -> None:
+        if entry.usable and self.found is None:
+            self.first_value = entry.value
         if entry.usable and (self.found is None or entry.value < self.found.value):
             self.found = Found(self.specification_at(point), entry.value, entry.losses)
         record = Record(
