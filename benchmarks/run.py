@@ -15,7 +15,17 @@ from pathlib import Path
 from data import require_folder
 
 HERE = Path(__file__).resolve().parent
-NAMES = ("newton", "where_time_goes", "scaling", "robustness", "tiled", "peers", "defaults")
+FIXED = ("newton", "where_time_goes", "scaling", "robustness", "tiled", "peers", "defaults")
+LEARNED = (
+    "satimage_tyings",
+    "against_grid",
+    "cost_of_hyperparameters",
+    "usps_subset",
+    "noise_inputs",
+    "kill_and_resume",
+    "gaussian_process",
+)
+NAMES = FIXED + LEARNED
 
 
 def describe(name: str) -> str:
@@ -38,7 +48,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small versions; write no results")
     options = parser.parse_args()
     if options.list:
-        print("\n".join(f"{name:16} {describe(name)}" for name in NAMES))
+        print("\n".join(f"{name:24} {describe(name)}" for name in NAMES))
         return
     require_folder()
     failed = [name for name in options.only or NAMES if run(name, options.quick) != 0]
