@@ -64,7 +64,7 @@ class Journal:
         """The evaluation written down next, or a new one, which is then written down."""
         if self.cursor < len(self.entries):
             entry = self.entries[self.cursor]
-            if not np.allclose(entry.point, point, rtol=1e-9, atol=1e-9):
+            if entry.point.shape != point.shape or not np.allclose(entry.point, point, rtol=1e-9, atol=1e-9):
                 raise ValueError(
                     f"The checkpoint `{self.path}` was written by another search: it asked for other settings. "
                     "Delete it, or choose another `checkpoint`."
