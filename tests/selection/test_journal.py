@@ -1,0 +1,234 @@
+"""A journal is whole on disk at every moment, and a search that reads it computes nothing twice."""
+
+import os
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+
+from logikern.selection import journal as journals
+from logikern.selection.journal import Entry, Journal, read, write
+
+
+def entry(number, usable=True, n_parameters=2):
+    generator = np.random.default_rng(number)
+    return Entry(
+        generator.standard_normal(n_parameters),
+        float(generator.random()) if usable else np.inf,
+        generator.standard_normal(n_parameters if usable else 0),
+        generator.random(5 if usable else 0),
+        usable,
+        number,
+        0.25 * number,
+    )
+
+
+ENTRIES = (entry(0), entry(1, usable=False), entry(2, n_parameters=7))
+STATE = np.random.default_rng(9).standard_normal((2, 3, 4))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "search.npz"
+
+
+@pytest.fixture
+def written(path):
+    write(Journal(path, "mark", list(ENTRIES), STATE))
+    return path
+
+
+def same(left, right):
+    return all(
+        np.array_equal(a, b) and type(a) is type(b) for a, b in zip(astuple(left), astuple(right), strict=True)
+    )
+
+
+def refuse():
+    raise AssertionError("nothing should be computed")
+
+
+def test_entries_come_back(written):
+    found = read(written, "mark").entries
+    assert len(found) == len(ENTRIES) and all(map(same, found, ENTRIES))
+
+
+def test_state_comes_back(written):
+    assert np.array_equal(read(written, "mark").state, STATE)
+
+
+def test_journal_without_state_comes_back(path):
+    write(Journal(path, "mark", [ENTRIES[1]]))
+    assert read(path, "mark").state is None
+
+
+def test_reading_begins_at_the_first_entry(written):
+    assert read(written, "mark").replaying
+
+
+def test_no_file_is_an_empty_journal(path):
+    found = read(path, "mark")
+    assert not found.replaying and found.path == path
+
+
+def test_known_answers_are_given_in_their_order(written):
+    journal = read(written, "mark")
+    assert all(same(journal.answer(own.point, refuse), own) for own in ENTRIES)
+
+
+def test_new_answers_follow_known_ones(written):
+    journal = read(written, "mark")
+    for own in ENTRIES:
+        journal.answer(own.point, refuse)
+    new = entry(3)
+    assert journal.answer(new.point, lambda: (new, STATE)) is new
+
+
+def test_every_new_answer_is_on_disk_at_once(path):
+    journal = Journal(path, "mark")
+    for number, own in enumerate(ENTRIES, 1):
+        journal.answer(own.point, lambda own=own: (own, STATE))
+        assert len(read(path, "mark").entries) == number
+
+
+def test_state_is_that_of_the_last_usable_answer(path):
+    journal = Journal(path, "mark")
+    journal.answer(ENTRIES[0].point, lambda: (ENTRIES[0], STATE))
+    journal.answer(ENTRIES[1].point, lambda: (ENTRIES[1], None))
+    assert np.array_equal(read(path, "mark").state, STATE)
+
+
+def test_journal_without_a_path_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Journal().answer(ENTRIES[0].point, lambda: (ENTRIES[0], STATE))
+    assert not list(tmp_path.iterdir())
+
+
+class KilledError(BaseException):
+    """What no handler expects, as a stand-in for the end of the process."""
+
+
+@pytest.mark.parametrize("call", ["replace", "fsync"])
+def test_end_during_a_write_leaves_the_old_journal(written, monkeypatch, call):
+    def end(*arguments):
+        raise KilledError
+
+    before = written.read_bytes()
+    journal = read(written, "mark")
+    journal.cursor = len(ENTRIES)
+    monkeypatch.setattr(os, call, end)
+    with pytest.raises(KilledError):
+        journal.answer(entry(3).point, lambda: (entry(3), STATE))
+    assert written.read_bytes() == before
+
+
+def test_failed_write_leaves_no_other_file(written, monkeypatch):
+    def fail(*arguments):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write(Journal(written, "mark", [entry(3)]))
+    assert list(written.parent.iterdir()) == [written]
+
+
+def test_file_is_complete_before_it_takes_its_name(path, monkeypatch):
+    sizes = []
+    replace = os.replace
+
+    def look(temporary, target):
+        sizes.append(os.path.getsize(temporary))
+        replace(temporary, target)
+
+    monkeypatch.setattr(os, "replace", look)
+    write(Journal(path, "mark", list(ENTRIES), STATE))
+    assert sizes == [path.stat().st_size]
+
+
+def test_end_during_the_first_write_leaves_nothing(path, monkeypatch):
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(TypeError):
+        write(Journal(path, "mark", [entry(0)]))
+    assert read(path, "mark").entries == []
+
+
+def test_other_fingerprint_is_refused(written):
+    with pytest.raises(ValueError, match="other data or other settings"):
+        read(written, "other")
+
+
+def test_other_format_is_refused(written, monkeypatch):
+    monkeypatch.setattr(journals, "FORMAT", journals.FORMAT + 1)
+    with pytest.raises(ValueError, match="Delete it"):
+        read(written, "mark")
+
+
+def save_arrays(path):
+    with open(path, "wb") as stream:
+        np.savez(stream, weights=np.ones(3))
+
+
+def save_array(path):
+    with open(path, "wb") as stream:
+        np.save(stream, np.ones(3))
+
+
+def save_objects(path):
+    with open(path, "wb") as stream:
+        np.savez(stream, fingerprint=np.array([{"a": 1}], dtype=object))
+
+
+FOREIGN = {
+    "empty": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_text("rate,variance\n1,2\n"),
+    "arrays of another program": save_arrays,
+    "one array": save_array,
+    "objects": save_objects,
+    "folder": lambda path: path.mkdir(),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_file_that_is_no_journal_is_refused(path, kind):
+    FOREIGN[kind](path)
+    with pytest.raises(ValueError, match="`checkpoint` must be a file that an earlier search wrote"):
+        read(path, "mark")
+
+
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.9, 0.999])
+def test_cut_off_journal_is_refused(written, part):
+    content = written.read_bytes()
+    written.write_bytes(content[: int(part * len(content))])
+    with pytest.raises(ValueError, match="Delete it, or choose another path"):
+        read(written, "mark")
+
+
+@pytest.mark.parametrize(
+    "array", [STATE, ENTRIES[0].losses, ENTRIES[2].gradient], ids=["state", "losses", "gradient"]
+)
+def test_damaged_journal_is_refused(written, array):
+    content = bytearray(written.read_bytes())
+    content[content.index(array.tobytes())] ^= 0xFF
+    written.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match="Delete it"):
+        read(written, "mark")
+
+
+def test_refused_file_is_left_as_it_was(path):
+    path.write_text("my notes")
+    with pytest.raises(ValueError):
+        read(path, "mark")
+    assert path.read_text() == "my notes"
+
+
+def test_question_that_the_journal_does_not_know_is_refused(written):
+    journal = read(written, "mark")
+    with pytest.raises(ValueError, match="another search"):
+        journal.answer(ENTRIES[0].point + 1e-3, refuse)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_question_with_another_number_of_parameters_is_refused(written, size):
+    journal = read(written, "mark")
+    with pytest.raises(ValueError, match="another search"):
+        journal.answer(np.full(size, ENTRIES[0].point[0]), refuse)
