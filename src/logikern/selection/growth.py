@@ -123,12 +123,12 @@ def learn(
     """
     growth = _Growth(plan, arenas[0], effort, ledger)
     growth.begin(start, random)
-    for name, candidate, stage_effort in growth.candidates():
-        if ledger.stopped or growth.best is None:
-            break
-        growth.consider(name, candidate, stage_effort)
     if growth.best is None:
         return None
+    for name, candidate, stage_effort in growth.candidates():
+        if ledger.stopped:
+            break
+        growth.consider(name, candidate, stage_effort)
     best = growth.best
     for arena in arenas[1:]:
         if ledger.stopped:
