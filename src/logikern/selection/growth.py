@@ -151,20 +151,21 @@ class _Growth:
         self.verdicts: list[Verdict] = []
 
     def begin(self, start: Specification, random: np.random.Generator) -> None:
-        """One shared kernel, from one or more starts."""
+        """The first model of the plan, from one or more starts."""
+        name = self.plan.tyings[0][0]
         free = free_parameters(start, self.plan.learn_bias)
         for number in range(self.plan.n_starts):
             origin = start
             if number:
                 shift = START_SPREAD * random.standard_normal(len(free)) * free
                 origin = start.with_log_parameters(start.log_parameters + shift)
-            found = minimise(origin, free, self.arena, self.effort, "shared", self.ledger)
+            found = minimise(origin, free, self.arena, self.effort, name, self.ledger)
             if found is not None and (self.best is None or found.value < self.best.value):
                 self.best = found
             if self.ledger.stopped:
                 break
         if self.best is not None:
-            self.verdicts.append(Verdict("shared", int(free.sum()), self.best.value, np.nan, 0.0, np.nan, True))
+            self.verdicts.append(Verdict(name, int(free.sum()), self.best.value, np.nan, 0.0, np.nan, True))
 
     def candidates(self) -> Iterator[tuple[str, Specification, Effort]]:
         """Each next model, from the optimum of the one kept before it."""
