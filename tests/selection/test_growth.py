@@ -1,0 +1,302 @@
+"""Which model is kept: verdicts on criteria whose gain is known, and rates of inputs on data."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.model_selection import StratifiedKFold
+
+from logikern.criteria.cross_validation import CrossValidation
+from logikern.criteria.folds import folds_from_splits
+from logikern.fitting.exact import Exact
+from logikern.kernels import Gaussian
+from logikern.likelihoods.softmax import Softmax
+from logikern.operators.choose import Choice
+from logikern.selection.growth import Verdict, learn, paired_gain, plan_tyings
+from logikern.selection.journal import Journal, read
+from logikern.selection.prior import NormalPrior
+from logikern.selection.search import Arena, Effort
+from logikern.structure.specification import Specification, tie
+from logikern.structure.targets import from_labels
+from tests.selection.samples import N_LOSSES, Bowl, Fixed, arena, ledger, plan, start
+
+EXACT = Effort(relative_worth=1e-9, prior=NormalPrior(scale=1e6))
+BEFORE = np.linspace(0.5, 1.5, N_LOSSES)
+
+
+def grow(criterion, own_plan, own_ledger=None, effort=EXACT, seed=0, total_weight=float(N_LOSSES)):
+    own = ledger() if own_ledger is None else own_ledger
+    return learn(start(), own_plan, [arena(criterion, total_weight)], effort, own, np.random.default_rng(seed))
+
+
+def compare(gain, noise, **settings):
+    """Shared against separate, where separate saves `gain` of each loss, with that standard error."""
+    alternating = np.resize([1.0, -1.0], N_LOSSES) * noise * (N_LOSSES - 1) ** 0.5
+    criterion = Fixed({1: BEFORE, 3: BEFORE - gain + alternating})
+    return grow(criterion, plan("shared", "separate", **settings))
+
+
+# Six hyperparameters instead of two for 100 cases: 0.04 by chance.
+@pytest.mark.parametrize(
+    "gain, noise, kept",
+    [
+        (0.05, 0.0, True),
+        (0.03, 0.0, False),
+        (0.05, 0.02, False),
+        (0.07, 0.02, True),
+        (0.0, 0.0, False),
+        (-0.1, 0.0, False),
+    ],
+)
+def test_gain_must_exceed_chance_and_noise(gain, noise, kept):
+    learned = compare(gain, noise)
+    assert learned.verdicts[-1].kept is kept
+    assert (len(learned.specification.kernels) == 3) is kept
+
+
+def test_verdict_tells_gain_noise_and_chance():
+    verdict = compare(0.05, 0.02).verdicts[-1]
+    assert (verdict.gain, verdict.noise, verdict.optimism) == pytest.approx((0.05, 0.02, 0.04))
+
+
+def test_value_is_that_of_the_model_kept():
+    assert compare(0.03, 0.0).value == pytest.approx(1.0) and compare(0.05, 0.0).value == pytest.approx(0.95)
+
+
+def test_chance_goes_by_the_weight_of_the_points():
+    criterion = Fixed({1: BEFORE, 3: BEFORE - 0.03})
+    verdicts = grow(criterion, plan("shared", "separate"), total_weight=200.0).verdicts
+    assert verdicts[-1].optimism == pytest.approx(0.02) and verdicts[-1].kept
+
+
+def test_model_asked_for_is_kept_whatever_it_gains():
+    assert len(compare(-0.1, 0.0, compare=False).specification.kernels) == 3
+
+
+def test_first_verdict_has_no_gain():
+    first = compare(0.05, 0.0).verdicts[0]
+    assert first.kept and np.isnan(first.gain) and first.stage == "shared"
+
+
+def test_verdicts_count_the_parameters():
+    assert [verdict.n_parameters for verdict in compare(0.05, 0.0).verdicts] == [2, 6]
+
+
+def test_bias_variance_learned_is_counted():
+    assert [verdict.n_parameters for verdict in compare(0.05, 0.0, learn_bias=True).verdicts] == [3, 7]
+
+
+def test_first_stage_is_named_as_planned():
+    own = ledger()
+    criterion, random = Bowl(), np.random.default_rng(0)
+    learned = learn(start("separate"), plan("separate"), [arena(criterion)], EXACT, own, random)
+    assert {record.stage for record in own.records} == {learned.verdicts[0].stage} == {"separate"}
+
+
+def test_each_stage_begins_at_the_optimum_of_the_one_kept():
+    own = ledger()
+    grow(Bowl(), plan("shared", "separate", compare=False), own)
+    first = next(record for record in own.records if record.stage == "separate")
+    # Two more rates, each at its minimum already.
+    assert first.value == pytest.approx(1.0, abs=1e-3)
+
+
+def test_verdict_in_words():
+    told = str(Verdict("scaled", 4, 0.5, 0.02, 0.01, 0.005, True))
+    assert (
+        told
+        == "scaled (4 hyperparameters): criterion 0.5000, gain +0.0200 +- 0.0050, of which 0.0100 by chance; kept."
+    )
+    assert str(Verdict("shared", 2, 0.5, np.nan, 0.0, np.nan, True)).endswith("criterion 0.5000; kept.")
+    assert str(Verdict("scaled", 4, 0.5, 0.0, 0.0, 0.0, False)).endswith("not kept.")
+
+
+def test_paired_gain_is_a_mean_with_its_standard_error():
+    generator = np.random.default_rng(0)
+    before, after = generator.random((2, 30))
+    saved = before - after
+    gain, noise = paired_gain(before, after, np.ones(30))
+    assert gain == pytest.approx(saved.mean()) and noise == pytest.approx(saved.std(ddof=1) / 30**0.5)
+
+
+def test_weighted_gain_equals_repetition():
+    generator = np.random.default_rng(1)
+    before, after = generator.random((2, 12))
+    counts = generator.integers(1, 5, 12)
+    weighted = paired_gain(before, after, counts.astype(float))
+    repeated = paired_gain(np.repeat(before, counts), np.repeat(after, counts), np.ones(counts.sum()))
+    assert weighted == pytest.approx(repeated, rel=1e-12)
+
+
+def test_gain_of_light_weights_is_finite():
+    gain, noise = paired_gain(np.array([1.0, 2.0]), np.array([0.5, 2.5]), np.array([1e-3, 1e-3]))
+    assert gain == 0.0 and 0 < noise < np.inf
+
+
+@pytest.mark.parametrize(
+    "tying, allowed, names",
+    [
+        ("auto", True, ["shared", "scaled", "separate"]),
+        ("auto", False, ["shared", "scaled"]),
+        ("shared", True, ["shared"]),
+        ("scaled", False, ["shared", "scaled"]),
+        ("separate", False, ["shared", "separate"]),
+        (["a", "b", "a"], True, ["shared", "groups"]),
+        (["a", "a", "a"], True, ["shared"]),
+    ],
+)
+def test_path_of_growth(tying, allowed, names):
+    assert [name for name, _ in plan_tyings(tying, 3, allowed)] == names
+
+
+def test_path_of_growth_ends_at_what_is_asked_for():
+    assert plan_tyings(["a", "b", "a"], 3, True)[-1][1] == tie(["a", "b", "a"], 3)
+
+
+@pytest.mark.parametrize("tying", ["seperate", ["a", "b"]])
+def test_what_is_no_tying_is_refused(tying):
+    with pytest.raises(ValueError, match="`tying`"):
+        plan_tyings(tying, 3, True)
+
+
+@pytest.mark.parametrize("n_starts", [1, 2, 4])
+def test_every_start_is_searched_from(n_starts):
+    own = ledger()
+    grow(Bowl(), plan(n_starts=n_starts), own, replace(EXACT, max_evaluations=1))
+    assert len(own.records) == n_starts
+
+
+def test_first_start_is_the_one_given():
+    own = ledger()
+    grow(Bowl(), plan(n_starts=3), own, replace(EXACT, max_evaluations=1))
+    np.testing.assert_array_equal(own.journal.entries[0].point, [0.0, 0.0])
+
+
+def test_best_start_wins():
+    own = ledger()
+    learned = grow(Bowl(), plan(n_starts=5), own, replace(EXACT, max_evaluations=1))
+    values = [record.value for record in own.records]
+    assert learned.value == min(values) < values[0]
+
+
+def second_start(seed):
+    own = ledger()
+    grow(Bowl(), plan(n_starts=2), own, replace(EXACT, max_evaluations=1), seed=seed)
+    return own.journal.entries[1].point.tolist()
+
+
+def test_further_starts_follow_the_generator():
+    assert second_start(3) == second_start(3) != second_start(4)
+
+
+def test_nothing_is_learned_where_no_start_is_usable():
+    assert grow(Bowl(usable=lambda rates, variances: False), plan("shared", "separate")) is None
+
+
+def test_later_start_helps_where_the_first_is_unusable():
+    # The first start and its retreats keep the rate.
+    learned = grow(Bowl(usable=lambda rates, variances: rates[0] != 0.0), plan(n_starts=2))
+    assert learned is not None
+
+
+def test_stage_that_is_unusable_leaves_the_model_before_it():
+    criterion = Bowl(usable=lambda rates, variances: len(rates) == 1)
+    learned = grow(criterion, plan("shared", "separate"))
+    assert len(learned.specification.kernels) == 1 and len(learned.verdicts) == 1
+
+
+def interrupt_at(number):
+    def before(now):
+        if now == number:
+            raise KeyboardInterrupt
+
+    return before
+
+
+def test_interruption_ends_all_stages():
+    own = ledger()
+    learned = grow(Bowl(before=interrupt_at(3)), plan("shared", "scaled", "separate", n_starts=3), own)
+    assert len(own.records) == 2 and learned.value == min(record.value for record in own.records)
+
+
+def test_interruption_in_a_later_stage_keeps_the_model_before_it():
+    whole = ledger()
+    grow(Bowl(), plan(), whole)
+    learned = grow(Bowl(before=interrupt_at(len(whole.records) + 1)), plan("shared", "separate"))
+    assert len(learned.specification.kernels) == 1
+
+
+@pytest.mark.parametrize("number", [1, 4, 12, 15])
+def test_growth_cut_off_anywhere_ends_at_the_same_model(tmp_path, number):
+    own_plan = plan("shared", "scaled", "separate", compare=False, n_starts=2)
+    whole = grow(Bowl(), own_plan)
+    grow(Bowl(before=interrupt_at(number)), own_plan, ledger(journal=Journal(tmp_path / "part", "mark")))
+    resumed = grow(Bowl(), own_plan, ledger(journal=read(tmp_path / "part", "mark")))
+    assert resumed.specification == whole.specification and resumed.value == whole.value
+
+
+def finish(second, own=None):
+    own = ledger() if own is None else own
+    arenas = [arena(Bowl()), replace(arena(second), n_points=60)]
+    return learn(start(), plan(), arenas, EXACT, own, np.random.default_rng(0)), own
+
+
+def test_larger_arena_has_the_last_word():
+    learned, _ = finish(Bowl(log_rate=1.5))
+    assert learned.specification.log_parameters[0] == pytest.approx(1.5, abs=1e-3)
+
+
+def test_larger_arena_is_named_by_its_points():
+    _, own = finish(Bowl())
+    assert own.records[-1].stage == "finish on 60 points" and own.records[-1].n_points == 60
+
+
+def test_larger_arena_begins_at_what_was_kept():
+    _, own = finish(Bowl())
+    first = next(record for record in own.records if record.n_points == 60)
+    assert first.value == pytest.approx(1.0, abs=1e-3)
+
+
+def test_larger_arena_that_fails_leaves_what_was_kept():
+    learned, _ = finish(Bowl(usable=lambda rates, variances: False))
+    assert learned.specification.log_parameters[0] == pytest.approx(1.0, abs=1e-3)
+
+
+N_NOISE = 5
+
+
+@cache
+def learn_rates():
+    """Two inputs that matter, five that do not."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((90, 2 + N_NOISE))
+    labels = (X[:, 0] + X[:, 1] ** 2 + 0.3 * generator.standard_normal(90) > 0.8).astype(int)
+    folds = folds_from_splits(StratifiedKFold(3, shuffle=True, random_state=0).split(X, labels), np.ones(90))
+    criterion = CrossValidation(Softmax(), from_labels(labels, 2), folds, Exact(1e-8))
+    place = Arena(criterion, Choice("dense", np.dtype(float), "", 1e8).points(X), 90, 90.0)
+    tying = tie("shared", 2)
+    origin = Specification((Gaussian(0.3),), (10.0,), 4.0, tying)
+    own = plan(tyings=(("shared", tying),), compare=False, relevance=True, n_inputs=2 + N_NOISE)
+    return learn(origin, own, [place], Effort(), ledger(), np.random.default_rng(0))
+
+
+def test_rates_of_noise_fall_tenfold_below_the_others():
+    rates = np.array(learn_rates().specification.kernels[0].rate)
+    assert 10 * rates[2:].max() < rates[:2].min()
+
+
+def test_rates_of_inputs_improve_the_criterion():
+    shared, per_input = learn_rates().verdicts
+    assert per_input.value < shared.value
+
+
+def test_rates_of_inputs_are_a_stage_of_their_own():
+    assert [verdict.stage for verdict in learn_rates().verdicts] == ["shared", "rate per input"]
+
+
+def test_rates_of_inputs_are_not_split_twice():
+    origin = replace(start(), kernels=(Gaussian((1.0, 2.0)),))
+    own = ledger()
+    learn(origin, plan(relevance=True), [arena(Bowl())], EXACT, own, np.random.default_rng(0))
+    assert {record.stage for record in own.records} == {"shared"}
