@@ -1,5 +1,6 @@
 """Learning hyperparameters: from the estimator's arguments to a search, and back to a specification."""
 
+import re
 import time
 import warnings
 from collections.abc import Iterable
@@ -37,7 +38,8 @@ MOST_KERNELS = 30
 # Inputs up to which "auto" tries a rate for each.
 MOST_INPUTS = 100
 SEARCH_TOLERANCE = 2e-3
-UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "memory_limit")
+# Of no consequence for the answers in a checkpoint; `cv` and `random_state` are known by what they drew.
+UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "memory_limit", "cv", "random_state")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +68,15 @@ def tune(
 ) -> Tuned | None:
     """Learn the hyperparameters of the estimator's model; None if not even the start could be fitted."""
     began = time.monotonic()
-    journal, seed = _journal(estimator, data, groups)
+    fingerprint = _fingerprint(estimator, data, groups)
+    seed = _seed(estimator, fingerprint)
     sizes = _arena_sizes(estimator, data)
     order = _nested_order(data, seed)
-    arenas = [_arena(estimator, data, start, np.sort(order[:size]), groups, seed) for size in sizes]
+    # Splits may be readable only once, but are needed for every arena.
+    cv = estimator.cv if _is_splitter(estimator.cv) else list(estimator.cv)
+    arenas = [_arena(estimator, data, start, np.sort(order[:size]), cv, groups, seed) for size in sizes]
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
-    ledger = Ledger(journal, watch, deadline)
+    ledger = Ledger(_journal(estimator, fingerprint, seed, arenas), watch, deadline)
     learned = learn(
         start, _plan(estimator, data, start, memory), arenas, Effort(), ledger, np.random.default_rng(seed)
     )
@@ -80,20 +85,34 @@ def tune(
     return Tuned(learned.specification, learned.value, learned.verdicts, tuple(ledger.records), ledger.stopped)
 
 
-def _journal(estimator: Any, data: TrainingData, groups: Array | None) -> tuple[Journal, int]:
-    """The checkpoint's journal, and the seed of subsets and partitions.
-
-    With a checkpoint and no `random_state` the seed comes from the data: a search that draws another partition
-    could not go on with the answers of the first.
-    """
+def _fingerprint(estimator: Any, data: TrainingData, groups: Array | None) -> str:
+    """Of data and settings, the same in every process; empty where no checkpoint is kept."""
     if estimator.checkpoint is None:
-        return Journal(), int(check_random_state(estimator.random_state).randint(2**31 - 1))
+        return ""
     told = {name: value for name, value in estimator.get_params(deep=False).items() if name not in UNTOLD}
+    # A function is written with its address, which another process does not repeat.
+    words = [re.sub(r" at 0x[0-9a-fA-F]+", "", repr(item)) for item in sorted(told.items())]
     points = data.points.values if isinstance(data.points, KernelRows) else data.points
-    fingerprint = joblib.hash([points, data.targets, data.weights, groups, sorted(map(repr, told.items()))])
-    seed = estimator.random_state
-    seed = int(fingerprint[:7], 16) if seed is None else int(check_random_state(seed).randint(2**31 - 1))
-    return read(Path(estimator.checkpoint), fingerprint), seed
+    return str(joblib.hash([points, data.targets, data.weights, groups, words]))
+
+
+def _seed(estimator: Any, fingerprint: str) -> int:
+    """Of subsets and partitions.
+
+    With a checkpoint and no `random_state` it comes from the data: a search that draws another partition could
+    not go on with the answers of the first.
+    """
+    if fingerprint and estimator.random_state is None:
+        return int(fingerprint[:7], 16)
+    return int(check_random_state(estimator.random_state).randint(2**31 - 1))
+
+
+def _journal(estimator: Any, fingerprint: str, seed: int, arenas: list[Arena]) -> Journal:
+    """The checkpoint's journal; one of a search with other folds is refused."""
+    if estimator.checkpoint is None:
+        return Journal()
+    folds = [arena.criterion.folds for arena in arenas]
+    return read(Path(estimator.checkpoint), str(joblib.hash([fingerprint, seed, folds])))
 
 
 def _plan(estimator: Any, data: TrainingData, start: Specification, memory: float) -> Plan:
@@ -132,13 +151,19 @@ def _nested_order(data: TrainingData, seed: int) -> Indices:
 
 
 def _arena(
-    estimator: Any, data: TrainingData, start: Specification, chosen: Indices, groups: Array | None, seed: int
+    estimator: Any,
+    data: TrainingData,
+    start: Specification,
+    chosen: Indices,
+    cv: Any,
+    groups: Array | None,
+    seed: int,
 ) -> Arena:
     targets, points = np.ascontiguousarray(data.targets[:, chosen]), data.points[chosen]
     exact = _settings.solver_name(estimator, len(chosen)) == "exact"
     precision = "double" if exact or estimator.precision == "double" else "single"
     how = choose(start.kernels, points, estimator.operator, precision, _settings.memory(estimator))
-    folds = _folds(estimator, data, chosen, groups, seed)
+    folds = _folds(cv, data, chosen, groups, seed)
     solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed)
     criterion = CrossValidation(Softmax(), targets, folds, solver)
     return Arena(criterion, how.points(points, keep_distances=True), len(chosen), float(data.weights[chosen].sum()))
@@ -148,18 +173,18 @@ def _inner_newton(seed: int) -> Newton:
     return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(seed=seed))
 
 
-def _folds(estimator: Any, data: TrainingData, chosen: Indices, groups: Array | None, seed: int) -> Folds:
+def _folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array | None, seed: int) -> Folds:
     """The splitter's folds of the chosen points."""
     labels = data.targets[:, chosen].argmax(axis=0)
     own_groups = None if groups is None else np.asarray(groups)[data.kept[chosen]]
     with warnings.catch_warnings():
         # A class with fewer members than folds is no mistake here: folds without it are fitted all the same.
         warnings.filterwarnings("ignore", message="The least populated class")
-        splits = list(_splits(estimator.cv, data, chosen, labels, own_groups, seed))
+        splits = list(_splits(cv, data, chosen, labels, own_groups, seed))
     folds = folds_from_splits(splits, data.weights[chosen])
     if not (folds.held_out.any() and folds.kept.any(axis=1).all()):
         raise ValueError(
-            f"`cv` must hold out some points and keep some in every split, but {estimator.cv!r} does not. "
+            f"`cv` must hold out some points and keep some in every split, but {cv!r} does not. "
             "Use fewer splits, or another splitter."
         )
     return folds
@@ -169,7 +194,7 @@ def _splits(
     cv: Any, data: TrainingData, chosen: Indices, labels: Indices, groups: Array | None, seed: int
 ) -> Iterable[tuple[Indices, Indices]]:
     if not isinstance(cv, int | np.integer):
-        if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        if not _is_splitter(cv):
             return _restricted(cv, data, chosen)
         return check_cv(cv, labels, classifier=True).split(np.zeros((len(labels), 1)), labels, groups)
     if groups is not None:
@@ -178,6 +203,11 @@ def _splits(
     if largest < 2:
         return KFold(min(cv, len(labels)), shuffle=True, random_state=seed).split(labels)
     return StratifiedKFold(min(cv, largest), shuffle=True, random_state=seed).split(labels, labels)
+
+
+def _is_splitter(cv: Any) -> bool:
+    """Whether `cv` makes splits, rather than being splits."""
+    return not isinstance(cv, Iterable) or hasattr(cv, "split")
 
 
 def _restricted(splits: Iterable, data: TrainingData, chosen: Indices) -> list[tuple[Indices, Indices]]:
