@@ -120,6 +120,10 @@ def read(path: Path, fingerprint: str) -> Journal:
     ValueError
         If the file is no journal, or one of other data or settings.
     """
+    if not path.parent.is_dir():
+        raise ValueError(
+            f"`checkpoint` must be in a folder that exists, but `{path.parent}` does not. Make it, or choose another."
+        )
     if not path.exists():
         return Journal(path, fingerprint)
     try:
