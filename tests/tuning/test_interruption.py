@@ -1,0 +1,187 @@
+"""Searches that are killed go on where they stood; searches that are stopped return the best so far."""
+
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from signal import SIGINT, SIGKILL
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from logikern.criteria.cross_validation import CrossValidation
+from tests.tuning import slow_search
+from tests.tuning.samples import NAMES, X, default_fit, tuned
+
+ROOT = Path(__file__).parents[2]
+
+
+@cache
+def uninterrupted():
+    return slow_search.model().fit(slow_search.INPUTS, slow_search.SPECIES)
+
+
+def begin(checkpoint):
+    command = [sys.executable, "-m", "tests.tuning.slow_search", str(checkpoint)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def signal_after(process, n_evaluations, delay, signal):
+    """Let some evaluations begin, wait a moment more, and send the signal."""
+    for _ in range(n_evaluations):
+        assert process.stdout.readline() == "evaluation\n"
+    time.sleep(delay)
+    process.send_signal(signal)
+
+
+# Shortly after the beginning of an evaluation, at any moment of it, about when it is written down.
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_killed_search_ends_at_the_uninterrupted_answer(tmp_path, seed):
+    random = np.random.default_rng(seed)
+    moment = random.integers(2, len(uninterrupted().trace_) - 1)
+    process = begin(tmp_path / "search")
+    signal_after(process, moment, 2 * slow_search.PAUSE * random.random(), SIGKILL)
+    assert process.wait() == -SIGKILL
+    process.communicate()
+    resumed = slow_search.model(tmp_path / "search").fit(slow_search.INPUTS, slow_search.SPECIES)
+    assert resumed.criterion_value_ == pytest.approx(uninterrupted().criterion_value_, abs=1e-6)
+    values = [model.hyperparameters_["value"] for model in (resumed, uninterrupted())]
+    np.testing.assert_allclose(*values, rtol=1e-6)
+
+
+def test_killed_search_is_not_begun_again(tmp_path):
+    process = begin(tmp_path / "search")
+    signal_after(process, 6, 0.0, SIGKILL)
+    process.communicate()
+    computed = []
+    evaluate = CrossValidation.evaluate
+
+    def counted(*arguments):
+        computed.append(1)
+        return evaluate(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CrossValidation, "evaluate", counted)
+        resumed = slow_search.model(tmp_path / "search").fit(slow_search.INPUTS, slow_search.SPECIES)
+    # Six had begun, so five at least were written down.
+    assert len(computed) <= len(resumed.trace_) - 5
+
+
+def test_control_c_gives_a_model_with_a_warning(tmp_path):
+    process = begin(tmp_path / "search")
+    signal_after(process, 4, 0.5 * slow_search.PAUSE, SIGINT)
+    told, warned = process.communicate(timeout=60)
+    assert process.returncode == 0 and "it was interrupted" in warned
+    assert float(told.split()[-1]) > 0.9
+
+
+def raise_at(number, monkeypatch):
+    """Ctrl-C during one evaluation."""
+    count = []
+    evaluate = CrossValidation.evaluate
+
+    def wrapped(*arguments):
+        count.append(1)
+        if len(count) == number:
+            raise KeyboardInterrupt
+        return evaluate(*arguments)
+
+    monkeypatch.setattr(CrossValidation, "evaluate", wrapped)
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_interrupted_search_uses_the_best_so_far(number, monkeypatch):
+    raise_at(number, monkeypatch)
+    with pytest.warns(ConvergenceWarning, match="interrupted; the best hyperparameters so far are used"):
+        model = tuned().fit(X, NAMES)
+    earlier = default_fit().trace_[: number - 1]
+    assert model.trace_[-1].stage == "shared" and len(model.trace_) == len(earlier)
+    assert model.criterion_value_ == min(record.value for record in earlier)
+
+
+def test_interrupted_growth_keeps_what_has_proved_itself(monkeypatch):
+    n_shared = sum(record.stage == "shared" for record in default_fit().trace_)
+    raise_at(n_shared + 3, monkeypatch)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = tuned().fit(X, NAMES)
+    assert len(model.trace_) == n_shared + 2
+    assert model.criterion_value_ == min(record.value for record in model.trace_ if record.stage == "shared")
+
+
+def test_interruption_of_the_first_evaluation_leaves_the_start(monkeypatch):
+    raise_at(1, monkeypatch)
+    with pytest.warns(ConvergenceWarning, match="ended early"):
+        model = tuned().fit(X, NAMES)
+    assert np.array_equal(model.predict_proba(X), tuned(criterion=None).fit(X, NAMES).predict_proba(X))
+
+
+def test_interrupted_model_can_be_explained(monkeypatch):
+    raise_at(3, monkeypatch)
+    with pytest.warns(ConvergenceWarning):
+        model = tuned().fit(X, NAMES)
+    assert "2 evaluations" in model.explain() and len(model.hyperparameters_) == 3
+
+
+def test_callback_may_interrupt_the_search():
+    pytest.importorskip("sklearn.callback")
+
+    class Impatient:
+        n_evaluations = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+            self.n_evaluations += context.task_name == "evaluation"
+            if context.task_name == "evaluation" and self.n_evaluations == 3:
+                raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = tuned().set_callbacks(Impatient()).fit(X, NAMES)
+    assert len(model.trace_) == 3 and model.score(X, NAMES) > 0.9
+
+
+def test_interrupted_search_with_a_checkpoint_can_be_resumed(tmp_path, monkeypatch):
+    raise_at(4, monkeypatch)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        tuned(checkpoint=tmp_path / "search").fit(X, NAMES)
+    monkeypatch.undo()
+    resumed = tuned(checkpoint=tmp_path / "search").fit(X, NAMES)
+    assert resumed.model_.specification == default_fit().model_.specification
+
+
+def slow_down(monkeypatch, seconds):
+    evaluate = CrossValidation.evaluate
+
+    def wrapped(*arguments):
+        time.sleep(seconds)
+        return evaluate(*arguments)
+
+    monkeypatch.setattr(CrossValidation, "evaluate", wrapped)
+
+
+def test_time_for_the_search_is_kept(monkeypatch):
+    slow_down(monkeypatch, 0.1)
+    with pytest.warns(ConvergenceWarning, match="time for the search was used up"):
+        model = tuned(max_time=0.5).fit(X, NAMES)
+    # An evaluation that would end later is not begun; a busy machine may stretch the last one.
+    assert 1 <= len(model.trace_) <= 4 and sum(record.seconds for record in model.trace_) < 1.0
+
+
+def test_time_enough_gives_no_warning(recwarn):
+    model = tuned(max_time=600).fit(X, NAMES)
+    assert not recwarn.list and model.model_.specification == default_fit().model_.specification
+
+
+def test_no_time_gives_the_start():
+    with pytest.warns(ConvergenceWarning):
+        model = tuned(max_time=1e-9).fit(X, NAMES)
+    np.testing.assert_allclose(model.hyperparameters_["value"], model.hyperparameters_["start"], rtol=1e-14)
