@@ -184,6 +184,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Trying to unpickle estimator")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_file_is_refused_and_nothing_is_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

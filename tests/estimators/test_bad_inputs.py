@@ -1,0 +1,240 @@
+"""What goes wrong in practice, and what each gets: a sentence that names the culprit, or the right answer."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from logikern import KernelLogisticClassifier
+from logikern.kernels import FunctionKernel, Gaussian, Precomputed
+from tests.estimators.samples import KINDS, WORDS, fixed, shared_pairs
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((30, 3))
+Y = np.arange(30) % 3
+MATRIX = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+FRAME = pd.DataFrame(X, columns=list("abc"))
+
+
+def changed(value, place=(3, 1)):
+    """X with one entry replaced."""
+    table = X.copy()
+    table[place] = value
+    return table
+
+
+def fit(table=X, targets=Y, weights=None, **settings):
+    return lambda: fixed(**settings).fit(table, targets, sample_weight=weights)
+
+
+def predict(table, **settings):
+    return lambda: fixed(**settings).fit(X, Y).predict_proba(table)
+
+
+def grouped(groups, **settings):
+    return lambda: KernelLogisticClassifier(**settings).fit(X, Y, groups=groups)
+
+
+def asymmetric(x, z):
+    return float(x[0] > z[0])
+
+
+TABLES = {
+    "one dimension": (fit(X[:, 0]), "Expected 2D array, got 1D"),
+    "three dimensions": (fit(np.zeros((30, 3, 2))), "Found array with dim 3"),
+    "a number": (fit(3.0), "Expected 2D array, got scalar"),
+    "nothing": (fit(None), "Expected 2D array, got scalar"),
+    "no rows": (fit(X[:0], Y[:0]), r"0 sample\(s\)"),
+    "no columns": (fit(X[:, :0]), r"0 feature\(s\)"),
+    "one row": (fit(X[:1], Y[:1]), "at least two classes, but has one class"),
+    "rows of different lengths": (fit([[1.0], [1.0, 2.0]], [0, 1]), "inhomogeneous"),
+    "strings": (fit(np.full((30, 3), "red")), "could not convert string to float"),
+    "strings among numbers": (fit(FRAME.assign(a="red")), "could not convert string to float"),
+    "objects": (fit(np.array([[1, None, "x"]] * 30, dtype=object)), "could not convert string to float"),
+    "complex": (fit(X + 1j), "Complex data not supported"),
+    "NaN": (fit(changed(np.nan)), "Input X contains NaN"),
+    "missing in a frame": (fit(FRAME.mask(FRAME > 2).convert_dtypes()), "Input X contains NaN"),
+    "infinite": (fit(changed(np.inf)), "Input X contains infinity"),
+    "infinite, sparse": (fit(sparse.csr_matrix(changed(-np.inf))), "Input X contains infinity"),
+    "huge": (fit(1e300 * X), "must not hold values beyond 1e\\+150, but one is"),
+    "huge, sparse": (fit(sparse.csr_matrix(1e300 * X)), "must not hold values beyond"),
+    "huge, linear": (fit(1e300 * X, kernel="linear"), "Scale the inputs"),
+    "huge cubes": (fit(1e110 * X, kernel="polynomial", rate=1.0), r"k\(x, x\) is inf for row"),
+}
+
+TARGETS = {
+    "none": (fit(targets=None), "requires y to be passed"),
+    "too few": (fit(targets=Y[:-1]), "inconsistent numbers of samples"),
+    "one class": (fit(targets=np.zeros(30)), "at least two classes"),
+    "continuous": (fit(targets=X[:, 0]), "Unknown label type: continuous"),
+    "NaN": (fit(targets=np.where(Y == 1, np.nan, Y)), "Input y contains NaN"),
+    "infinite": (fit(targets=np.where(Y == 1, np.inf, Y)), "Input y contains infinity"),
+    "names with holes": (fit(targets=np.array(["a", None, "b"] * 10)), "but mixes NoneType, str"),
+    "names with NaN": (fit(targets=np.array(["a", np.nan, "b"] * 10, dtype=object)), "NaN"),
+    "names with NA": (fit(targets=pd.Series(["a", pd.NA, "b"] * 10, dtype="string")), "NA|mixes"),
+    "names and numbers": (fit(targets=np.array(["a", 1, "b"] * 10, dtype=object)), "but mixes int, str"),
+    "three dimensions": (fit(targets=np.zeros((30, 2, 2))), "Found array with dim 3"),
+    "sparse": (fit(targets=sparse.csr_matrix(np.eye(3)[Y])), "Sparse data was passed for y"),
+    "several labels": (fit(targets=np.ones((30, 3))), "row 0 sums to 3. Pass class labels"),
+    "sums below one": (fit(targets=np.tile([0.5, 0.4], (30, 1))), "row 0 sums to 0.9"),
+    "negative": (fit(targets=np.tile([1.5, -0.5], (30, 1))), "row 0 has the negative value -0.5"),
+    "NaN in distributions": (fit(targets=np.tile([np.nan, 1.0], (30, 1))), "Input y contains NaN"),
+    "words in distributions": (fit(targets=np.tile(["a", "b"], (30, 1))), "holds values that are no numbers"),
+    "of one class alone": (fit(targets=np.tile([1.0, 0.0], (30, 1))), "at least two classes, but 1 of 2"),
+    "more classes than memory": (fit(targets=np.arange(29)), "inconsistent numbers of samples"),
+}
+
+WEIGHTS = {
+    "negative": (fit(weights=-np.ones(30)), "but its smallest value is -1"),
+    "zero": (fit(weights=np.zeros(30)), "at least one non-zero"),
+    "too few": (fit(weights=np.ones(3)), r"sample_weight.shape == \(3,\)"),
+    "NaN": (fit(weights=np.full(30, np.nan)), "sample_weight contains NaN"),
+    "infinite": (fit(weights=np.full(30, np.inf)), "sample_weight contains infinity"),
+    "two dimensions": (fit(weights=np.ones((30, 1))), "must be 1D"),
+    "a word": (fit(weights="balanced"), "could not convert string to float"),
+    "on one class only": (fit(weights=(Y == 0) * 1.0), "at least two classes, but 1 of 3"),
+    "huge": (fit(weights=np.full(30, 1e300)), "not finite"),
+    "of unknown classes": (fit(class_weight={9: 1.0}), "are not in class_weight"),
+    "of classes, negative": (fit(class_weight={0: -1.0}), "`class_weight` must hold finite weights"),
+    "of classes, NaN": (fit(class_weight={0: np.nan}), "`class_weight` must hold finite weights"),
+    "of classes, all zero": (fit(class_weight=dict.fromkeys(range(3), 0.0)), "but 0 of 3 classes have any"),
+    "of classes, as a list": (fit(class_weight=[1, 2, 3]), "`class_weight` must be None, 'balanced' or a dict"),
+    "of classes, unknown word": (fit(class_weight="even"), "`class_weight` must be None, 'balanced' or a dict"),
+}
+
+KERNELS = {
+    "unknown": (fit(kernel="rbf"), r"`kernel` must be one of \['gaussian'"),
+    "none": (fit(kernel=None), "`kernel` must be one of"),
+    "a number": (fit(kernel=3), "`kernel` must be one of"),
+    "an array": (fit(kernel=np.eye(3)), "`kernel` must be one of"),
+    "a class": (fit(kernel=Gaussian), r"Pass Gaussian\(\) instead of the class"),
+    "matrix not square": (fit(MATRIX[:, :5], kernel="precomputed"), "must be square"),
+    "matrix not symmetric": (fit(np.triu(MATRIX), kernel="precomputed"), "must be symmetric"),
+    "matrix negative": (fit(-MATRIX, kernel="precomputed"), r"k\(x, x\) is -1 for row 0"),
+    "matrix indefinite": (fit(MATRIX - 0.5 * np.eye(30), kernel="precomputed"), "has eigenvalues from -0.4"),
+    "matrix with NaN": (fit(np.full((30, 30), np.nan), kernel="precomputed"), "contains NaN"),
+    "matrix and inputs": (fit(MATRIX, kernel=Precomputed() + Gaussian()), "cannot hold both inputs and kernel"),
+    "returns none": (fit(kernel=lambda x, z: None), "must return a number, but returned None"),
+    "returns complex": (fit(kernel=lambda x, z: 1j), "must return a number, but returned 1j"),
+    "returns an array": (fit(kernel=lambda x, z: x * z), "must return a number"),
+    "returns NaN": (fit(kernel=lambda x, z: np.nan), r"k\(x, x\) is nan"),
+    "returns NaN at times": (fit(kernel=lambda x, z: 1.0 if x is z else np.nan), "not finite"),
+    "returns infinity": (fit(kernel=FunctionKernel(lambda x, z: np.inf)), r"k\(x, x\) is inf"),
+    "is not symmetric": (fit(kernel=asymmetric), "must be positive semidefinite"),
+    "rate negative": (fit(rate=-1.0), "`rate` must be a positive finite number, but is -1.0"),
+    "rate zero": (fit(rate=0), "`rate` must be a positive finite number"),
+    "rate NaN": (fit(rate=np.nan), "`rate` must be a positive finite number"),
+    "rate too short": (fit(rate=[1.0, 2.0]), "has 2 values for 3 inputs"),
+    "rate empty": (fit(rate=[]), "`rate` must have one value per input, but is empty"),
+    "rate a word": (fit(rate="scale"), "`rate` must be a number or a sequence of numbers, but is 'scale'"),
+    "rates as words": (fit(rate=["a", "b", "c"]), "`rate` must be a number or a sequence"),
+    "rate of two dimensions": (fit(rate=np.ones((1, 3))), "`rate` must be a number or a sequence"),
+    "rate of a linear kernel": (fit(rate=1.0, kernel="linear"), "`rate` is a parameter of the named kernels"),
+    "rate beside an object": (fit(rate=1.0, kernel=Gaussian()), "give the parameters to the Kernel object"),
+}
+
+SETTINGS = {
+    "solver": (fit(solver="lbfgs"), r"`solver` must be one of \['auto'"),
+    "operator": (fit(operator="sparse"), "`operator` must be one of"),
+    "operator without features": (fit(operator="features"), "features"),
+    "precision": (fit(precision="half"), "`precision` must be one of"),
+    "tying": (fit(tying="tied"), "`tying` must be one of"),
+    "tying too short": (fit(tying=[0, 1]), "has 2 labels for 3 classes"),
+    "tying a number": (fit(tying=3), "`tying` must be a name or a list"),
+    "tying nested": (fit(tying=[[0], [1], [2]]), "`tying` must be a name or a list"),
+    "variance negative": (fit(variance=-1.0), "`variance` must be a positive number"),
+    "variance zero": (fit(variance=0), "`variance` must be a positive number"),
+    "variance NaN": (fit(variance=np.nan), "`variance` must be a positive number"),
+    "variance too long": (fit(variance=[1.0, 2.0]), "has 2 values where"),
+    "variance a word": (fit(variance="large"), "`variance` must be a number or a sequence"),
+    "bias variance negative": (fit(bias_variance=-1.0), "`bias_variance` must be a number that is finite"),
+    "bias variance NaN": (fit(bias_variance=np.nan), "`bias_variance` must be a number that is finite"),
+    "bias variance none": (fit(bias_variance=None), "Pass 0 to leave constants out"),
+    "tol zero": (fit(tol=0.0), "`tol` must be a positive number"),
+    "max_iter zero": (fit(max_iter=0), "`max_iter` must be a whole number of at least 1"),
+    "max_iter a fraction": (fit(max_iter=1.5), "`max_iter` must be a whole number"),
+    "memory a word": (fit(memory_limit="lots"), "`memory_limit` must be bytes or a text like"),
+    "memory a point": (fit(memory_limit="."), "`memory_limit` must be bytes or a text like"),
+    "memory negative": (fit(memory_limit=-5), "`memory_limit` must be bytes or a text like"),
+    "no threads": (fit(n_jobs=0), "`n_jobs` must be None, -1 or a positive"),
+    "criterion": (fit(criterion="evidence"), "`criterion` must be"),
+    "random state": (fit(random_state="seed"), "cannot be used to seed"),
+    "verbose": (fit(verbose="yes"), "`verbose` must be a whole number"),
+    "no such argument": (lambda: KernelLogisticClassifier(gamma=1.0), "unexpected keyword argument 'gamma'"),
+    "folds": (fit(criterion="cv", cv=1), "`cv` must be at least 2 folds"),
+    "folds as a word": (fit(criterion="cv", cv="five"), "cv"),
+    "folds of nothing": (fit(criterion="cv", cv=[]), "`cv`"),
+    "groups too short": (grouped([0, 1]), r"`groups` must have one group for each of the 30 rows"),
+    "groups fewer than folds": (grouped(np.arange(30) % 2, cv=5), "greater than the number of|n_splits"),
+    "checkpoint a folder": (fit(criterion="cv", checkpoint="."), "."),
+    "relevance": (fit(ard="yes"), "`ard` must be 'auto', True or False"),
+    "search size": (fit(search_size=3), "`search_size` must be a whole number"),
+    "no time": (fit(max_time=0.0), "`max_time` must be a positive number"),
+}
+
+OBJECTS = {
+    "none": (fit(None, KINDS, kernel=shared_pairs), "must be a sequence of objects"),
+    "one string": (fit("banana", KINDS, kernel=shared_pairs), "must be a sequence of objects"),
+    "a dict": (fit({"a": 1}, KINDS, kernel=shared_pairs), "must be a sequence of objects"),
+    "no objects": (fit([], [], kernel=shared_pairs), "`X` has 0 points"),
+    "targets too short": (fit(WORDS, KINDS[:3], kernel=shared_pairs), "inconsistent numbers of samples"),
+    "targets missing": (fit(WORDS, None, kernel=shared_pairs), "requires y to be passed"),
+    "targets NaN": (fit(WORDS, [np.nan] * 10, kernel=shared_pairs), "contains NaN"),
+    "weights negative": (fit(WORDS, KINDS, [-1.0] * 10, kernel=shared_pairs), "its smallest value is -1"),
+    "weights too short": (fit(WORDS, KINDS, [1.0], kernel=shared_pairs), r"must have shape \(10,\)"),
+    "weights all zero": (fit(WORDS, KINDS, [0.0] * 10, kernel=shared_pairs), "is zero for every point"),
+    "strings for a kernel of numbers": (fit([[word] for word in WORDS], KINDS), "could not convert string"),
+}
+
+PREDICTIONS = {
+    "before the fit": (lambda: fixed().predict(X), "is not fitted yet"),
+    "saved before the fit": (lambda: fixed().save_model("model.skops"), "is not fitted yet"),
+    "too few features": (predict(X[:, :2]), "X has 2 features, but .* is expecting 3"),
+    "other names": (
+        lambda: fixed().fit(FRAME, Y).predict(FRAME.rename(columns={"a": "z"})),
+        "feature names should match",
+    ),
+    "NaN": (predict(changed(np.nan)), "Input X contains NaN"),
+    "infinite": (predict(changed(np.inf)), "Input X contains infinity"),
+    "one dimension": (predict(X[0]), "Expected 2D array, got 1D"),
+    "no rows": (predict(X[:0]), r"0 sample\(s\)"),
+    "strings": (predict([["a", "b", "c"]]), "could not convert string to float"),
+    "overflow": (predict(1e200 * X, kernel="polynomial"), "no finite values between row 0 of `X`"),
+    "kernel values of other points": (
+        lambda: fixed("precomputed").fit(MATRIX, Y).predict(MATRIX[:, :5]),
+        "X has 5 features, but .* is expecting 30",
+    ),
+    "score of other labels": (lambda: fixed().fit(X, Y).score(X, np.array(list("abc"))[Y]), "Mix of label input"),
+}
+
+REFUSED = {
+    f"{group}: {name}": case
+    for group, cases in {
+        "table": TABLES,
+        "targets": TARGETS,
+        "weights": WEIGHTS,
+        "kernel": KERNELS,
+        "setting": SETTINGS,
+        "objects": OBJECTS,
+        "prediction": PREDICTIONS,
+    }.items()
+    for name, case in cases.items()
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("attempt", "fragment"), REFUSED.values(), ids=REFUSED.keys())
+def test_mistake_is_named(attempt, fragment):
+    with pytest.raises((ValueError, TypeError), match=fragment):
+        attempt()
+
+
+def test_error_before_the_fit_is_scikit_learns_own():
+    with pytest.raises(NotFittedError):
+        fixed().predict_proba(X)
+
+
+def test_error_inside_a_users_kernel_is_passed_on():
+    with pytest.raises(ZeroDivisionError):
+        fixed(lambda x, z: 1 / 0).fit(X, Y)

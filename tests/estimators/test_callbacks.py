@@ -1,0 +1,102 @@
+"""scikit-learn's callbacks see every Newton step, and may stop a fit without spoiling the estimator."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from tests.estimators.samples import SPECIES, X, fixed
+
+callback = pytest.importorskip("sklearn.callback")
+
+
+class Recorder:
+    """Keeps the names of tasks as they begin and end."""
+
+    def __init__(self, stop_after=None):
+        self.events = []
+        self.stop_after = stop_after
+
+    def setup(self, estimator, context):
+        self.events.append(("setup", context.task_name))
+
+    def teardown(self, estimator, context):
+        self.events.append(("teardown", context.task_name))
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(("begin", context.task_name))
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        self.events.append(("end", context.task_name))
+        if self.count("end", "newton-step") == self.stop_after:
+            raise KeyboardInterrupt
+
+    def count(self, *event):
+        return self.events.count(event)
+
+
+@pytest.mark.parametrize("solver", ["newton", "exact"])
+def test_every_newton_step_is_a_task(solver):
+    recorder = Recorder()
+    model = fixed(solver=solver).set_callbacks(recorder).fit(X, SPECIES)
+    assert recorder.count("begin", "newton-step") == recorder.count("end", "newton-step") == len(model.trace_)
+    assert recorder.events[:2] == [("setup", "fit"), ("begin", "fit")]
+    assert recorder.events[-2:] == [("end", "fit"), ("teardown", "fit")]
+
+
+def test_callback_does_not_change_the_fit():
+    watched = fixed().set_callbacks(Recorder()).fit(X, SPECIES)
+    assert np.array_equal(watched.predict_proba(X), fixed().fit(X, SPECIES).predict_proba(X))
+
+
+def test_interruption_leaves_an_unfitted_estimator_that_can_be_fitted():
+    recorder = Recorder(stop_after=2)
+    model = fixed().set_callbacks(recorder)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, SPECIES)
+    assert recorder.events[-1] == ("teardown", "fit")
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    assert model.set_callbacks().fit(X, SPECIES).score(X, SPECIES) > 0.9
+
+
+def test_interrupted_refit_is_not_half_fitted():
+    model = fixed().fit(X, SPECIES)
+    model.set_callbacks(Recorder(stop_after=1))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :2], SPECIES == 1)
+    with pytest.raises(NotFittedError):
+        model.predict_proba(X)
+    assert not [name for name in ("model_", "classes_", "outcome_", "dual_coef_") if name in vars(model)]
+
+
+def test_scoring_monitor_scores_the_finished_fit():
+    monitor = callback.ScoringMonitor(scoring="neg_log_loss")
+    weights = np.linspace(1, 2, len(X))
+    model = fixed().set_callbacks(monitor).fit(X, SPECIES, sample_weight=weights)
+    log_probabilities = model.predict_log_proba(X)[np.arange(len(X)), SPECIES]
+    (row,) = monitor.get_logs().data
+    assert row["task_name"] == "fit"
+    assert row["neg_log_loss"] == pytest.approx(np.average(log_probabilities, weights=weights))
+
+
+def test_progress_bar_runs(capsys):
+    pytest.importorskip("rich")
+    fixed().set_callbacks(callback.ProgressBar()).fit(X, SPECIES)
+    assert "KernelLogisticClassifier" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [
+        make_pipeline(StandardScaler(), fixed()),
+        GridSearchCV(fixed(), {"variance": [1.0, 10.0]}, cv=2),
+    ],
+    ids=["pipeline", "search"],
+)
+def test_progress_bar_passes_through_outer_estimators(outer, capsys):
+    pytest.importorskip("rich")
+    outer.set_callbacks(callback.ProgressBar()).fit(X, SPECIES)
+    assert "KernelLogisticClassifier" in capsys.readouterr().out
