@@ -1,4 +1,4 @@
-"""Newton steps told to scikit-learn's callbacks and to the log."""
+"""Evaluations and Newton steps told to scikit-learn's callbacks and to the log."""
 
 import contextlib
 import logging
@@ -37,25 +37,27 @@ class FitReport(NamedTuple):
 
 @contextlib.contextmanager
 def report_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[FitReport]:
-    """Every evaluation and every Newton step is a task of the estimator's callbacks.
+    """Every evaluation and every Newton step is a task of the estimator's callbacks, and an entry of the log.
+
+    A callback finds the evaluation that just ended as `estimator.trace_[-1]`; a handler of the logger "logikern"
+    finds it as the attribute `evaluation` of the entry, and a Newton step as `newton_step`.
 
     At the end of the context the estimator must be fitted: callbacks that score do so then.
     """
-    if not getattr(estimator, "_skl_callbacks", None):
-        yield FitReport(
-            lambda record: _log_evaluation(estimator.verbose, record), lambda step: _log(estimator.verbose, step)
-        )
-        return
-    context = estimator._init_callback_context(max_subtasks=None)
-    metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-    context.call_on_fit_task_begin(estimator=estimator, X=X, y=y, metadata=metadata)
+    context, told = None, {}
+    if getattr(estimator, "_skl_callbacks", None):
+        context = estimator._init_callback_context(max_subtasks=None)
+        told = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
+        context.call_on_fit_task_begin(estimator=estimator, **told)
 
     def task(name: str) -> None:
-        inner = context.subcontext(task_name=name)
-        inner.call_on_fit_task_begin(estimator=estimator, X=X, y=y, metadata=metadata)
-        inner.call_on_fit_task_end(estimator=estimator, X=X, y=y, metadata=metadata)
+        if context is not None:
+            inner = context.subcontext(task_name=name)
+            inner.call_on_fit_task_begin(estimator=estimator, **told)
+            inner.call_on_fit_task_end(estimator=estimator, **told)
 
     def evaluation(record: Record) -> None:
+        estimator.trace_ = (*estimator.trace_, record)
         _log_evaluation(estimator.verbose, record)
         task("evaluation")
 
@@ -64,29 +66,36 @@ def report_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[F
         task("newton-step")
 
     yield FitReport(evaluation, newton_step)
-    context.call_on_fit_task_end(estimator=estimator, X=X, y=y, metadata=metadata, reconstruction_attributes={})
+    if context is not None:
+        context.call_on_fit_task_end(estimator=estimator, **told, reconstruction_attributes={})
 
 
 def _log_evaluation(verbose: int, record: Record) -> None:
-    if verbose:
-        logger.info(
-            "evaluation %d (%s, %d points): criterion %.5f, best %.5f, %d products, %.1f s",
-            record.evaluation,
-            record.stage,
-            record.n_points,
-            record.value,
-            record.best,
-            record.n_products,
-            record.seconds,
-        )
+    logger.log(
+        _level(verbose),
+        "evaluation %d (%s, %d points): criterion %.5f, best %.5f, %d products, %.1f s",
+        record.evaluation,
+        record.stage,
+        record.n_points,
+        record.value,
+        record.best,
+        record.n_products,
+        record.seconds,
+        extra={"evaluation": record},
+    )
 
 
 def _log(verbose: int, step: NewtonStep) -> None:
-    if verbose:
-        logger.info(
-            "step %d: loss %.6g, gradient %.1e, %d products",
-            step.step,
-            step.loss,
-            step.gradient_norm,
-            step.products,
-        )
+    logger.log(
+        _level(verbose),
+        "step %d: loss %.6g, gradient %.1e, %d products",
+        step.step,
+        step.loss,
+        step.gradient_norm,
+        step.products,
+        extra={"newton_step": step},
+    )
+
+
+def _level(verbose: int) -> int:
+    return logging.INFO if verbose else logging.DEBUG

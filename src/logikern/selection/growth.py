@@ -9,11 +9,14 @@ from logikern.kernels.base import Kernel
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array
 from logikern.selection.prior import NormalPrior
-from logikern.selection.search import Arena, Effort, Found, Ledger, free_parameters, minimise
+from logikern.selection.search import Arena, Effort, Found, Ledger, Task, free_parameters, minimise
 from logikern.structure.specification import Specification, Tying, tie
 
-# An input must earn its rate: one that explains nothing falls to a tenth.
-RELEVANCE_PRIOR = NormalPrior(scale=1.5, centre=-4.0)
+# An input must earn its rate: the rate of one that explains nothing falls by this many powers of e.
+RELEVANCE_CENTRE = -4.0
+RELEVANCE_SCALE = 1.0
+# Standard deviation of every other log parameter around its value read off the data.
+PRIOR_SCALE = 1.5
 START_SPREAD = 1.5
 # A candidate that has not gained this part of what chance would give it is given up early.
 HURDLE = 0.5
@@ -121,45 +124,46 @@ def learn(
     random : numpy.random.Generator
         Of further starts.
     """
-    growth = _Growth(plan, arenas[0], effort, ledger)
-    growth.begin(start, random)
+    growth = _Growth(plan, arenas[0], effort, ledger, start)
+    growth.begin(random)
     if growth.best is None:
         return None
-    for name, candidate, stage_effort in growth.candidates():
+    for name, candidate in growth.candidates():
         if ledger.stopped:
             break
-        growth.consider(name, candidate, stage_effort)
+        growth.consider(name, candidate)
     best = growth.best
     for arena in arenas[1:]:
         if ledger.stopped:
             break
-        name = f"finish on {arena.n_points} points"
+        task = growth.task(f"finish on {arena.n_points} points", best.specification)
         free = free_parameters(best.specification, plan.learn_bias)
-        best = minimise(best.specification, free, arena, effort, name, ledger) or best
+        best = minimise(best.specification, free, arena, effort, task, ledger) or best
     return Learned(best.specification, best.value, tuple(growth.verdicts))
 
 
 class _Growth:
     """The model kept so far, and the verdicts that led to it."""
 
-    def __init__(self, plan: Plan, arena: Arena, effort: Effort, ledger: Ledger):
+    def __init__(self, plan: Plan, arena: Arena, effort: Effort, ledger: Ledger, start: Specification):
         self.plan = plan
+        self.start = start
         self.arena = arena
         self.effort = effort
         self.ledger = ledger
         self.best: Found | None = None
         self.verdicts: list[Verdict] = []
 
-    def begin(self, start: Specification, random: np.random.Generator) -> None:
+    def begin(self, random: np.random.Generator) -> None:
         """The first model of the plan, from one or more starts."""
-        name = self.plan.tyings[0][0]
+        name, start = self.plan.tyings[0][0], self.start
         free = free_parameters(start, self.plan.learn_bias)
         for number in range(self.plan.n_starts):
             origin = start
             if number:
                 shift = START_SPREAD * random.standard_normal(len(free)) * free
                 origin = start.with_log_parameters(start.log_parameters + shift)
-            found = minimise(origin, free, self.arena, self.effort, name, self.ledger)
+            found = minimise(origin, free, self.arena, self.effort, self.task(name, start), self.ledger)
             if found is not None and (self.best is None or found.value < self.best.value):
                 self.best = found
             if self.ledger.stopped:
@@ -167,19 +171,30 @@ class _Growth:
         if self.best is not None:
             self.verdicts.append(Verdict(name, int(free.sum()), self.best.value, np.nan, 0.0, np.nan, True))
 
-    def candidates(self) -> Iterator[tuple[str, Specification, Effort]]:
+    def candidates(self) -> Iterator[tuple[str, Specification]]:
         """Each next model, from the optimum of the one kept before it."""
         assert self.best is not None
         shared = self.best.specification
         for name, tying in self.plan.tyings[1:]:
-            yield name, spread(self.best.specification, tying), self.effort
+            yield name, spread(self.best.specification, tying)
         if self.plan.relevance and _has_single_rates(self.best.specification):
             # Against one kernel for all classes, unless more was asked for by hand.
             origin = spread(shared, self.plan.tyings[0][1]) if self.plan.compare else self.best.specification
-            per_input = with_relevance(origin, self.plan.n_inputs)
-            yield "rate per input", per_input, replace(self.effort, prior=RELEVANCE_PRIOR)
+            yield "rate per input", with_relevance(origin, self.plan.n_inputs)
 
-    def consider(self, name: str, candidate: Specification, effort: Effort) -> None:
+    def task(self, name: str, specification: Specification) -> Task:
+        """A stage held near the values read off the data; rates of inputs are pulled far below them."""
+        centre = spread(self.start, specification.tying)
+        names = [name for kernel in specification.kernels for name in kernel.parameter_names]
+        is_rate = np.array([name.startswith("rate[") for name in names], dtype=bool)
+        if is_rate.any() and _has_single_rates(centre):
+            centre = with_relevance(centre, self.plan.n_inputs)
+        n_free = int(free_parameters(specification, self.plan.learn_bias).sum())
+        is_rate = np.concatenate([is_rate, np.zeros(n_free - len(names), dtype=bool)])
+        scale = np.where(is_rate, RELEVANCE_SCALE, PRIOR_SCALE)
+        return Task(name, NormalPrior(scale, np.where(is_rate, RELEVANCE_CENTRE, 0.0)), centre.log_parameters)
+
+    def consider(self, name: str, candidate: Specification) -> None:
         """Search, compare case by case with the model kept so far, and keep the better one.
 
         A criterion that was minimised is too good by about one unit of log likelihood for each parameter
@@ -189,9 +204,8 @@ class _Growth:
         free = free_parameters(candidate, self.plan.learn_bias)
         before = free_parameters(self.best.specification, self.plan.learn_bias)
         optimism = (int(free.sum()) - int(before.sum())) / self.arena.total_weight
-        if self.plan.compare:
-            effort = replace(effort, hurdle=HURDLE * optimism)
-        found = minimise(candidate, free, self.arena, effort, name, self.ledger)
+        effort = replace(self.effort, hurdle=HURDLE * optimism) if self.plan.compare else self.effort
+        found = minimise(candidate, free, self.arena, effort, self.task(name, candidate), self.ledger)
         if found is None:
             return
         gain, noise = paired_gain(self.best.losses, found.losses, self.arena.criterion.loss_weights)

@@ -22,20 +22,20 @@ class Prior(ABC):
         """Value and gradient at a shift (p,)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NormalPrior(Prior):
     """Sum of ((shift - centre) / scale)^2 / 2: a parameter that moves far must earn it.
 
     Parameters
     ----------
-    scale : float, default=1.5
-        Standard deviation of the log parameter.
-    centre : float, default=0.0
-        Where parameters are pulled to; below zero for rates of inputs, of which many matter little.
+    scale : float or array of shape (p,), default=1.5
+        Standard deviation of the log parameters.
+    centre : float or array of shape (p,), default=0.0
+        Where they are pulled to; below zero for rates of inputs, of which many matter little.
     """
 
-    scale: float = 1.5
-    centre: float = 0.0
+    scale: float | Array = 1.5
+    centre: float | Array = 0.0
 
     def pull(self, shift: Array) -> Pull:
         away = (shift - self.centre) / self.scale

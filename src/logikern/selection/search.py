@@ -10,7 +10,7 @@ from logikern.criteria.base import Criterion
 from logikern.numerics.outcome import Array, Mask
 from logikern.operators.choose import Points
 from logikern.selection.journal import Entry, Journal
-from logikern.selection.prior import NormalPrior, Prior
+from logikern.selection.prior import Prior
 from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
 from logikern.structure.specification import Specification
 
@@ -25,8 +25,6 @@ class Effort:
         Of one stage.
     relative_worth : float, default=1e-3
         A step is small if it lowers the criterion by less than this part of it.
-    prior : Prior
-        Weak pull of each log parameter to where its stage began.
     range : float, default=9.0
         Largest change of a log parameter in one stage.
     hurdle : float, default=0.0
@@ -38,7 +36,6 @@ class Effort:
 
     max_evaluations: int = 40
     relative_worth: float = 1e-3
-    prior: Prior = NormalPrior()
     range: float = 9.0
     hurdle: float = 0.0
     patience: int = 6
@@ -100,6 +97,25 @@ class Arena:
 
 
 @dataclass(frozen=True, eq=False)
+class Task:
+    """What a stage is called, and where it is held.
+
+    Parameters
+    ----------
+    name : str
+        For people.
+    prior : Prior
+        Weak pull of the log parameters.
+    centre : array
+        Where they are pulled to: `log_parameters` of the same model at values read off the data.
+    """
+
+    name: str
+    prior: Prior
+    centre: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Found:
     """The best of one stage.
 
@@ -148,7 +164,7 @@ class Ledger:
 
 
 def minimise(
-    start: Specification, free: Mask, arena: Arena, effort: Effort, stage: str, ledger: Ledger
+    start: Specification, free: Mask, arena: Arena, effort: Effort, task: Task, ledger: Ledger
 ) -> Found | None:
     """Quasi-Newton search from `start` over the free log parameters; None if no start was usable.
 
@@ -159,11 +175,10 @@ def minimise(
         Which of `start.log_parameters` are learned.
     arena : Arena
     effort : Effort
-    stage : str
-        A name for people.
+    task : Task
     ledger : Ledger
     """
-    run = _Stage(start, free, arena, effort, stage, ledger)
+    run = _Stage(start, free, arena, effort, task, ledger)
     try:
         _descend(run, start.log_parameters[free])
     except TimeIsUpError:
@@ -193,7 +208,7 @@ class _Stage:
     free: Mask
     arena: Arena
     effort: Effort
-    name: str
+    task: Task
     ledger: Ledger
     radius: float = 1.0
     n_evaluations: int = 0
@@ -228,7 +243,7 @@ class _Stage:
         self._note(point, entry)
         if not entry.usable:
             return Trial(np.inf, np.zeros(len(point)), False)
-        pull = self.effort.prior.pull(point - self.start.log_parameters[self.free])
+        pull = self.task.prior.pull(point - self.task.centre[self.free])
         total = self.arena.total_weight
         return Trial(entry.value + pull.value / total, entry.gradient + pull.gradient / total, True)
 
@@ -266,7 +281,7 @@ class _Stage:
         if entry.usable and (self.found is None or entry.value < self.found.value):
             self.found = Found(self.specification_at(point), entry.value, entry.losses)
         record = Record(
-            stage=self.name,
+            stage=self.task.name,
             evaluation=len(self.ledger.records) + 1,
             n_points=self.arena.n_points,
             value=entry.value,
