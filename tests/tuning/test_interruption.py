@@ -2,15 +2,18 @@
 
 import subprocess
 import sys
+import tempfile
 import time
 from functools import cache
 from pathlib import Path
 from signal import SIGINT, SIGKILL
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from logikern import KernelLogisticClassifier
 from logikern.criteria.cross_validation import CrossValidation
 from tests.tuning import slow_search
 from tests.tuning.samples import NAMES, X, default_fit, tuned
@@ -36,25 +39,19 @@ def signal_after(process, n_evaluations, delay, signal):
     process.send_signal(signal)
 
 
-# Shortly after the beginning of an evaluation, at any moment of it, about when it is written down.
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_killed_search_ends_at_the_uninterrupted_answer(tmp_path, seed):
+class Resumed(NamedTuple):
+    """A search that was killed and resumed, and what was left to compute."""
+
+    model: KernelLogisticClassifier
+    n_begun: int
+    n_computed: int
+
+
+@cache
+def kill_and_resume(seed):
+    """Killed shortly after the beginning of an evaluation, in the midst of it, or about when it is written down."""
     random = np.random.default_rng(seed)
-    moment = random.integers(2, len(uninterrupted().trace_) - 1)
-    process = begin(tmp_path / "search")
-    signal_after(process, moment, 2 * slow_search.PAUSE * random.random(), SIGKILL)
-    assert process.wait() == -SIGKILL
-    process.communicate()
-    resumed = slow_search.model(tmp_path / "search").fit(slow_search.INPUTS, slow_search.SPECIES)
-    assert resumed.criterion_value_ == pytest.approx(uninterrupted().criterion_value_, abs=1e-6)
-    values = [model.hyperparameters_["value"] for model in (resumed, uninterrupted())]
-    np.testing.assert_allclose(*values, rtol=1e-6)
-
-
-def test_killed_search_is_not_begun_again(tmp_path):
-    process = begin(tmp_path / "search")
-    signal_after(process, 6, 0.0, SIGKILL)
-    process.communicate()
+    n_begun = int(random.integers(2, len(uninterrupted().trace_) - 1))
     computed = []
     evaluate = CrossValidation.evaluate
 
@@ -62,11 +59,35 @@ def test_killed_search_is_not_begun_again(tmp_path):
         computed.append(1)
         return evaluate(*arguments)
 
-    with pytest.MonkeyPatch.context() as patch:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        process = begin(Path(folder) / "search")
+        signal_after(process, n_begun, 2 * slow_search.PAUSE * random.random(), SIGKILL)
+        process.communicate()
         patch.setattr(CrossValidation, "evaluate", counted)
-        resumed = slow_search.model(tmp_path / "search").fit(slow_search.INPUTS, slow_search.SPECIES)
-    # Six had begun, so five at least were written down.
-    assert len(computed) <= len(resumed.trace_) - 5
+        model = slow_search.model(Path(folder) / "search").fit(slow_search.INPUTS, slow_search.SPECIES)
+    return Resumed(model, n_begun, len(computed))
+
+
+every_kill = pytest.mark.parametrize("seed", [0, 1, 2])
+
+
+@every_kill
+def test_killed_search_ends_at_the_uninterrupted_criterion(seed):
+    resumed = kill_and_resume(seed).model
+    assert resumed.criterion_value_ == pytest.approx(uninterrupted().criterion_value_, abs=1e-6)
+
+
+@every_kill
+def test_killed_search_ends_at_the_uninterrupted_hyperparameters(seed):
+    values = [model.hyperparameters_["value"] for model in (kill_and_resume(seed).model, uninterrupted())]
+    np.testing.assert_allclose(*values, rtol=1e-6)
+
+
+@every_kill
+def test_killed_search_is_not_begun_again(seed):
+    resumed = kill_and_resume(seed)
+    # All but the last that had begun were written down.
+    assert 0 < resumed.n_computed <= len(resumed.model.trace_) - resumed.n_begun + 1
 
 
 def test_control_c_gives_a_model_with_a_warning(tmp_path):
