@@ -8,17 +8,19 @@ import pytest
 
 from logikern.selection import search
 from logikern.selection.journal import Journal, read
-from logikern.selection.search import Effort, free_parameters, minimise
+from logikern.selection.prior import NormalPrior
+from logikern.selection.search import Effort, Task, free_parameters, minimise
 from tests.selection.samples import Bowl, arena, ledger, start
 
-FAINT = search.NormalPrior(scale=1e6)
-EXACT = Effort(relative_worth=1e-9, prior=FAINT)
+FAINT = NormalPrior(scale=1e6)
+EXACT = Effort(relative_worth=1e-9)
 
 
-def run(criterion, own=None, origin=None, effort=EXACT, stage="shared"):
+def run(criterion, own=None, origin=None, effort=EXACT, prior=FAINT):
     origin = start() if origin is None else origin
     own = ledger() if own is None else own
-    return minimise(origin, free_parameters(origin, False), arena(criterion), effort, stage, own)
+    task = Task("shared", prior, origin.log_parameters)
+    return minimise(origin, free_parameters(origin, False), arena(criterion), effort, task, own)
 
 
 def test_minimum_is_found():
@@ -28,12 +30,12 @@ def test_minimum_is_found():
 def test_parameters_that_are_not_free_stay():
     origin, own = start(), ledger()
     free = np.array([False, True, False])
-    found = minimise(origin, free, arena(Bowl()), EXACT, "shared", own)
+    found = minimise(origin, free, arena(Bowl()), EXACT, Task("shared", FAINT, origin.log_parameters), own)
     assert found.specification.kernels == origin.kernels and found.specification.bias_variance == 1.0
 
 
 def test_value_is_that_of_the_criterion_without_the_prior():
-    found = run(Bowl(), effort=Effort(prior=search.NormalPrior(0.1)))
+    found = run(Bowl(), prior=NormalPrior(0.1))
     rate, variance = found.specification.log_parameters[:2]
     # Three classes share the variance.
     assert found.value == pytest.approx(1 + 0.5 * (rate - 1) ** 2 + 1.5 * (variance - 2) ** 2)
@@ -42,11 +44,18 @@ def test_value_is_that_of_the_criterion_without_the_prior():
 def test_prior_counts_as_one_case_of_many():
     scale, total = 0.5, 100.0
     own = ledger()
-    run(Bowl(), own, effort=replace(EXACT, prior=search.NormalPrior(scale)))
+    run(Bowl(), own, prior=NormalPrior(scale))
     strength = 1 / (scale**2 * total)
     # (rate - 1) + strength * rate = 0, and three times that for the variance shared by three classes.
     expected = [1 / (1 + strength), 6 / (3 + strength)]
     np.testing.assert_allclose(own.journal.entries[-1].point, expected, atol=1e-3)
+
+
+def test_prior_holds_parameters_near_its_centre():
+    origin, own = start(), ledger()
+    task = Task("shared", NormalPrior(1e-3), np.array([0.5, -0.5, 0.0]))
+    minimise(origin, free_parameters(origin, False), arena(Bowl()), EXACT, task, own)
+    np.testing.assert_allclose(own.journal.entries[-1].point, [0.5, -0.5], atol=1e-2)
 
 
 def test_found_is_the_best_of_the_trace():

@@ -1,0 +1,49 @@
+"""A rate per input tells the inputs that matter."""
+
+from functools import cache
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from logikern.criteria.cross_validation import CrossValidation
+from logikern.criteria.folds import folds_from_splits
+from logikern.fitting.exact import Exact
+from logikern.kernels import Gaussian
+from logikern.likelihoods.softmax import Softmax
+from logikern.operators.choose import Choice
+from logikern.selection.growth import learn
+from logikern.selection.search import Arena, Effort
+from logikern.structure.specification import Specification, tie
+from logikern.structure.targets import from_labels
+from tests.selection.samples import ledger, plan
+
+N_NOISE = 5
+
+
+@cache
+def learn_rates():
+    """Two inputs that matter, five that do not. Of an input with a straight effect a small rate would do."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((90, 2 + N_NOISE))
+    labels = ((X[:, :2] ** 2).sum(axis=1) + 0.3 * generator.standard_normal(90) > 1.4).astype(int)
+    folds = folds_from_splits(StratifiedKFold(3, shuffle=True, random_state=0).split(X, labels), np.ones(90))
+    criterion = CrossValidation(Softmax(), from_labels(labels, 2), folds, Exact(1e-8))
+    place = Arena(criterion, Choice("dense", np.dtype(float), "", 1e8).points(X), 90, 90.0)
+    tying = tie("shared", 2)
+    origin = Specification((Gaussian(0.3),), (10.0,), 4.0, tying)
+    own = plan(tyings=(("shared", tying),), compare=False, relevance=True, n_inputs=2 + N_NOISE)
+    return learn(origin, own, [place], Effort(), ledger(), np.random.default_rng(0))
+
+
+def test_rates_of_noise_fall_tenfold_below_the_others():
+    rates = np.array(learn_rates().specification.kernels[0].rate)
+    assert 10 * rates[2:].max() < rates[:2].min()
+
+
+def test_rates_of_inputs_improve_the_criterion():
+    shared, per_input = learn_rates().verdicts
+    assert per_input.value < shared.value
+
+
+def test_rates_of_inputs_are_a_stage_of_their_own():
+    assert [verdict.stage for verdict in learn_rates().verdicts] == ["shared", "rate per input"]
