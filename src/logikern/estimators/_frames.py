@@ -45,3 +45,11 @@ def hyperparameter_frame(found: Specification, start: Specification, classes: Ar
 def _users(group_of: tuple[int, ...], number: int, classes: Array) -> str:
     users = [str(name) for name, group in zip(classes, group_of, strict=True) if group == number]
     return "all" if len(users) == len(classes) else ", ".join(users)
+
+
+def stacked_frames(frames: list[Any], classes: Array) -> Any:
+    """Frames of the models of each class against the rest, one below the other."""
+    labelled = [
+        frame.assign(classes=f"{label} against the rest") for frame, label in zip(frames, classes, strict=True)
+    ]
+    return _pandas().concat(labelled, ignore_index=True)

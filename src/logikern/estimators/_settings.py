@@ -65,7 +65,7 @@ def _check_search(estimator: Any) -> None:
         raise ValueError(f"`cv` must be at least 2 folds, a splitter or splits, but is {estimator.cv!r}.")
     if not isinstance(estimator.ard, bool | str) or (isinstance(estimator.ard, str) and estimator.ard != "auto"):
         raise ValueError(f"`ard` must be 'auto', True or False, but is {estimator.ard!r}.")
-    if estimator.search_size is not None:
+    if estimator.search_size is not None and estimator.search_size != "auto":
         _check_whole("search_size", estimator.search_size, 10)
     _check_whole("n_starts", estimator.n_starts, 1)
     if estimator.max_time is not None:

@@ -32,6 +32,9 @@ from logikern.structure.specification import Specification
 # Points on which a model grows, before it is finished on `search_size` points; at least so many per class.
 COARSE_SIZE = 1000
 COARSE_PER_CLASS = 40
+# Points on which "auto" finishes any model, and kernels times points squared up to which it goes on.
+FINE_SIZE = 2000
+SEARCH_WORK = 12e6
 SMALLEST_CLASS = 4
 # Kernels of several classes that "auto" may give to a final fit.
 MOST_KERNELS = 30
@@ -125,17 +128,24 @@ def _plan(estimator: Any, data: TrainingData, start: Specification, memory: floa
     tyings = plan_tyings(wanted, n_classes, fits and has_parameters and n_classes > 2)
     n_inputs = data.points.shape[1] if len(data.points.shape) > 1 else 1
     relevance = bool(estimator.ard) if estimator.ard != "auto" else compare and 1 < n_inputs <= MOST_INPUTS
+    work = SEARCH_WORK if estimator.search_size == "auto" else np.inf
     if start.tying != tyings[0][1]:
         tyings = tyings[-1:]  # values were given for every group: nothing leads up to them
-    return Plan(tyings, compare, relevance, n_inputs, bool(estimator.learn_bias), int(estimator.n_starts))
+    return Plan(tyings, compare, relevance, n_inputs, bool(estimator.learn_bias), int(estimator.n_starts), work)
 
 
 def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
-    """From small to large; none larger than the data."""
+    """From small to large, each at least a fifth larger than the one before; none larger than the data."""
     n, n_classes = len(data.weights), len(data.classes)
-    largest = n if estimator.search_size is None else min(n, max(int(estimator.search_size), 10 * n_classes))
+    wanted = {"auto": [FINE_SIZE, int(np.sqrt(SEARCH_WORK))], None: [n]}
+    given = estimator.search_size
+    later = wanted[given] if given in wanted else [max(int(given), 10 * n_classes)]
     coarse = max(COARSE_SIZE, COARSE_PER_CLASS * n_classes)
-    return [coarse, largest] if 1.2 * coarse < largest else [largest]
+    sizes = [min(n, coarse, max(later))]
+    for size in later:
+        if min(n, size) > 1.2 * sizes[-1]:
+            sizes.append(min(n, size))
+    return sizes
 
 
 def _nested_order(data: TrainingData, seed: int) -> Indices:

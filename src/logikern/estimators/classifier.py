@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from logikern.decisions.rules import decide, to_labels
 from logikern.estimators import _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
-from logikern.estimators._frames import hyperparameter_frame, labelled_frame
+from logikern.estimators._frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._story import explain
 from logikern.estimators._tuning import tune
 from logikern.estimators._validation import check_groups, is_precomputed, new_data, takes_objects, training_data
@@ -62,8 +62,9 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         Whether `bias_variance` is learned too.
     one_vs_rest : bool, default=False
         Fit a binary model per class instead of all classes together: a baseline.
-    search_size : int or None, default=2000
-        Points on which hyperparameters are learned at most; None takes all. The final fit has all points.
+    search_size : int, "auto" or None, default="auto"
+        Points on which hyperparameters are learned at most: "auto" takes 2000, and 3500 for a single kernel,
+        None takes all. The final fit has all points.
     n_starts : int, default=1
         Starts of the search, the first at values read off the data, further ones at random around it.
     max_time : float or None, default=None
@@ -139,7 +140,7 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         ard="auto",
         learn_bias=False,
         one_vs_rest=False,
-        search_size=2000,
+        search_size="auto",
         n_starts=1,
         max_time=None,
         checkpoint=None,
@@ -246,6 +247,7 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         own = self.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None, "checkpoint": None}
         binaries = [type(self)(**own).fit(X, rows == label, weights, groups) for label in data.classes]
         self.model_ = OneAgainstRest(tuple(binary.model_ for binary in binaries))
+        self.dual_coef_ = np.stack([binary.dual_coef_[:, 1] for binary in binaries], axis=1)
         self.classes_ = data.classes
         self.binaries_ = tuple(binaries)
         self.n_iter_ = max(binary.n_iter_ for binary in binaries)
@@ -315,11 +317,17 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
     def hyperparameters_(self) -> Any:
         """Name, class or group, value and start of every hyperparameter, as a frame."""
         check_is_fitted(self)
+        if self.one_vs_rest:
+            frames = [binary.hyperparameters_ for binary in self.binaries_]
+            return stacked_frames(frames, self.classes_)
         return hyperparameter_frame(self.model_.specification, self.start_, self.classes_)
 
     def explain(self) -> str:
         """What the search tried, what it brought, and what was kept, in words."""
         check_is_fitted(self)
+        if self.one_vs_rest:
+            stories = zip(self.classes_, self.binaries_, strict=True)
+            return "\n".join(f"{label} against the rest:\n{binary.explain()}" for label, binary in stories)
         return explain(self)
 
     def plot_search(self, ax: Any = None) -> Any:

@@ -64,6 +64,8 @@ class CovarianceFactors(NamedTuple):
         Square roots of the variances.
     bias_deviation : float
     residual : array of shape (C, n)
+    scratch : array of shape (sum of ranks, n)
+        Where rows of all classes are stacked, again and again: new memory each time would cost as much as the product.
     """
 
     factors: tuple[Array, ...]
@@ -71,6 +73,7 @@ class CovarianceFactors(NamedTuple):
     deviations: Array
     bias_deviation: float
     residual: Array
+    scratch: Array
 
     @property
     def offsets(self) -> Indices:
@@ -100,12 +103,15 @@ def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generato
     residual = np.stack([own[index].residual for index in covariance.assignment])
     # The Woodbury matrix is a difference of products of this size: the identity in it must not be rounded away.
     largest = float(covariance.variances.max()) * covariance.n_points * np.finfo(np.float32).eps
+    dtype = np.float64 if largest > LARGEST_SINGLE_ERROR else own[0].factor.dtype
+    n_rows = sum(len(own[index].factor) + 1 for index in covariance.assignment)
     return CovarianceFactors(
-        tuple(part.factor.astype(np.float64) if largest > LARGEST_SINGLE_ERROR else part.factor for part in own),
+        tuple(part.factor.astype(dtype, copy=False) for part in own),
         covariance.assignment,
         np.sqrt(covariance.variances),
         float(np.sqrt(covariance.bias_variance)),
         residual * covariance.variances[:, None],
+        np.empty((n_rows, covariance.n_points), dtype=dtype),
     )
 
 
@@ -139,22 +145,21 @@ class LowRank(Preconditioner):
 
     def _woodbury(self, member: int) -> tuple[Array, bool]:
         strength = self.curvature.scale[member] ** 2 * self.damping[member]  # T_c, (C, n)
-        stacked = self._stack(np.sqrt(strength))
+        stacked = self._stack(np.sqrt(strength), self.factors.scratch)
         matrix = np.zeros((self.offsets[-1],) * 2)
         for start, end in itertools.pairwise(self.offsets):
             matrix[start:end, start:end] = stacked[start:end] @ stacked[start:end].T
         if self.curvature.null is not None:
             total = strength.sum(axis=0)
-            stacked = self._stack(strength / np.sqrt(np.where(total > 0, total, 1.0)))
+            stacked = self._stack(strength / np.sqrt(np.where(total > 0, total, 1.0)), self.factors.scratch)
             matrix -= stacked @ stacked.T
         matrix.flat[:: len(matrix) + 1] += 1.0
         return _robust_cholesky(matrix)
 
-    def _stack(self, weights: Array) -> Array:
-        """Rows F_c * weights[c] of all classes, one below the other."""
+    def _stack(self, weights: Array, stacked: Array) -> Array:
+        """Rows F_c * weights[c] of all classes, one below the other, written into `stacked`."""
         factors = self.factors
-        dtype = factors.factors[0].dtype
-        stacked = np.empty((self.offsets[-1], weights.shape[1]), dtype=dtype)
+        dtype = stacked.dtype
         for index, own in enumerate(weights):
             start, end = self.offsets[index], self.offsets[index + 1] - 1
             scaled = (own * factors.deviations[index]).astype(dtype)

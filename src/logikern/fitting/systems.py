@@ -14,6 +14,10 @@ from logikern.numerics.conjugate_gradient import Image, conjugate_gradient
 from logikern.numerics.outcome import Array
 from logikern.structure.covariance import ClassCovariance
 
+# Of the right side: a dual that is nearly right may belong to latents that are not, where the kernel has large
+# eigenvalues. Without it a step may solve nothing at all, and the line search then allows it hardly any length.
+RELATIVE_RESIDUAL = 0.01
+
 Inverse = Callable[[Array], Array]
 
 
@@ -67,13 +71,17 @@ class IterativeSystem(NewtonSystem):
             image = self.covariance.matmul(curvature.root(direction, members))
             return Image(direction + curvature.root_adjoint(image, members), image)
 
+        right_side = curvature.root_adjoint(functions)
+        largest = RELATIVE_RESIDUAL * _lengths(right_side)
+
         def small_enough(residual: Array, members: Array) -> Array:
-            return np.abs(curvature.root(residual, members)).max(axis=(1, 2)) <= tolerance[members]
+            reduced = _lengths(residual) <= largest[members]
+            return reduced & (np.abs(curvature.root(residual, members)).max(axis=(1, 2)) <= tolerance[members])
 
         result = conjugate_gradient(
             apply,
             self.preconditioner.solve,
-            curvature.root_adjoint(functions),
+            right_side,
             small_enough,
             self.max_products,
         )
@@ -126,6 +134,10 @@ class ExactSystem(NewtonSystem):
             shift = null * coupling((null * inner).sum(axis=0))
             inner -= np.stack([inverse(x) for inverse, x in zip(inverses, shift, strict=True)])
         return scale * inner
+
+
+def _lengths(functions: Array) -> Array:
+    return np.sqrt(np.einsum("bcn,bcn->b", functions, functions))
 
 
 def _invert(matrix: Array) -> Inverse:

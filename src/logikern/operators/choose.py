@@ -130,7 +130,9 @@ def choose(
     if operator != "auto":
         return Choice(operator, dtype, f"Products are {operator}, as asked for.", memory)
     if _features_pay(kernels, X):
-        return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
+        # Products cost two passes over the features, so little is gained by halving them.
+        wide = dtype if precision == "single" else np.dtype(np.float64)
+        return Choice("features", wide, "The kernel has few or sparse features: products pass through them.", memory)
     if matrices <= MATRIX_SHARE * memory:
         return Choice("dense", dtype, f"{_describe(n_matrices, matrices)}: kept in memory.", memory)
     reason = (

@@ -15,8 +15,10 @@ from logikern.structure.specification import Specification, Tying, tie
 # An input must earn its rate: the rate of one that explains nothing falls by this many powers of e.
 RELEVANCE_CENTRE = -4.0
 RELEVANCE_SCALE = 1.0
-# Standard deviation of every other log parameter around its value read off the data.
-PRIOR_SCALE = 1.5
+# Standard deviations of other log parameters of kernels, and of log variances, around values read off the data.
+KERNEL_SCALE = 1.5
+VARIANCE_SCALE = 1.0
+VARIANCE_SCALE_BESIDE_RELEVANCE = 0.7
 START_SPREAD = 1.5
 # A candidate that has not gained this part of what chance would give it is given up early.
 HURDLE = 0.5
@@ -72,6 +74,8 @@ class Plan:
     n_inputs : int
     learn_bias : bool
     n_starts : int
+    work : float
+        Larger arenas are left out where kernels times points squared would exceed it.
     """
 
     tyings: tuple[tuple[str, Tying], ...]
@@ -80,6 +84,7 @@ class Plan:
     n_inputs: int
     learn_bias: bool = False
     n_starts: int = 1
+    work: float = np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,13 +138,19 @@ def learn(
             break
         growth.consider(name, candidate)
     best = growth.best
-    for arena in arenas[1:]:
+    for arena in _last_arena(arenas, best.specification, plan.work):
         if ledger.stopped:
             break
         task = growth.task(f"finish on {arena.n_points} points", best.specification)
         free = free_parameters(best.specification, plan.learn_bias)
         best = minimise(best.specification, free, arena, effort, task, ledger) or best
     return Learned(best.specification, best.value, tuple(growth.verdicts))
+
+
+def _last_arena(arenas: Sequence[Arena], specification: Specification, work: float) -> Sequence[Arena]:
+    """The largest of the later arenas that the work allows, the second one in any case."""
+    allowed = [arena for arena in arenas[2:] if len(specification.kernels) * arena.n_points**2 <= work]
+    return [*arenas[1:2], *allowed][-1:]
 
 
 class _Growth:
@@ -189,10 +200,12 @@ class _Growth:
         is_rate = np.array([name.startswith("rate[") for name in names], dtype=bool)
         if is_rate.any() and _has_single_rates(centre):
             centre = with_relevance(centre, self.plan.n_inputs)
-        n_free = int(free_parameters(specification, self.plan.learn_bias).sum())
-        is_rate = np.concatenate([is_rate, np.zeros(n_free - len(names), dtype=bool)])
-        scale = np.where(is_rate, RELEVANCE_SCALE, PRIOR_SCALE)
-        return Task(name, NormalPrior(scale, np.where(is_rate, RELEVANCE_CENTRE, 0.0)), centre.log_parameters)
+        n_others = int(free_parameters(specification, self.plan.learn_bias).sum()) - len(names)
+        # With all rates pulled down a variance would rise without end to make up for them.
+        of_variance = VARIANCE_SCALE_BESIDE_RELEVANCE if is_rate.any() else VARIANCE_SCALE
+        scale = np.append(np.where(is_rate, RELEVANCE_SCALE, KERNEL_SCALE), np.full(n_others, of_variance))
+        pulled = np.append(np.where(is_rate, RELEVANCE_CENTRE, 0.0), np.zeros(n_others))
+        return Task(name, NormalPrior(scale, pulled), centre.log_parameters)
 
     def consider(self, name: str, candidate: Specification) -> None:
         """Search, compare case by case with the model kept so far, and keep the better one.
