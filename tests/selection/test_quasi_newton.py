@@ -227,6 +227,20 @@ def test_trial_that_rises_shrinks_the_radius():
     assert risen.radius == pytest.approx(0.25)
 
 
+def test_trial_that_brings_nothing_is_not_accepted():
+    position = begin(np.zeros(1), Trial(1.0, np.array([1.0]), True))
+    bounds = (np.full(1, -WIDE), np.full(1, WIDE))
+    level = advance(position, lambda point: Trial(1.0, np.array([0.1]), True), bounds, 1e-3)
+    assert level.point == 0.0
+
+
+def test_first_step_measures_the_curvature():
+    case = quadratic(np.full(3, 7.0), np.array([5.0, 1.0, -2.0]))
+    position = begin(np.zeros(3), Trial(*case(np.zeros(3)), True))
+    position = advance(position, lambda point: Trial(*case(point), True), (np.full(3, -WIDE), np.full(3, WIDE)), 1e-9)
+    np.testing.assert_allclose(position.inverse_hessian, np.eye(3) / 7, rtol=0, atol=1e-12)
+
+
 def test_search_is_over_at_the_minimum():
     position = begin(np.zeros(2), Trial(1.0, np.zeros(2), True))
     assert finished(position, (np.full(2, -WIDE), np.full(2, WIDE)), 1e-3)
@@ -246,6 +260,15 @@ def test_search_is_over_after_two_small_steps():
         value = position.value - 2e-3
         position = advance(position, lambda point, value=value: Trial(value, np.array([1.0]), True), bounds, 1e-2)
     assert finished(position, bounds, 1e-2)
+
+
+def test_large_step_between_small_ones_lets_the_search_go_on():
+    position = begin(np.zeros(1), Trial(1.0, np.array([1.0]), True))
+    bounds = (np.full(1, -WIDE), np.full(1, WIDE))
+    for decrease in (2e-3, 0.3, 2e-3):
+        value = position.value - decrease
+        position = advance(position, lambda point, value=value: Trial(value, np.array([1.0]), True), bounds, 1e-2)
+    assert not finished(position, bounds, 1e-2)
 
 
 def test_nothing_to_learn_is_over_at_once():

@@ -1,5 +1,8 @@
 """What a tuned model tells of its search."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -91,6 +94,12 @@ def test_story_counts_evaluations():
 def test_story_tells_the_criterion():
     model = default_fit()
     assert f"criterion {model.criterion_value_:.4f} on {len(X)} points" in model.explain()
+
+
+def test_story_counts_evaluations_without_use():
+    model = copy(default_fit())
+    model.trace_ = tuple(replace(record, usable=record.evaluation > 3) for record in model.trace_)
+    assert "3 without use" in model.explain()
 
 
 def test_story_of_fixed_hyperparameters():

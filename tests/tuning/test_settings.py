@@ -209,6 +209,20 @@ def test_groups_are_kept_together(cv):
     assert leaking.criterion_value_ < 0.3 and honest.criterion_value_ > 0.6
 
 
+def test_groups_of_rows_of_weight_zero_are_dropped_with_them():
+    points, labels, groups = copies()
+    weights = np.where(np.arange(len(labels)) % 7 == 0, 0.0, 1.0)
+    kept = np.flatnonzero(weights)
+    weighted = tuned(**SHARED).fit(points, labels, weights, groups)
+    dropped = tuned(**SHARED).fit(points[kept], labels[kept], groups=groups[kept])
+    assert weighted.model_.specification == dropped.model_.specification
+
+
+def test_groups_are_kept_together_in_a_part_of_the_points():
+    points, labels, groups = copies()
+    assert tuned(search_size=100, **SHARED).fit(points, labels, groups=groups).criterion_value_ > 0.6
+
+
 def test_groups_may_be_names():
     points, labels, groups = copies()
     named = np.array([f"patient {group:03d}" for group in groups])
