@@ -62,8 +62,6 @@ def fit_csv(run, tmp_path):
     def invoke(text: str | bytes, *arguments: object, name: str = "data.csv"):
         content = text.encode() if isinstance(text, str) else text
         (tmp_path / name).write_bytes(content)
-        return run(
-            "fit", tmp_path / name, "--target", "y", "--fixed", "--out", tmp_path / "out.skops", *arguments
-        )
+        return run("fit", tmp_path / name, "--target", "y", "--fixed", "--out", tmp_path / "out.skops", *arguments)
 
     return invoke

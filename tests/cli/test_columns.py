@@ -93,26 +93,26 @@ def test_many_levels_are_suspected():
 
 def test_constant_columns_are_dropped_and_counted(run, table, tmp_path):
     table.assign(one=1, nothing=None).to_csv(tmp_path / "t.csv", index=False)
-    result = run("fit", tmp_path / "t.csv", "--target", "kind", "--out", tmp_path / "m.skops")
+    result = run("fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
     assert "dropped 2 constant columns: `one`, `nothing`" in result.stderr
 
 
 def test_imputed_values_are_counted_at_fit(run, table, tmp_path):
     table.loc[[3, 8, 9], "width"] = np.nan
     table.to_csv(tmp_path / "t.csv", index=False)
-    result = run("fit", tmp_path / "t.csv", "--target", "kind", "--out", tmp_path / "m.skops")
+    result = run("fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
     assert "imputed 3 missing numbers" in result.stderr
 
 
 def test_identifier_warning_reaches_the_user(run, table, tmp_path):
     table.assign(id=range(len(table))).to_csv(tmp_path / "t.csv", index=False)
-    result = run("fit", tmp_path / "t.csv", "--target", "kind", "--out", tmp_path / "m.skops", "--quiet")
+    result = run("fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops", "--quiet")
     assert "warning: column `id` looks like an identifier" in result.stderr
 
 
 def test_ignored_column_is_not_an_input(run, table, tmp_path):
     table.assign(id=range(len(table))).to_csv(tmp_path / "t.csv", index=False)
-    run("fit", tmp_path / "t.csv", "--target", "kind", "--ignore", "id", "--out", tmp_path / "m.skops")
+    run("fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--ignore", "id", "--out", tmp_path / "m.skops")
     assert run("predict", tmp_path / "m.skops", tmp_path / "t.csv").exit_code == 0
     assert "id" not in run("info", tmp_path / "m.skops").stdout.split()
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,15 +10,14 @@ import pytest
 from logikern.cli.sources import FORMATS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
-COMMANDS = [
-    line for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL) for line in block.splitlines()
-]
+COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL) for line in block.splitlines()]
 
 
 @pytest.fixture
-def folder(make_table, run, tmp_path, monkeypatch):
+def folder(make_table, model, tmp_path, monkeypatch):
     """The files that the page speaks of."""
     monkeypatch.chdir(tmp_path)
+    shutil.copy(model, "fruit.skops")
     fruit = make_table().assign(id=range(100, 160))
     fruit.drop(columns="id").to_csv("fruit.csv", index=False)
     fruit.to_csv("new.csv", index=False)
@@ -28,7 +28,7 @@ def folder(make_table, run, tmp_path, monkeypatch):
     fruit.assign(kind=fruit["kind"].where(fruit["id"] > 102)).to_csv("gaps.csv", index=False)
     reviews = fruit[["id"]].assign(stars=fruit["id"] % 3, review=fruit["kind"] + " was good")
     reviews.to_json("reviews.jsonl", orient="records", lines=True)
-    run("fit", "fruit.csv", "--target", "kind", "--out", "fruit.skops")
+    fruit.assign(tree=fruit["id"] % 12).to_csv("trees.csv", index=False)
     return tmp_path
 
 

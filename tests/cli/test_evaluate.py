@@ -111,6 +111,6 @@ def test_integer_classes_of_parquet_are_those_of_csv(run, table, tmp_path):
     table["kind"] = table["kind"].map({"apple": 1, "pear": 2, "plum": 10})
     table.to_parquet(tmp_path / "t.parquet")
     table.to_csv(tmp_path / "t.csv", index=False)
-    run("fit", tmp_path / "t.parquet", "--target", "kind", "--out", tmp_path / "m.skops")
+    run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
     result = run("evaluate", tmp_path / "m.skops", tmp_path / "t.csv", "--target", "kind", "--json")
     assert result.exit_code == 0 and json.loads(result.stdout)["classes"] == ["1", "2", "10"]

@@ -3,12 +3,13 @@
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from logikern.cli.exits import ends_cleanly
+from logikern.cli.exits import AbortedError, ends_cleanly
 
 
 def ending(error: BaseException, *arguments: str):
@@ -32,6 +33,7 @@ def ending(error: BaseException, *arguments: str):
         (MemoryError("8 GiB"), 1, "memory does not suffice (8 GiB)"),
         (KeyError("x"), 1, "unexpected KeyError: 'x'. This is a defect"),
         (KeyboardInterrupt(), 130, "interrupted"),
+        (AbortedError(), 130, "interrupted"),
         (typer.BadParameter("no"), 2, "no"),
         (typer.Exit(3), 3, ""),
     ],
@@ -81,7 +83,8 @@ def test_traceback_in_a_shell_shows_where(tmp_path):
 def test_interrupt_in_a_shell_ends_with_130_and_no_traceback():
     command = [sys.executable, "-m", "logikern.cli.main", "demo"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        process.stderr.readline()  # the fits have begun
+        process.stderr.readline(), process.stderr.readline()
+        time.sleep(1)  # in the search, which takes KeyboardInterrupt for a wish to go on with its best
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130 and "interrupted" in said and "Traceback" not in said

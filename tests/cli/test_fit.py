@@ -2,15 +2,14 @@
 
 import io
 import json
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 from logikern.cli import models
 from logikern.cli.training import TrainingSet
+from logikern.numerics.outcome import Outcome
 
 
 @pytest.fixture
@@ -53,6 +52,8 @@ def info(run, tmp_path) -> dict:
         ("--memory-limit", "1GB", "memory_limit", "1GB"),
         ("--class-weight", "balanced", "class_weight", "balanced"),
         ("--seed", "7", "random_state", 7),
+        ("--precision", "double", "precision", "double"),
+        ("--n-jobs", "1", "n_jobs", 1),
     ],
 )
 def test_option_reaches_the_estimator(option, value, name, expected, fit_table, run, tmp_path):
@@ -115,9 +116,9 @@ def test_dropped_rows_take_their_inputs_along(fit_table, probabilities, table):
 
 def test_some_rows_of_a_training_set_keep_inputs_labels_and_weights_together():
     numbers = np.arange(6.0)
-    whole = TrainingSet(pd.DataFrame({"x": numbers}), numbers, numbers, None, None)
+    whole = TrainingSet(pd.DataFrame({"x": numbers}), numbers, numbers, None, None, numbers)
     some = whole.take(np.array([1, 4]))
-    assert some.X["x"].tolist() == some.labels.tolist() == some.weights.tolist() == [1, 4]
+    assert some.X["x"].tolist() == some.labels.tolist() == some.weights.tolist() == some.groups.tolist() == [1, 4]
 
 
 @pytest.mark.parametrize(("options", "criterion"), [((), "cv"), (("--fixed",), None)])
@@ -154,30 +155,38 @@ def test_fit_that_did_not_converge_is_written_and_exits_with_three(fit_table, tm
     whole = models.fit_model
 
     def warning(model, *arguments):
-        with warnings.catch_warnings(record=True):
-            report = whole(model, *arguments)
+        report = whole(model, *arguments)
         return models.FitReport(report.model, False, "Newton stopped early.", ("Newton stopped early.",))
 
-    monkeypatch.setattr("logikern.cli.fit.fit_model", warning)
+    monkeypatch.setattr("logikern.cli.fitting.fit_model", warning)
     result = fit_table()
     assert result.exit_code == 3 and (tmp_path / "m.skops").exists()
     assert "warning: Newton stopped early." in result.stderr
 
 
-def test_convergence_warning_means_not_converged():
-    class Stopping:
-        outcome_ = type("Outcome", (), {"value": "stopped"})
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_outcome_says_whether_a_fit_converged(outcome):
+    class Ending:
+        criterion, outcome_ = None, outcome
 
         def fit(self, X, y):
-            warnings.warn("stopped", ConvergenceWarning, stacklevel=1)
+            """Nothing to do."""
 
-    assert not models.fit_model(Stopping(), None, np.zeros(2), None).converged
+    assert models.fit_model(Ending(), None, np.zeros(2)).converged == outcome.converged
+
+
+def test_search_that_could_fit_nothing_did_not_converge():
+    class Failing:
+        criterion, verdicts_, outcome_ = "cv", (), Outcome.CONVERGED
+
+        def fit(self, X, y):
+            """Nothing to do."""
+
+    assert not models.fit_model(Failing(), None, np.zeros(2)).converged
 
 
 def test_prose_makes_the_kernel_linear(fit_table, table, run, tmp_path):
-    prose = table["kind"].map(
-        {"apple": "round red and sweet", "pear": "green, long", "plum": "small sweet blue"}
-    )
+    prose = table["kind"].map({"apple": "round red and sweet", "pear": "green, long", "plum": "small sweet blue"})
     result = fit_table("--text", "note", frame=table.assign(note=prose))
     assert result.exit_code == 0 and "1 text" in result.stderr
     assert info(run, tmp_path)["parameters"]["kernel"] == "linear"

@@ -48,9 +48,7 @@ def test_every_format_predicts_like_csv(name, run, model, table, tmp_path):
     path = tmp_path / name.lower()
     write(table, path)
     path = path.rename(tmp_path / name)
-    pd.testing.assert_frame_equal(
-        predictions(run, model, path), predictions(run, model, tmp_path / "reference.csv")
-    )
+    pd.testing.assert_frame_equal(predictions(run, model, path), predictions(run, model, tmp_path / "reference.csv"))
 
 
 @pytest.mark.parametrize("name", ["t.tsv", "t.parquet", "t.jsonl"])
@@ -60,9 +58,7 @@ def test_fit_from_every_format_gives_the_model_of_csv(name, run, model, table, t
     assert result.exit_code == 0, result.stderr
     own = predictions(run, tmp_path / "own.skops", tmp_path / name)
     reference = predictions(run, model, tmp_path / name)
-    np.testing.assert_allclose(
-        own.filter(like="probability"), reference.filter(like="probability"), atol=1e-9
-    )
+    np.testing.assert_allclose(own.filter(like="probability"), reference.filter(like="probability"), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["o.csv", "o.tsv", "o.parquet", "o.jsonl", "o.csv.gz"])
@@ -94,7 +90,7 @@ def test_standard_input_without_format_is_a_usage_error(run, model):
 
 
 def test_fit_reads_standard_input(run, table, tmp_path):
-    arguments = ["fit", "-", "--format", "jsonl", "--target", "kind", "--out", tmp_path / "m.skops"]
+    arguments = ["fit", "-", "--format", "jsonl", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops"]
     result = run(*arguments, input=table.to_json(orient="records", lines=True))
     assert result.exit_code == 0 and (tmp_path / "m.skops").exists()
 
@@ -107,7 +103,7 @@ def test_semicolons_are_read_with_separator(run, model, table, tmp_path):
 def test_latin_1_is_read_with_encoding(run, table, tmp_path):
     table["kind"] = table["kind"].replace("plum", "prüne")
     (tmp_path / "t.csv").write_bytes(table.to_csv(index=False).encode("latin-1"))
-    arguments = ["fit", tmp_path / "t.csv", "--target", "kind", "--out", tmp_path / "m.skops"]
+    arguments = ["fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops"]
     assert run(*arguments, "--encoding", "latin-1").exit_code == 0
     assert "prüne" in run("info", tmp_path / "m.skops").stdout
 
@@ -120,30 +116,21 @@ def test_byte_order_mark_is_not_part_of_the_first_name(run, model, table, tmp_pa
 def test_blanks_after_separators_do_not_matter(run, model, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "spaced.csv").write_text(table.to_csv(index=False).replace(",", ", "))
-    assert (
-        run("predict", model, tmp_path / "spaced.csv").stdout
-        == run("predict", model, tmp_path / "t.csv").stdout
-    )
+    assert run("predict", model, tmp_path / "spaced.csv").stdout == run("predict", model, tmp_path / "t.csv").stdout
 
 
 def test_blank_lines_are_skipped(run, model, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     spaced = table.to_csv(index=False).replace("\n", "\n\n", 3) + "   \n\n"
     (tmp_path / "spaced.csv").write_text(spaced)
-    assert (
-        run("predict", model, tmp_path / "spaced.csv").stdout
-        == run("predict", model, tmp_path / "t.csv").stdout
-    )
+    assert run("predict", model, tmp_path / "spaced.csv").stdout == run("predict", model, tmp_path / "t.csv").stdout
 
 
 @pytest.mark.parametrize("ending", ["\r\n", "\r"])
 def test_line_endings_do_not_matter(ending, run, model, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "other.csv").write_bytes(table.to_csv(index=False, lineterminator=ending).encode())
-    assert (
-        run("predict", model, tmp_path / "other.csv").stdout
-        == run("predict", model, tmp_path / "t.csv").stdout
-    )
+    assert run("predict", model, tmp_path / "other.csv").stdout == run("predict", model, tmp_path / "t.csv").stdout
 
 
 def test_predict_writes_csv_to_standard_output_by_default(run, model, table, tmp_path):

@@ -40,8 +40,6 @@ def test_info_gives_one_variance_per_kernel_or_class(record):
     assert all(variance > 0 for variance in record["variances"])
 
 
-@pytest.mark.parametrize(
-    "fragment", ["apple, pear, plum", "KernelLogisticClassifier", "width, height", "outcome"]
-)
+@pytest.mark.parametrize("fragment", ["apple, pear, plum", "KernelLogisticClassifier", "width, height", "outcome"])
 def test_table_for_people_shows(fragment, run, model):
     assert fragment in run("info", model).stdout

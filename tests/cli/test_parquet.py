@@ -34,7 +34,7 @@ def fit_column(run, tmp_path):
     def invoke(values):
         columns = {"y": ["a", "b", "c"] * 8, "x": [row * 7 % 11 for row in range(N_POINTS)], "column": values}
         parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
-        return run("fit", tmp_path / "t.parquet", "--target", "y", "--out", tmp_path / "m.skops")
+        return run("fit", tmp_path / "t.parquet", "--target", "y", "--fixed", "--out", tmp_path / "m.skops")
 
     return invoke
 
@@ -48,7 +48,7 @@ def test_type_is_fitted_and_predicted(values, fit_column, run, tmp_path):
 
 def test_index_of_pandas_is_a_column(run, table, tmp_path):
     table.set_index("kind").to_parquet(tmp_path / "t.parquet")
-    result = run("fit", tmp_path / "t.parquet", "--target", "kind", "--out", tmp_path / "m.skops")
+    result = run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
     assert result.exit_code == 0, result.stderr
 
 

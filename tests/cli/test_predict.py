@@ -30,15 +30,11 @@ def test_probabilities_sum_to_one(predict, table):
 def test_predicted_class_is_the_most_probable(predict, table):
     output = pd.read_csv(io.StringIO(predict(table).stdout))
     classes = np.array(["apple", "pear", "plum"])
-    assert (
-        classes[output.filter(like="probability_").to_numpy().argmax(axis=1)] == output["predicted"]
-    ).all()
+    assert (classes[output.filter(like="probability_").to_numpy().argmax(axis=1)] == output["predicted"]).all()
 
 
 def test_order_of_columns_does_not_matter(predict, table):
-    np.testing.assert_array_equal(
-        probabilities(predict(table)), probabilities(predict(table[table.columns[::-1]]))
-    )
+    np.testing.assert_array_equal(probabilities(predict(table)), probabilities(predict(table[table.columns[::-1]])))
 
 
 def test_target_is_not_needed(predict, table):
@@ -89,9 +85,7 @@ def test_missing_number_counts_as_the_median_of_the_fit(predict, table):
 
 
 def test_single_row_is_predicted(predict, table):
-    np.testing.assert_allclose(
-        probabilities(predict(table.iloc[[7]])), probabilities(predict(table))[[7]], atol=1e-9
-    )
+    np.testing.assert_allclose(probabilities(predict(table.iloc[[7]])), probabilities(predict(table))[[7]], atol=1e-9)
 
 
 def test_kept_column_keeps_its_spelling(predict, table):

@@ -25,7 +25,7 @@ def predicted(run, folder) -> np.ndarray:
 
 @pytest.mark.parametrize("steps", [(), (StandardScaler(),)], ids=["classifier", "pipeline"])
 def test_model_with_names_finds_its_columns(steps, run, table, numbers, tmp_path):
-    model = make_pipeline(*steps, logikern.KernelLogisticClassifier()).fit(numbers, table["kind"])
+    model = make_pipeline(*steps, logikern.KernelLogisticClassifier(criterion=None)).fit(numbers, table["kind"])
     model = model if steps else model[-1]
     persistence.save(model, tmp_path / "m.skops")
     table[["kind", "height", "colour", "width"]].to_csv(tmp_path / "t.csv", index=False)
@@ -33,7 +33,7 @@ def test_model_with_names_finds_its_columns(steps, run, table, numbers, tmp_path
 
 
 def test_model_without_names_takes_columns_in_order(run, table, numbers, tmp_path):
-    model = logikern.KernelLogisticClassifier().fit(numbers.to_numpy(), table["kind"])
+    model = logikern.KernelLogisticClassifier(criterion=None).fit(numbers.to_numpy(), table["kind"])
     model.save_model(tmp_path / "m.skops")
     numbers.to_csv(tmp_path / "t.csv", index=False)
     np.testing.assert_allclose(predicted(run, tmp_path), model.predict_proba(numbers.to_numpy()), atol=1e-12)
@@ -43,3 +43,10 @@ def test_model_of_fit_opens_in_python(model, table):
     pipeline = logikern.load_model(model)
     inputs = table[["width", "height", "colour"]]
     np.testing.assert_allclose(pipeline.predict_proba(inputs).sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_info_of_a_class_against_the_rest_names_the_classes(run, table, numbers, tmp_path):
+    model = logikern.KernelLogisticClassifier(criterion=None, one_vs_rest=True).fit(numbers, table["kind"])
+    model.save_model(tmp_path / "m.skops")
+    result = run("info", tmp_path / "m.skops")
+    assert result.exit_code == 0 and "plum against the rest" in result.stdout

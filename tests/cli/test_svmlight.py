@@ -18,7 +18,7 @@ def sparse_model(run, tmp_path):
     features = sparse.random_array((40, 12), density=0.4, rng=rng, format="csr").toarray()
     features[:, 11] = labels + 0.1
     dump_svmlight_file(features, labels, str(tmp_path / "train.svm"), zero_based=False)
-    result = run("fit", tmp_path / "train.svm", "--out", tmp_path / "m.skops")
+    result = run("fit", tmp_path / "train.svm", "--fixed", "--out", tmp_path / "m.skops")
     assert result.exit_code == 0, result.stderr
     return tmp_path / "m.skops"
 
@@ -44,7 +44,7 @@ def test_narrow_svmlight_has_the_default_kernel(run, sparse_model):
 def test_wide_svmlight_has_a_linear_kernel(run, tmp_path):
     lines = [f"{row % 2} {row % 7 + 1}:1 {2000 + row}:0.5\n" for row in range(30)]
     (tmp_path / "wide.svm").write_text("".join(lines))
-    run("fit", tmp_path / "wide.svm", "--out", tmp_path / "m.skops")
+    run("fit", tmp_path / "wide.svm", "--fixed", "--out", tmp_path / "m.skops")
     record = json.loads(run("info", tmp_path / "m.skops", "--json").stdout)
     assert record["parameters"]["kernel"] == "linear"
 

@@ -3,18 +3,11 @@
 import json
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from logikern.cli import options
-from logikern.cli.cells import count
 from logikern.cli.exits import ends_cleanly
-from logikern.cli.inputs import SVMLIGHT_LABEL, Inputs, read_inputs
-from logikern.cli.labels import known_labels, missing_targets
-from logikern.cli.models import load_model
 from logikern.cli.narration import Narrator
-from logikern.cli.render import print_scores, scores_record
-from logikern.cli.scores import score
 from logikern.cli.sources import Reading
 
 EXAMPLES = """
@@ -50,19 +43,18 @@ def evaluate(
     zero_based: options.ZeroBasedOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
+    from logikern.cli.inputs import read_inputs
+    from logikern.cli.models import load_model
+    from logikern.cli.render import print_scores, scores_record
+    from logikern.cli.scores import score_inputs
+
     narrator = Narrator(quiet)
     loaded = load_model(model)
     reading = Reading(format.value if format else None, encoding, separator, zero_based)
     inputs = read_inputs(loaded, data, reading, [target] if target else (), "`--target`")
     for note in inputs.notes:
         narrator.say(note)
-    column = inputs.table[target or _label_column(inputs)]
-    missing = missing_targets(column, drop_missing_target)
-    if missing.any():
-        narrator.say(f"dropped {count(int(missing.sum()), 'row')} without a target")
-    rows = np.flatnonzero(~missing)
-    labels = known_labels(column.iloc[rows], loaded.classes_)
-    scores = score(loaded.predict_log_proba(inputs.take(rows)), labels, loaded.classes_)
+    scores = score_inputs(loaded, inputs, target, drop_missing_target, narrator)
     if json_output:
         print(json.dumps(scores_record(scores), indent=2))
     else:
@@ -70,9 +62,3 @@ def evaluate(
 
 
 evaluate.__doc__ = EXAMPLES
-
-
-def _label_column(inputs: Inputs) -> str:
-    if SVMLIGHT_LABEL not in inputs.table.columns:
-        raise typer.BadParameter("a table wants `--target COL`, the column with the classes.")
-    return SVMLIGHT_LABEL

@@ -20,6 +20,10 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+class AbortedError(BaseException):
+    """The user wants the command to end now; no `except` of the library may take it for a failure or a wish."""
+
+
 # The exceptions by which the library refuses data, a setting or a model file. Anything else is a defect.
 REFUSALS = (ValueError, TypeError, OSError, MemoryError)
 
@@ -34,16 +38,14 @@ TracebackOption = Annotated[
 def ends_cleanly(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command `--traceback` and turn its exceptions into a sentence and an exit code."""
     signature = inspect.signature(command)
-    extra = inspect.Parameter(
-        "traceback", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=TracebackOption
-    )
+    extra = inspect.Parameter("traceback", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=TracebackOption)
 
     @functools.wraps(command)
     def guarded(*args: Any, traceback: bool = False, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except KeyboardInterrupt:
-            _end("interrupted; nothing was written.", ExitCode.INTERRUPTED)
+        except (KeyboardInterrupt, AbortedError):
+            _end("interrupted; no result was written.", ExitCode.INTERRUPTED)
         except BrokenPipeError:
             raise  # the reader of standard output went away: typer ends quietly
         except REFUSALS as error:

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from logikern.cli.options import KernelName, OperatorName, Tying
+from logikern.cli.options import KernelName, OperatorName, Precision, Tying
 
-_COLUMNS, _MODEL, _COMPUTATION = "Columns", "Model", "Computation"
+_COLUMNS, _MODEL, _LEARNING, _COMPUTATION = "Columns", "Model", "Learning", "Computation"
 
 OutOption = Annotated[str, typer.Option("--out", "-o", help="The model file to write.")]
 TargetOption = Annotated[
@@ -42,6 +42,15 @@ DropOption = Annotated[
     bool,
     typer.Option("--drop-missing-target", help="Leave out rows without target.", rich_help_panel=_COLUMNS),
 ]
+GroupsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COL",
+        help="Rows of one group are held out together (patients, documents); no input.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
 KernelOption = Annotated[
     KernelName | None,
     typer.Option(
@@ -53,10 +62,6 @@ KernelOption = Annotated[
 ]
 TyingOption = Annotated[
     Tying | None, typer.Option("--tying", help="How classes share kernels.", rich_help_panel=_MODEL)
-]
-FixedOption = Annotated[
-    bool,
-    typer.Option("--fixed", help="Learn no hyperparameters: as given, else by rule.", rich_help_panel=_MODEL),
 ]
 RateOption = Annotated[
     float | None,
@@ -74,6 +79,51 @@ ClassWeightOption = Annotated[
     str | None,
     typer.Option("--class-weight", help="'balanced' or LABEL=WEIGHT,...", rich_help_panel=_MODEL),
 ]
+FixedOption = Annotated[
+    bool,
+    typer.Option("--fixed", help="Learn no hyperparameters: as given, else by rule.", rich_help_panel=_LEARNING),
+]
+MaxTimeOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-time",
+        metavar="SECONDS",
+        help="Search no longer; the best by then is used.",
+        rich_help_panel=_LEARNING,
+    ),
+]
+CheckpointOption = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="PATH",
+        help="Write the search down as it goes; a fit that was killed resumes from it.",
+        rich_help_panel=_LEARNING,
+    ),
+]
+FoldsOption = Annotated[
+    int | None,
+    typer.Option("--cv", metavar="N", help="Folds of the cross-validation (default: 5).", rich_help_panel=_LEARNING),
+]
+RelevanceOption = Annotated[
+    bool | None,
+    typer.Option("--ard/--no-ard", help="A rate per input (default: if it helps).", rich_help_panel=_LEARNING),
+]
+LearnBiasOption = Annotated[
+    bool, typer.Option("--learn-bias", help="Learn the variance of the biases too.", rich_help_panel=_LEARNING)
+]
+SearchSizeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--search-size",
+        metavar="N",
+        help="Rows that the search sees at most, or 'all' (default: 2000). The final fit has all.",
+        rich_help_panel=_LEARNING,
+    ),
+]
+StartsOption = Annotated[
+    int | None, typer.Option("--n-starts", help="Starts of the search (default: 1).", rich_help_panel=_LEARNING)
+]
 SolverOption = Annotated[
     str | None, typer.Option("--solver", help="auto, newton or exact.", rich_help_panel=_COMPUTATION)
 ]
@@ -81,13 +131,19 @@ OperatorOption = Annotated[
     OperatorName | None,
     typer.Option("--operator", help="How kernel products are computed.", rich_help_panel=_COMPUTATION),
 ]
+PrecisionOption = Annotated[
+    Precision | None,
+    typer.Option("--precision", help="Of the kernel products.", rich_help_panel=_COMPUTATION),
+]
+JobsOption = Annotated[
+    int | None,
+    typer.Option("--n-jobs", help="Threads; -1 takes all (default: as set).", rich_help_panel=_COMPUTATION),
+]
 MemoryLimitOption = Annotated[
     str | None,
     typer.Option("--memory-limit", help="For example 1GB.", rich_help_panel=_COMPUTATION),
 ]
-SeedOption = Annotated[
-    int, typer.Option("--seed", help="Seed of every random choice.", rich_help_panel=_COMPUTATION)
-]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random choice.", rich_help_panel=_COMPUTATION)]
 TestFractionOption = Annotated[
     float | None,
     typer.Option("--test-fraction", help="Hold out this share of the rows and report on it."),

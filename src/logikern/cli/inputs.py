@@ -58,9 +58,7 @@ def wanted_columns(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _inputs_by_role(
-    model: Any, roles: Roles, table: pd.DataFrame, source: Source, others: Sequence[str]
-) -> Inputs:
+def _inputs_by_role(model: Any, roles: Roles, table: pd.DataFrame, source: Source, others: Sequence[str]) -> Inputs:
     notes = _match_columns(list(roles.used), table, source, others)
     prepared = prepare(table[list(roles.used)], roles)
     if prepared.missing_numeric:
@@ -111,9 +109,7 @@ def _sparse_inputs(model: Any, source: Source, reading: Reading) -> Inputs:
     )
 
 
-def _match_columns(
-    names: Sequence[str], table: pd.DataFrame, source: Source, others: Sequence[str]
-) -> list[str]:
+def _match_columns(names: Sequence[str], table: pd.DataFrame, source: Source, others: Sequence[str]) -> list[str]:
     """Refuse missing columns; name the ones that are ignored."""
     lacking = [name for name in names if name not in table.columns]
     if lacking:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from logikern.cli.preprocessing import CLASSIFIER, final_step
 
@@ -29,22 +28,33 @@ def new_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
     return KernelLogisticClassifier(**given, **({"criterion": None} if fixed else {}))
 
 
-def fit_model(model: Any, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> FitReport:
+def fit_model(
+    model: Any,
+    X: Any,
+    labels: np.ndarray,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> FitReport:
     """Fit, with warnings collected rather than printed."""
     classifier = final_step(model)
-    routed = {}
-    if weights is not None:
-        routed = {"sample_weight" if classifier is model else f"{CLASSIFIER}__sample_weight": weights}
+    prefix = "" if classifier is model else f"{CLASSIFIER}__"
+    given = {"sample_weight": weights, "groups": groups}
+    routed = {f"{prefix}{name}": values for name, values in given.items() if values is not None}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, labels, **routed)
-    unconverged = [warning for warning in caught if issubclass(warning.category, ConvergenceWarning)]
     return FitReport(
         model,
-        converged=not unconverged,
+        converged=_converged(classifier),
         outcome=outcome_sentence(classifier),
         warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught if _concerns_user(warning))),
     )
+
+
+def _converged(classifier: Any) -> bool:
+    """Whether the fit ended as it should; a search that kept to its time did, one that found nothing did not."""
+    searched = classifier.criterion is None or bool(classifier.verdicts_)
+    return searched and bool(classifier.outcome_.converged)
 
 
 def outcome_sentence(classifier: Any) -> str:

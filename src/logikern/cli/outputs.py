@@ -9,9 +9,29 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from logikern.cli.cells import name_list
 from logikern.cli.sources import STANDARD, format_of
+
+
+def labelled_probabilities(probabilities: np.ndarray, classes: np.ndarray) -> pd.DataFrame:
+    """The most probable class of every row, and the probability of each class."""
+    columns = {"predicted": classes[probabilities.argmax(axis=1)]}
+    columns |= {f"probability_{label}": probabilities[:, place] for place, label in enumerate(classes)}
+    return pd.DataFrame(columns)
+
+
+def beside(table: pd.DataFrame, keep: list[str], predicted: pd.DataFrame) -> pd.DataFrame:
+    """The kept columns of DATA in front of the prediction."""
+    taken = [name for name in keep if name in predicted.columns]
+    if taken:
+        raise ValueError(
+            f"the columns {name_list(taken)} cannot be kept: the prediction has columns of the same name. "
+            "Rename them."
+        )
+    return pd.concat([table[keep].reset_index(drop=True), predicted], axis=1)
 
 
 def write_table(frame: pd.DataFrame, out: str) -> None:

@@ -3,17 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-import pandas as pd
 import typer
 
 from logikern.cli import options
-from logikern.cli.cells import name_list
 from logikern.cli.exits import ends_cleanly
-from logikern.cli.inputs import read_inputs
-from logikern.cli.models import load_model
 from logikern.cli.narration import Narrator
-from logikern.cli.outputs import output_format, require_writable, write_table
 from logikern.cli.sources import STANDARD, Reading
 
 EXAMPLES = """
@@ -51,6 +45,10 @@ def predict(
     zero_based: options.ZeroBasedOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
+    from logikern.cli.inputs import read_inputs
+    from logikern.cli.models import load_model
+    from logikern.cli.outputs import beside, labelled_probabilities, output_format, require_writable, write_table
+
     narrator = Narrator(quiet)
     if out != STANDARD:
         require_writable(out)
@@ -67,21 +65,3 @@ def predict(
 
 
 predict.__doc__ = EXAMPLES
-
-
-def labelled_probabilities(probabilities: np.ndarray, classes: np.ndarray) -> pd.DataFrame:
-    """The most probable class of every row, and the probability of each class."""
-    columns = {"predicted": classes[probabilities.argmax(axis=1)]}
-    columns |= {f"probability_{label}": probabilities[:, place] for place, label in enumerate(classes)}
-    return pd.DataFrame(columns)
-
-
-def beside(table: pd.DataFrame, keep: list[str], predicted: pd.DataFrame) -> pd.DataFrame:
-    """The kept columns of DATA in front of the prediction."""
-    taken = [name for name in keep if name in predicted.columns]
-    if taken:
-        raise ValueError(
-            f"the columns {name_list(taken)} cannot be kept: the prediction has columns of the same name. "
-            "Rename them."
-        )
-    return pd.concat([table[keep].reset_index(drop=True), predicted], axis=1)

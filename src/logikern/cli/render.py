@@ -1,11 +1,13 @@
 """Scores as tables for people, and as a record for scripts."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from logikern.cli.scores import Scores
 
 MAX_CONFUSION_CLASSES = 12
+LONGEST_CLASSES = 40  # letters, before the classes of a hyperparameter are cut
 
 
 def print_scores(scores: Scores) -> None:
@@ -25,6 +27,32 @@ def scores_record(scores: Scores) -> dict[str, Any]:
     record["confusion"] = scores.confusion.tolist()
     record["classes"] = [entry.label for entry in scores.per_class]
     return record
+
+
+def print_hyperparameters(
+    rows: Sequence[Mapping[str, Any]], at_most: int | None = None, stderr: bool = False
+) -> None:
+    """Name, classes, value and start of each hyperparameter, or of the first ones."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = rows[:at_most]
+    more = f"and {len(rows) - len(shown)} more: see `logikern info`" if len(shown) < len(rows) else None
+    table = Table(title="hyperparameters", title_justify="left", caption=more, caption_justify="left")
+    table.add_column("name")
+    table.add_column("classes")
+    table.add_column("value", justify="right")
+    table.add_column("start", justify="right")
+    for row in shown:
+        classes = Text(row["classes"])
+        classes.truncate(LONGEST_CLASSES, overflow="ellipsis")
+        table.add_row(Text(row["name"]), classes, f"{row['value']:.4g}", _significant(row["start"]))
+    Console(stderr=stderr).print(table)
+
+
+def _significant(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
 
 
 def _overall(scores: Scores) -> Any:

@@ -1,9 +1,15 @@
 """How good probabilities are: log loss, error, Brier score and calibration."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import typer
 
+from logikern.cli.cells import count
+from logikern.cli.inputs import SVMLIGHT_LABEL, Inputs
+from logikern.cli.labels import known_labels, missing_targets
+from logikern.cli.narration import Narrator
 from logikern.decisions.metrics import brier_score, calibration_error
 
 CALIBRATION_BINS = 15
@@ -33,6 +39,25 @@ class Scores:
     calibration_error: float
     per_class: tuple[ClassScore, ...]
     confusion: np.ndarray  # (true class, predicted class), counts
+
+
+def score_inputs(
+    model: Any, inputs: Inputs, target: str | None, drop_missing_target: bool, narrator: Narrator
+) -> Scores:
+    """Scores of a model on the rows of a table whose target is there."""
+    column = inputs.table[target or _label_column(inputs)]
+    missing = missing_targets(column, drop_missing_target)
+    if missing.any():
+        narrator.say(f"dropped {count(int(missing.sum()), 'row')} without a target")
+    rows = np.flatnonzero(~missing)
+    labels = known_labels(column.iloc[rows], model.classes_)
+    return score(model.predict_log_proba(inputs.take(rows)), labels, model.classes_)
+
+
+def _label_column(inputs: Inputs) -> str:
+    if SVMLIGHT_LABEL not in inputs.table.columns:
+        raise typer.BadParameter("a table wants `--target COL`, the column with the classes.")
+    return SVMLIGHT_LABEL
 
 
 def score(log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> Scores:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from logikern.cli.cells import count, name_list, not_numbers, numbers, row_names
+from logikern.cli.cells import count, levels, name_list, not_numbers, numbers, row_names
 from logikern.cli.columns import Prepared, Roles, assign_roles, prepare, suspicions
 from logikern.cli.labels import class_labels, missing_targets
 from logikern.cli.narration import Narrator
@@ -27,6 +27,7 @@ class Columns:
 
     target: str | None
     weight: str | None = None
+    groups: str | None = None
     text: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -35,19 +36,21 @@ class Columns:
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """X: a frame (roles given) or sparse rows; labels, weights: (n_points,)."""
+    """X: a frame (roles given) or sparse rows; labels, weights, groups: (n_points,)."""
 
     X: Any
     labels: np.ndarray
     weights: np.ndarray | None
     roles: Roles | None
     kernel: str | None  # the default for such data, None for the estimator's own
+    groups: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> "TrainingSet":
         """Some of the rows."""
         X = self.X.iloc[rows] if isinstance(self.X, pd.DataFrame) else self.X[rows]
         weights = None if self.weights is None else self.weights[rows]
-        return TrainingSet(X, self.labels[rows], weights, self.roles, self.kernel)
+        groups = None if self.groups is None else self.groups[rows]
+        return TrainingSet(X, self.labels[rows], weights, self.roles, self.kernel, groups)
 
 
 def read_training_set(data: str, reading: Reading, columns: Columns, narrator: Narrator) -> TrainingSet:
@@ -58,16 +61,15 @@ def read_training_set(data: str, reading: Reading, columns: Columns, narrator: N
     return _table_training_set(source, reading, columns, narrator)
 
 
-def _table_training_set(
-    source: Source, reading: Reading, columns: Columns, narrator: Narrator
-) -> TrainingSet:
+def _table_training_set(source: Source, reading: Reading, columns: Columns, narrator: Narrator) -> TrainingSet:
     if columns.target is None:
         raise typer.BadParameter("a table wants `--target COL`, the column with the classes.")
     _refuse_double_roles(columns)
-    table = read_table(source, reading, [columns.target, *columns.text, *columns.categorical])
+    as_text = [*_present(columns.target, columns.groups), *columns.text, *columns.categorical]
+    table = read_table(source, reading, as_text)
     _require_named(table, columns, source)
     missing = missing_targets(table[columns.target], columns.drop_missing_target)
-    apart = {columns.target, columns.weight, *columns.ignore}
+    apart = {columns.target, columns.weight, columns.groups, *columns.ignore}
     inputs = table[[name for name in table.columns if name not in apart]]
     shape = f"{count(len(table), 'row')} and {count(table.shape[1], 'column')}"
     narrator.say(f"read {shape} from {source.name}")
@@ -84,14 +86,12 @@ def _table_training_set(
         None if columns.weight is None else _weights(table[columns.weight].iloc[kept]),
         roles,
         "linear" if roles.text else None,
+        None if columns.groups is None else _groups(table[columns.groups].iloc[kept]),
     )
 
 
-def _sparse_training_set(
-    source: Source, reading: Reading, columns: Columns, narrator: Narrator
-) -> TrainingSet:
-    named = [columns.target, columns.weight, *columns.text, *columns.categorical, *columns.ignore]
-    if any(name is not None for name in named):
+def _sparse_training_set(source: Source, reading: Reading, columns: Columns, narrator: Narrator) -> TrainingSet:
+    if _named(columns):
         raise typer.BadParameter("svmlight has no column names: leave out the options that name columns.")
     found = read_svmlight(source, reading)
     n_points, n_features = found.features.shape
@@ -101,15 +101,14 @@ def _sparse_training_set(
     shape = f"{n_points} rows and {n_features} features ({density:.1%} not zero)"
     narrator.say(f"read {shape} from {source.name}")
     kernel = "linear" if n_features > WIDE and density < SPARSE else None
-    return TrainingSet(
-        found.features, class_labels(pd.Series(found.labels, name="label")), None, None, kernel
-    )
+    return TrainingSet(found.features, class_labels(pd.Series(found.labels, name="label")), None, None, kernel)
 
 
 def _require_named(table: pd.DataFrame, columns: Columns, source: Source) -> None:
     for option, names in {
-        "`--target`": [columns.target],
-        "`--weight`": [columns.weight] if columns.weight else [],
+        "`--target`": _present(columns.target),
+        "`--weight`": _present(columns.weight),
+        "`--groups`": _present(columns.groups),
         "`--text`": columns.text,
         "`--categorical`": columns.categorical,
         "`--ignore`": columns.ignore,
@@ -117,9 +116,17 @@ def _require_named(table: pd.DataFrame, columns: Columns, source: Source) -> Non
         require_columns(table, names, source, option)
 
 
+def _present(*names: str | None) -> list[str]:
+    return [name for name in names if name is not None]
+
+
+def _named(columns: Columns) -> list[str]:
+    single = _present(columns.target, columns.weight, columns.groups)
+    return [*single, *columns.text, *columns.categorical, *columns.ignore]
+
+
 def _refuse_double_roles(columns: Columns) -> None:
-    named = [columns.target, *([columns.weight] if columns.weight else []), *columns.text]
-    named += [*columns.categorical, *columns.ignore]
+    named = _named(columns)
     twice = sorted({name for name in named if named.count(name) > 1})
     if twice:
         raise typer.BadParameter(f"the columns {name_list(twice)} are given two roles; give each one.")
@@ -142,13 +149,27 @@ def _say_what_was_done(prepared: Prepared, roles: Roles, n_dropped: int, narrato
     if roles.constant:
         narrator.say(f"dropped {count(len(roles.constant), 'constant column')}: {name_list(roles.constant)}")
     if prepared.missing_numeric:
-        narrator.say(
-            f"imputed {count(prepared.missing_numeric, 'missing number')} by the median of their column"
-        )
+        narrator.say(f"imputed {count(prepared.missing_numeric, 'missing number')} by the median of their column")
     if prepared.missing_categorical:
         narrator.say(f"took {count(prepared.missing_categorical, 'missing category')} as a level of its own")
     if prepared.missing_text:
         narrator.say(f"took {count(prepared.missing_text, 'missing text')} as empty")
+
+
+def _groups(column: pd.Series) -> np.ndarray:
+    missing = np.flatnonzero(column.isna().to_numpy(dtype=bool))
+    if len(missing):
+        raise ValueError(
+            f"every row wants a group, but `{column.name}` is missing in {row_names(column.index[missing])}. "
+            "Fill it in: a row that is a group of its own wants a name of its own."
+        )
+    spelled = levels(column).astype(str)
+    if len(np.unique(spelled)) < 2:
+        raise ValueError(
+            f"`{column.name}` has one group only, {str(spelled[0])!r}: nothing could be held out. "
+            "Name another column, or leave out `--groups`."
+        )
+    return spelled
 
 
 def _weights(column: pd.Series) -> np.ndarray:

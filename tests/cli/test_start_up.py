@@ -1,0 +1,24 @@
+"""Help and version come at once: nothing heavy is imported for them."""
+
+import subprocess
+import sys
+
+from logikern.cli.options import KernelName, OperatorName
+from logikern.kernels import KERNELS
+from logikern.operators.choose import OPERATORS
+
+HEAVY = ("numpy", "scipy", "pandas", "sklearn", "numba")
+
+
+def test_commands_are_declared_without_heavy_imports():
+    code = f"import sys, logikern.cli.main; print([name for name in {HEAVY} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_kernel_names_are_those_of_the_library():
+    assert list(KernelName) == list(KERNELS)
+
+
+def test_operator_names_are_those_of_the_library():
+    assert list(OperatorName) == ["auto", *OPERATORS]
