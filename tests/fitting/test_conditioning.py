@@ -62,11 +62,11 @@ def test_no_memory_still_converges():
 def test_rank_keeps_to_the_memory():
     covariance = problem().covariance
     memory = 20 * 120 * 4 * 8
-    assert affordable_rank(covariance, memory) * 120 * 4 * 8 <= memory
+    assert affordable_rank(covariance, 1, memory) * 120 * 4 * 8 <= memory
 
 
 def test_rank_keeps_to_the_number_of_points():
-    assert affordable_rank(problem().covariance, np.inf) <= 120
+    assert affordable_rank(problem().covariance, 1, np.inf) <= 120
 
 
 def test_reuse_for_some_weightings_is_theirs():

@@ -40,7 +40,7 @@ SMALLEST_CLASS = 4
 MOST_KERNELS = 30
 # Inputs up to which "auto" tries a rate for each.
 MOST_INPUTS = 100
-SEARCH_TOLERANCE = 2e-3
+SEARCH_TOLERANCE = 1e-3
 # Of no consequence for the answers in a checkpoint; `cv` and `random_state` are known by what they drew.
 UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "memory_limit", "cv", "random_state")
 
@@ -225,9 +225,19 @@ def _restricted(splits: Iterable, data: TrainingData, chosen: Indices) -> list[t
     place = np.full(data.n_rows, -1)
     place[data.kept[chosen]] = np.arange(len(chosen))
     pairs = []
-    for inside, outside in splits:
+    for number, (inside, outside) in enumerate(splits):
+        _check_places(number, inside, outside, data.n_rows)
         sides = [place[np.arange(data.n_rows)[side]] for side in (inside, outside)]
         kept, held_out = (side[side >= 0] for side in sides)
         if len(kept) and len(held_out):
             pairs.append((kept, held_out))
     return pairs
+
+
+def _check_places(number: int, inside: Any, outside: Any, n_rows: int) -> None:
+    for side in (np.asarray(inside), np.asarray(outside)):
+        if side.dtype.kind in "iu" and side.size and (side.max() >= n_rows or side.min() < -n_rows):
+            raise ValueError(
+                f"Split {number} of `cv` names row {side[np.argmax(np.abs(side))]}, but there are {n_rows} rows. "
+                "Pass splits of the rows that are fitted."
+            )

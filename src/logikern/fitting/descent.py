@@ -140,13 +140,23 @@ def descend(
     make_system : callable
         From the curvature and the numbers of the weightings that it belongs to.
     tolerance : float
-        For the largest absolute component of the gradient; times the largest weight where that is below one.
+        For the largest absolute component of the gradient, at weights of about one.
     budget : Budget
     """
-    # The gradient is weights times probabilities: with weights of 1e-4 it would be small everywhere.
-    tolerances = tolerance * np.minimum(1.0, problem.weights.max(axis=1))
+    tolerances = tolerance * _usual_weights(problem.weights)
     with np.errstate(over="ignore", invalid="ignore"):
         return _descend(_begin(problem, start, make_system), watch, make_system, tolerances, budget)
+
+
+def _usual_weights(weights: Array) -> Array:
+    """The size of the weights of each weighting, by which gradients are to be judged.
+
+    The gradient is weights times probabilities. With weights of 1e-4 it would be small everywhere; with weights
+    of 1e4 rounding would keep it large. The median, so that one heavy point does not speak for the others.
+    """
+    largest = weights.max(axis=1)
+    usual = [np.median(row[row > 0]) if row.any() else 1.0 for row in weights]
+    return np.minimum(np.maximum(1.0, usual), np.where(largest > 0, largest, 1.0))
 
 
 def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: Array, budget: Budget) -> FitResult:

@@ -65,7 +65,7 @@ class CovarianceFactors(NamedTuple):
     bias_deviation : float
     residual : array of shape (C, n)
     scratch : array of shape (sum of ranks, n)
-        Where rows of all classes are stacked, again and again: new memory each time would cost as much as the product.
+        Where rows of all classes are stacked, again and again: new memory each time would cost much.
     """
 
     factors: tuple[Array, ...]
