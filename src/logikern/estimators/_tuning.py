@@ -20,7 +20,7 @@ from logikern.estimators._validation import TrainingData
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
-from logikern.kernels import KernelRows
+from logikern.kernels import KernelRows, Stationary
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import choose
@@ -68,8 +68,8 @@ class Tuned:
 
 def tune(
     estimator: Any, data: TrainingData, start: Specification, groups: Array | None, watch: Watch, memory: float
-) -> Tuned | None:
-    """Learn the hyperparameters of the estimator's model; None if not even the start could be fitted."""
+) -> Tuned:
+    """Learn the hyperparameters of the estimator's model; they stay at a start that cannot be fitted."""
     began = time.monotonic()
     fingerprint = _fingerprint(estimator, data, groups)
     seed = _seed(estimator, fingerprint)
@@ -84,7 +84,8 @@ def tune(
         start, _plan(estimator, data, start, memory), arenas, Effort(), ledger, np.random.default_rng(seed)
     )
     if learned is None:
-        return None
+        reason = ledger.stopped or "no start could be fitted"
+        return Tuned(start, np.nan, (), tuple(ledger.records), f"{reason} before anything was found")
     return Tuned(learned.specification, learned.value, learned.verdicts, tuple(ledger.records), ledger.stopped)
 
 
@@ -128,6 +129,10 @@ def _plan(estimator: Any, data: TrainingData, start: Specification, memory: floa
     tyings = plan_tyings(wanted, n_classes, fits and has_parameters and n_classes > 2)
     n_inputs = data.points.shape[1] if len(data.points.shape) > 1 else 1
     relevance = bool(estimator.ard) if estimator.ard != "auto" else compare and 1 < n_inputs <= MOST_INPUTS
+    if estimator.ard is True:
+        _check_rates(start)
+        tyings = tyings[:1] if compare else tyings  # asked for, so it is not one candidate among others
+        compare = False
     work = SEARCH_WORK if estimator.search_size == "auto" else np.inf
     if start.tying != tyings[0][1]:
         tyings = tyings[-1:]  # values were given for every group: nothing leads up to them
@@ -241,3 +246,11 @@ def _check_places(number: int, inside: Any, outside: Any, n_rows: int) -> None:
                 f"Split {number} of `cv` names row {side[np.argmax(np.abs(side))]}, but there are {n_rows} rows. "
                 "Pass splits of the rows that are fitted."
             )
+
+
+def _check_rates(start: Specification) -> None:
+    if not all(isinstance(kernel, Stationary) for kernel in start.kernels):
+        raise ValueError(
+            f"`ard` is True, but the kernel {start.kernels[0]!r} has no rate to learn for each input. "
+            "Use a kernel of distances, such as 'gaussian', or ard=False."
+        )

@@ -229,9 +229,6 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         if self.criterion is None:
             return start
         tuned = tune(self, data, start, groups, watch, _settings.memory(self) or available_memory())
-        if tuned is None:
-            _settings.warn_search("no start could be fitted, so the hyperparameters stay as read off the data")
-            return start
         self.verdicts_, self.trace_, self.criterion_value_ = tuned.verdicts, tuned.records, tuned.value
         if tuned.stopped:
             _settings.warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")
@@ -244,12 +241,21 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         rows[data.kept] = labels
         weights = np.zeros(data.n_rows)
         weights[data.kept] = data.weights
-        own = self.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None, "checkpoint": None}
-        binaries = [type(self)(**own).fit(X, rows == label, weights, groups) for label in data.classes]
+        if not isinstance(self.tying, str):
+            raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
+        own = self.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}
+        binaries = []
+        for number, label in enumerate(data.classes):
+            own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"
+            binaries.append(type(self)(**own).fit(X, rows == label, weights, groups))
         self.model_ = OneAgainstRest(tuple(binary.model_ for binary in binaries))
         self.dual_coef_ = np.stack([binary.dual_coef_[:, 1] for binary in binaries], axis=1)
         self.classes_ = data.classes
         self.binaries_ = tuple(binaries)
+        self.kernels_ = tuple(kernel for binary in binaries for kernel in binary.kernels_[:1])
+        self.variances_ = np.array([binary.variances_[1] for binary in binaries])
+        self.criterion_value_ = float(np.mean([binary.criterion_value_ for binary in binaries]))
+        self.verdicts_ = sum((binary.verdicts_ for binary in binaries), ())
         self.n_iter_ = max(binary.n_iter_ for binary in binaries)
         self.trace_ = sum((binary.trace_ for binary in binaries), ())
         self.outcome_ = next(

@@ -18,6 +18,7 @@ LOOSEST_FORCING = 0.25
 FINEST_RESIDUAL = 0.3
 # Of the step from given latents: it lands within second order of the optimum, so a rough solve would waste it.
 START_ACCURACY = 0.01
+UNFELT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -248,6 +249,9 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     run.n_products += response.n_products + 1
     direction, direction_image = response.value - gradient, response.image - image
     lengths = _line_search(part, dual, latent, direction, direction_image)
+    # A step that moves no latent lies where the kernel is blind: taken whole, it ends there.
+    unfelt = max_norm(direction_image) <= UNFELT * (1.0 + max_norm(latent))
+    lengths = np.where(unfelt, 1.0, lengths)
     run.dual[members] = dual + lengths[:, None, None] * direction
     run.latent[members] = latent + lengths[:, None, None] * direction_image
     run.step_lengths[members] = lengths

@@ -175,7 +175,7 @@ class _Growth:
                 shift = START_SPREAD * random.standard_normal(len(free)) * free
                 origin = start.with_log_parameters(start.log_parameters + shift)
             found = minimise(origin, free, self.arena, self.effort, self.task(name, start), self.ledger)
-            if found is not None and (self.best is None or found.value < self.best.value):
+            if found is not None and (self.best is None or found.objective < self.best.objective):
                 self.best = found
             if self.ledger.stopped:
                 break

@@ -30,7 +30,7 @@ class Effort:
     hurdle : float, default=0.0
         A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
     patience : int, default=6
-    first_tolerance, last_tolerance : float, default=1e-3, 5e-4
+    first_tolerance, last_tolerance : float, default=5e-4, 1e-4
         Of the inner fits, while steps are long and when they have become short.
     """
 
@@ -39,8 +39,8 @@ class Effort:
     range: float = 9.0
     hurdle: float = 0.0
     patience: int = 6
-    first_tolerance: float = 1e-3
-    last_tolerance: float = 5e-4
+    first_tolerance: float = 5e-4
+    last_tolerance: float = 1e-4
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,15 @@ class Found:
     ----------
     specification : Specification
     value : float
+        The criterion.
+    objective : float
+        The criterion and the prior: what was minimised, and what the best is the best of.
     losses : array of shape (n_losses,)
     """
 
     specification: Specification
     value: float
+    objective: float
     losses: Array
 
 
@@ -240,12 +244,14 @@ class _Stage:
         self.ledger.check_clock()
         entry = self.ledger.journal.answer(point, lambda: self._compute(point))
         self.n_evaluations += 1
-        self._note(point, entry)
         if not entry.usable:
+            self._note(point, entry, np.inf)
             return Trial(np.inf, np.zeros(len(point)), False)
         pull = self.task.prior.pull(point - self.task.centre[self.free])
         total = self.arena.total_weight
-        return Trial(entry.value + pull.value / total, entry.gradient + pull.gradient / total, True)
+        trial = Trial(entry.value + pull.value / total, entry.gradient + pull.gradient / total, True)
+        self._note(point, entry, trial.value)
+        return trial
 
     def specification_at(self, point: Array) -> Specification:
         values = self.start.log_parameters
@@ -275,11 +281,11 @@ class _Stage:
         )
         return entry, evaluation.state if evaluation.usable else None
 
-    def _note(self, point: Array, entry: Entry) -> None:
+    def _note(self, point: Array, entry: Entry, objective: float) -> None:
         if entry.usable and self.found is None:
             self.first_value = entry.value
-        if entry.usable and (self.found is None or entry.value < self.found.value):
-            self.found = Found(self.specification_at(point), entry.value, entry.losses)
+        if entry.usable and (self.found is None or objective < self.found.objective):
+            self.found = Found(self.specification_at(point), entry.value, objective, entry.losses)
         record = Record(
             stage=self.task.name,
             evaluation=len(self.ledger.records) + 1,
