@@ -212,7 +212,8 @@ def test_architecture_table_lists_layers_in_order():
 )
 def test_import_leaves_slow_and_optional_libraries_alone(use):
     # scikit-learn itself loads some of them where they are installed: that is not ours to judge.
-    theirs = "import sys, sklearn.callback, sklearn.model_selection, skops.io\nbefore = set(sys.modules)\n" if use else ""
+    loaded = "import sys, sklearn.callback, sklearn.model_selection, skops.io\nbefore = set(sys.modules)\n"
+    theirs = loaded if use else ""
     found = f"set({SLOW_OR_OPTIONAL!r}) & set(sys.modules) - before"
     program = f"import sys\nbefore = set()\n{theirs}import logikern\n{use}\nprint(*sorted({found}))"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

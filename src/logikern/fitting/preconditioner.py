@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
@@ -81,17 +81,32 @@ class CovarianceFactors(NamedTuple):
         ranks = [len(self.factors[index]) + 1 for index in self.assignment]
         return np.concatenate([[0], np.cumsum(ranks)])
 
-    def project(self, index: int, functions: Array) -> Array:
-        """Coordinates (m, r + 1) of functions (m, n) on the factor of class `index`, which they all use."""
-        factor = self.factors[self.assignment[index]]
-        own = functions.astype(factor.dtype) @ factor.T
-        return np.column_stack([self.deviations[index] * own, self.bias_deviation * functions.sum(axis=-1)])
+    def project(self, functions: Array) -> Array:
+        """Coordinates (m, sum of ranks) of functions (m, C, n): one product for all classes of an operator."""
+        offsets, coordinates = self.offsets, np.empty((len(functions), self.offsets[-1]))
+        for number, factor in enumerate(self.factors):
+            users = np.flatnonzero(self.assignment == number)
+            own = functions[:, users].astype(factor.dtype).reshape(-1, factor.shape[1]) @ factor.T
+            own = own.reshape(len(functions), len(users), len(factor)) * self.deviations[users][:, None]
+            for place, index in enumerate(users):
+                coordinates[:, offsets[index] : offsets[index + 1] - 1] = own[:, place]
+        coordinates[:, offsets[1:] - 1] = self.bias_deviation * functions.sum(axis=-1)
+        return coordinates
 
-    def expand(self, index: int, coordinates: Array) -> Array:
-        """The transposed map, (m, r + 1) -> (m, n)."""
-        factor = self.factors[self.assignment[index]]
-        own = (self.deviations[index] * coordinates[:, :-1]).astype(factor.dtype) @ factor
-        return own + self.bias_deviation * coordinates[:, -1:]
+    def expand(self, coordinates: Array) -> Array:
+        """The transposed map, (m, sum of ranks) -> (m, C, n)."""
+        offsets, n_points = self.offsets, self.residual.shape[1]
+        functions = np.empty((len(coordinates), len(self.assignment), n_points))
+        for number, factor in enumerate(self.factors):
+            users = np.flatnonzero(self.assignment == number)
+            own = np.stack(
+                [self.deviations[index] * coordinates[:, offsets[index] : offsets[index + 1] - 1] for index in users],
+                axis=1,
+            )
+            image = own.astype(factor.dtype).reshape(len(coordinates) * len(users), len(factor)) @ factor
+            functions[:, users] = image.reshape(len(coordinates), len(users), n_points)
+        functions += self.bias_deviation * coordinates[:, offsets[1:] - 1][:, :, None]
+        return functions
 
 
 def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generator) -> CovarianceFactors:
@@ -171,13 +186,10 @@ class LowRank(Preconditioner):
         base = self._base_solve(residual, members)
         scale = self.curvature.scale[members]
         inner = scale * base
-        coordinates = np.concatenate(
-            [self.factors.project(index, inner[:, index]) for index in range(inner.shape[1])], axis=1
-        )
+        coordinates = self.factors.project(inner)
         for position, member in enumerate(members):
             coordinates[position] = cho_solve(self.woodbury[member], coordinates[position], check_finite=False)
-        for index, (start, end) in enumerate(itertools.pairwise(self.offsets)):
-            inner[:, index] = self.factors.expand(index, coordinates[:, start:end])
+        inner = self.factors.expand(coordinates)
         inner *= scale
         base -= self._base_solve(inner, members)
         return base
@@ -192,13 +204,15 @@ class LowRank(Preconditioner):
 
 
 def _robust_cholesky(matrix: Array) -> tuple[Array, bool]:
-    """Cholesky factor; a growing ridge if rounding made the matrix indefinite."""
+    """Cholesky factor; a growing ridge if rounding made the matrix indefinite.
+
+    By NumPy, like the products around it: the threads of SciPy's own linear algebra would wait for those of NumPy.
+    """
     ridge = 0.0
     for _ in range(8):
         try:
-            return cho_factor(
-                matrix + ridge * np.eye(len(matrix)) if ridge else matrix, lower=True, check_finite=False
-            )
+            lower = np.linalg.cholesky(matrix + ridge * np.eye(len(matrix)) if ridge else matrix)
+            return np.asfortranarray(lower), True  # as LAPACK wants it, or every solve would copy it
         except np.linalg.LinAlgError:
-            ridge = max(10 * ridge, 1e-7 * np.trace(matrix) / len(matrix))
-    return cho_factor(np.diag(np.diag(matrix) + ridge), lower=True, check_finite=False)
+            ridge = max(10 * ridge, 1e-7 * float(np.trace(matrix)) / len(matrix))
+    return np.diag(np.sqrt(np.maximum(np.diag(matrix), 0.0) + ridge + 1.0)), True
