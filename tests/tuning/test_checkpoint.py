@@ -56,9 +56,9 @@ def test_search_without_a_random_state_is_reused(path, forbidden):
 
 @pytest.mark.parametrize("harmless", [{"max_time": 1e3}, {"verbose": 1}, {"n_jobs": 1}], ids=str)
 def test_settings_that_change_no_answer_may_differ(path, forbidden, harmless):
-    tuned(checkpoint=path).fit(X, NAMES)
+    first = tuned(checkpoint=path).fit(X, NAMES)
     forbidden()
-    tuned(checkpoint=path, **harmless).fit(X, NAMES)
+    assert same(tuned(checkpoint=path, **harmless).fit(X, NAMES), first)
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def new_function():
 
 def test_function_as_kernel_is_known_again(path, forbidden):
     functions = [new_function(), new_function()]
-    tuned(functions[0], checkpoint=path).fit(X, NAMES)
+    first = tuned(functions[0], checkpoint=path).fit(X, NAMES)
     forbidden()
-    tuned(functions[1], checkpoint=path).fit(X, NAMES)
+    assert same(tuned(functions[1], checkpoint=path).fit(X, NAMES), first)
 
 
 def test_random_state_is_known_by_what_it_draws(path, forbidden):
