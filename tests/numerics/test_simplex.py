@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, logsumexp, softmax
 
-from logikern.numerics.simplex import log_probabilities, soft_maximum, sum_to_zero
+from logikern.numerics.simplex import log_probabilities, soft_maximum
 
 LATENT = np.random.default_rng(0).standard_normal((2, 4, 5))
 
@@ -48,12 +48,3 @@ def test_latents_are_left_alone():
     before = LATENT.copy()
     soft_maximum(LATENT)
     np.testing.assert_array_equal(LATENT, before)
-
-
-def test_sum_over_classes_is_removed():
-    np.testing.assert_allclose(sum_to_zero(LATENT).sum(axis=1), 0.0, atol=1e-14)
-
-
-def test_differences_of_classes_are_kept():
-    centred = sum_to_zero(LATENT)
-    np.testing.assert_allclose(np.diff(centred, axis=1), np.diff(LATENT, axis=1), atol=1e-14)

@@ -33,8 +33,3 @@ def log_probabilities(latent: Array) -> Array:
     """log pi_c = u_c - log sum_e exp(u_e), finite wherever the latents are."""
     centred = latent - latent.max(axis=-2)[..., None, :]
     return centred - np.log(np.exp(centred).sum(axis=-2))[..., None, :]
-
-
-def sum_to_zero(per_class: Array) -> Array:
-    """Remove the mean over classes: the dual of a softmax model lives where it is zero."""
-    return per_class - per_class.mean(axis=-2, keepdims=True)
