@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from logikern.likelihoods.base import Likelihood
+from logikern.likelihoods.poisson import Poisson
 from logikern.likelihoods.softmax import Softmax
+from logikern.likelihoods.squared import Squared
 
 N_BATCH, N_CLASSES, N_POINTS = 3, 4, 6
 
@@ -16,6 +18,14 @@ def labels() -> np.ndarray:
 
 def distributions() -> np.ndarray:
     return np.random.default_rng(1).dirichlet(np.ones(N_CLASSES), N_POINTS).T
+
+
+def numbers() -> np.ndarray:
+    return np.random.default_rng(3).standard_normal((N_CLASSES, N_POINTS))
+
+
+def counts() -> np.ndarray:
+    return np.random.default_rng(4).poisson(3.0, (N_CLASSES, N_POINTS)).astype(float)
 
 
 def weights() -> np.ndarray:
@@ -37,4 +47,6 @@ class Case:
 ALL = (
     Case("softmax of labels", Softmax(), labels()),
     Case("softmax of distributions", Softmax(), distributions()),
+    Case("squared", Squared(), numbers()),
+    Case("poisson", Poisson(), counts()),
 )

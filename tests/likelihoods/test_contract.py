@@ -6,6 +6,7 @@ import pytest
 from tests.likelihoods import catalogue
 
 every_likelihood = pytest.mark.parametrize("case", catalogue.ALL, ids=str)
+with_null_directions = pytest.mark.parametrize("case", catalogue.ALL[:2], ids=str)
 
 SHAPE = (catalogue.N_BATCH, catalogue.N_CLASSES, catalogue.N_POINTS)
 SIZE = catalogue.N_CLASSES * catalogue.N_POINTS
@@ -63,7 +64,7 @@ def test_curvature_is_positive_semidefinite(case):
         assert np.linalg.eigvalsh(dense_curvature(curvature, member))[0] > -1e-13
 
 
-@every_likelihood
+@with_null_directions
 def test_null_directions_have_unit_length(case):
     null = expand(case, latents(scale=20.0)).curvature.null
     np.testing.assert_allclose((null**2).sum(axis=1), 1.0, rtol=1e-14)
@@ -131,6 +132,21 @@ def test_second_slope_matches_differences(case):
 
 
 @every_likelihood
+def test_curvature_bends_as_differences_say(case):
+    latent, left, right = latents(), latents(1), latents(2)
+
+    def roots(at, functions):
+        return expand(case, at).curvature.root_adjoint(functions.copy())
+
+    def weighted(at):
+        return (roots(at, left) * roots(at, right)).sum(axis=(1, 2))
+
+    differences = by_entry(weighted, latent)  # (C n, B)
+    bent = case.likelihood.bend(latent, roots(latent, left) * roots(latent, right))
+    np.testing.assert_allclose(bent, differences.T.reshape(SHAPE), rtol=1e-7, atol=1e-7)
+
+
+@every_likelihood
 def test_points_of_weight_zero_have_no_loss(case):
     latent = latents()
     moved = latent.copy()
@@ -169,4 +185,4 @@ def test_large_latents_give_finite_expansions(case):
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         expansion = expand(case, latents(scale=1e4))
     parts = (expansion.loss, expansion.gradient, expansion.curvature.scale, expansion.curvature.null)
-    assert all(np.isfinite(part).all() for part in parts)
+    assert all(np.isfinite(part).all() for part in parts if part is not None)

@@ -70,3 +70,7 @@ class Likelihood(ABC):
     @abstractmethod
     def slope(self, latent: Array, direction: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
         """First and second derivative along a direction, (B,) each."""
+
+    @abstractmethod
+    def bend(self, latent: Array, products: Array) -> Array:
+        """d/du of x' W(u) y at every point, from the products (V' x)_c (V' y)_c of the roots, (B, C, n)."""

@@ -40,6 +40,10 @@ class Softmax(Likelihood):
         second = np.einsum("bcn,bcn->bn", weighted, direction) - mean**2
         return np.einsum("bn,bn->b", weights, first), np.einsum("bn,bn->b", weights, second)
 
+    def bend(self, latent: Array, products: Array) -> Array:
+        # x' W y is a covariance under pi, and its derivative the third central moment.
+        return products - soft_maximum(latent).probabilities * products.sum(axis=1, keepdims=True)
+
 
 def _loss(log_total: Array, latent: Array, targets: Array, weights: Array) -> Array:
     explained = np.einsum("cn,bcn->bn", targets, latent)

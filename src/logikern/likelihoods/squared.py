@@ -1,0 +1,32 @@
+"""Squared loss: regression, and the case in which every second-order formula is exact."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from logikern.likelihoods.base import Curvature, Expansion, Likelihood
+from logikern.numerics.outcome import Array
+
+
+@dataclass(frozen=True)
+class Squared(Likelihood):
+    """-log P = sum_i w_i sum_c (u_ic - t_ic)^2 / 2, targets t any numbers; a weight is an inverse noise variance."""
+
+    def loss_and_gradient(self, latent: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
+        residual = latent - targets
+        loss = 0.5 * np.einsum("bn,bcn,bcn->b", weights, residual, residual)
+        return loss, residual * weights[:, None, :]
+
+    def expand(self, latent: Array, targets: Array, weights: Array) -> Expansion:
+        scale = np.broadcast_to(np.sqrt(weights)[:, None, :], latent.shape).copy()
+        return Expansion(*self.loss_and_gradient(latent, targets, weights), Curvature(scale, None))
+
+    def losses(self, latent: Array, targets: Array) -> Array:
+        return 0.5 * np.square(latent - targets).sum(axis=1)
+
+    def slope(self, latent: Array, direction: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
+        first = np.einsum("bn,bcn,bcn->b", weights, latent - targets, direction)
+        return first, np.einsum("bn,bcn,bcn->b", weights, direction, direction)
+
+    def bend(self, latent: Array, products: Array) -> Array:
+        return np.zeros_like(products)
