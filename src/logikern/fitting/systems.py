@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, cho_factor, cho_solve, lu_factor, lu_solve
 
+from logikern.fitting.contrasts import contrast_of
 from logikern.fitting.preconditioner import Preconditioner
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.conjugate_gradient import Image, conjugate_gradient
 from logikern.numerics.outcome import Array
+from logikern.numerics.symmetric import invert
 from logikern.structure.covariance import ClassCovariance
 
 # Of the right side: a dual that is nearly right may belong to latents that are not, where the kernel has large
@@ -93,7 +95,7 @@ class ExactSystem(NewtonSystem):
 
     With A = I + S K~ S (block-diagonal over classes) and U the null directions,
     (I + V' K~ V)^-1 restricted to the range of the projector is
-    A^-1 - A^-1 U (U' A^-1 U)^-1 U' A^-1.
+    A^-1 - A^-1 U (U' A^-1 U)^-1 U' A^-1. Two classes are one function, their difference, without null directions.
 
     Parameters
     ----------
@@ -104,25 +106,26 @@ class ExactSystem(NewtonSystem):
 
     def __init__(self, blocks: Array, curvature: Curvature):
         self.blocks = blocks
-        self.curvature = curvature
+        self.contrast = contrast_of(curvature)
+        self.curvature = self.contrast.curvature(curvature)
+        self.covariances = self.contrast.covariances(blocks)
         self.inverses = [self._factorise(member) for member in range(len(curvature.scale))]
 
     def _factorise(self, member: int) -> tuple[list[Inverse], Inverse | None]:
-        scale = self.curvature.scale[member]
-        inverses = []
-        total: Array = np.zeros((self.blocks.shape[1],) * 2)
-        for block, own_scale, index in zip(self.blocks, scale, range(len(scale)), strict=True):
-            matrix = own_scale[:, None] * block * own_scale
-            matrix.flat[:: len(matrix) + 1] += 1.0
-            inverses.append(_invert(matrix))
-            if self.curvature.null is not None:
-                null = self.curvature.null[member, index]
-                total += null[:, None] * inverses[-1](np.diag(null))
-        return inverses, None if self.curvature.null is None else _invert(total)
+        matrices = [
+            scaled_covariance(block, scale)
+            for block, scale in zip(self.covariances, self.curvature.scale[member], strict=True)
+        ]
+        if self.curvature.null is None:
+            return [_invert(matrix) for matrix in matrices], None
+        inverses = [invert(matrix) for matrix in matrices]
+        return [inverse.dot for inverse in inverses], _invert(null_coupling(inverses, self.curvature.null[member]))
 
     def response(self, functions: Array, tolerance: Array) -> Response:
-        value = np.stack([self._solve(member, function) for member, function in enumerate(functions)])
-        image = np.einsum("cnm,bcm->bcn", self.blocks, value, optimize=True)
+        seen = self.contrast.see(functions)
+        beta = np.stack([self._solve(member, function) for member, function in enumerate(seen)])
+        value = self.contrast.expand(beta)
+        image = np.stack([own @ block for own, block in zip(value.swapaxes(0, 1), self.blocks, strict=True)], axis=1)
         return Response(value, image, 1)
 
     def _solve(self, member: int, function: Array) -> Array:
@@ -136,6 +139,22 @@ class ExactSystem(NewtonSystem):
         return scale * inner
 
 
+def scaled_covariance(block: Array, scale: Array) -> Array:
+    """A = I + S K S of one function, a new array."""
+    matrix = block * scale
+    matrix *= scale[:, None]
+    matrix.flat[:: len(matrix) + 1] += 1.0
+    return matrix
+
+
+def null_coupling(inverses: list[Array], null: Array) -> Array:
+    """U' A^-1 U, (n, n), from the inverses of all classes."""
+    total = np.zeros_like(inverses[0])
+    for inverse, own in zip(inverses, null, strict=True):
+        total += own[:, None] * inverse * own
+    return total
+
+
 def _lengths(functions: Array) -> Array:
     return np.sqrt(np.einsum("bcn,bcn->b", functions, functions))
 
@@ -146,7 +165,7 @@ def _invert(matrix: Array) -> Inverse:
     The line search then judges the direction: a fit ends with an outcome, not with an exception.
     """
     try:
-        factor = cho_factor(matrix, lower=True, check_finite=False)
+        factor = cho_factor(matrix.T, lower=True, check_finite=False)
     except LinAlgError:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LinAlgWarning)
