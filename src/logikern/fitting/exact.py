@@ -8,7 +8,8 @@ from logikern.fitting.descent import Budget, MakeSystem, NewtonSolver
 from logikern.fitting.systems import ExactSystem
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
-from logikern.structure.covariance import ClassCovariance
+from logikern.operators.weighing import weigh_gradient
+from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,45 @@ class Exact(NewtonSolver):
 
 
 def dense_blocks(covariance: ClassCovariance) -> Array:
-    """K~ as an array (C, n, n), one block per class; flat classes only."""
+    """K~ as an array (C, n, n), one block per class; flat classes only. Classes with one covariance share memory."""
     everything = np.arange(covariance.n_points)
     own = [np.asarray(operator.rows(everything), dtype=float) for operator in covariance.operators]
-    return np.stack(
-        [
-            variance * own[index] + covariance.bias_variance
-            for index, variance in zip(covariance.assignment, covariance.variances, strict=True)
-        ]
-    )
+    pairs = list(zip(covariance.assignment, covariance.variances, strict=True))
+    if len(set(pairs)) == 1:
+        return np.broadcast_to(_block(own[pairs[0][0]], pairs[0][1], covariance.bias_variance), (len(pairs), *own[0].shape))
+    return np.stack([_block(own[index], variance, covariance.bias_variance) for index, variance in pairs])
+
+
+def _block(correlation: Array, variance: float, bias_variance: float) -> Array:
+    block = variance * correlation
+    block += bias_variance
+    return block
+
+
+def weigh_blocks(
+    covariance: ClassCovariance, blocks: Array, weights: list[Array], function_of: Indices
+) -> CovarianceGradient:
+    """d/d log h of sum_c sum_ij weights_cij K~_cij, for weights that classes may share.
+
+    Parameters
+    ----------
+    covariance : ClassCovariance
+    blocks : array of shape (C, n, n)
+        Those of `dense_blocks`.
+    weights : list of F arrays of shape (n, n)
+    function_of : integer array of shape (C,)
+        Which weights each class has.
+    """
+    totals = np.array([own.sum() for own in weights])[function_of]
+    kernels = []
+    for index, operator in enumerate(covariance.operators):
+        users = covariance.assignment == index
+        shares = np.bincount(function_of[users], weights=covariance.variances[users], minlength=len(weights))
+        used = np.flatnonzero(np.bincount(function_of[users], minlength=len(weights)))
+        if len(used) == 1:
+            kernels.append(shares[used[0]] * weigh_gradient(operator, weights[used[0]]))
+        else:
+            kernels.append(weigh_gradient(operator, sum(shares[own] * weights[own] for own in used)))
+    inner = np.array([np.vdot(weights[own], block) for own, block in zip(function_of, blocks, strict=True)])
+    bias = covariance.bias_variance * totals
+    return CovarianceGradient(tuple(kernels), inner - bias, float(bias.sum()))

@@ -22,6 +22,7 @@ class Outcome(Enum):
         "The budget of kernel products was used up before the gradient fell below the tolerance."
     )
     STALLED = "No step along the Newton direction lowered the penalised loss."
+    INDEFINITE = "The kernel matrix is not positive definite."
     NOT_FINITE = "A kernel product gave a value that is not finite."
 
     @property

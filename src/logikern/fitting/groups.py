@@ -1,0 +1,63 @@
+"""Points that are left out together, in batches of groups of one size."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from logikern.numerics.outcome import Array, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """A partition of the points; a point alone is a group of one. Build it by `partition`.
+
+    Parameters
+    ----------
+    numbers : integer array of shape (n,)
+        Group of each point, from 0 without gaps.
+    """
+
+    numbers: Indices
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.numbers.max(initial=-1)) + 1
+
+    @property
+    def alone(self) -> bool:
+        """Whether each point is a group, in its place."""
+        return bool(self.n_groups == len(self.numbers) and (np.diff(self.numbers) == 1).all())
+
+    @cached_property
+    def batches(self) -> tuple[Indices, ...]:
+        """Points of all groups of one size, (k, m), for each size m."""
+        order = np.argsort(self.numbers, kind="stable")
+        sizes = np.bincount(self.numbers)
+        starts = np.cumsum(sizes) - sizes
+        return tuple(order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes))
+
+    def add_up(self, rows: Array) -> Array:
+        """Sum of the rows of each group, (n, r) -> (G, r)."""
+        if self.alone:
+            return rows
+        order = np.argsort(self.numbers, kind="stable")
+        sizes = np.bincount(self.numbers)
+        return np.add.reduceat(rows[order], np.cumsum(sizes) - sizes, axis=0)
+
+
+def partition(labels: Array | None, n_points: int) -> Groups:
+    """Points of equal labels together; each point alone if there are none."""
+    if labels is None:
+        return Groups(np.arange(n_points))
+    return Groups(np.unique(labels, return_inverse=True)[1].reshape(n_points))
+
+
+def gather(functions: Array, members: Indices) -> Array:
+    """Values at the points of each group of a batch, (F, n) -> (k, F m)."""
+    return functions[:, members].swapaxes(0, 1).reshape(len(members), -1)
+
+
+def scatter(values: Array, members: Indices, functions: Array) -> None:
+    """The reverse of `gather`, written into `functions`."""
+    functions[:, members] = values.reshape(len(members), len(functions), -1).swapaxes(0, 1)

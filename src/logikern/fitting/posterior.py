@@ -1,0 +1,230 @@
+"""The posterior covariance at one expansion, by dense factors: what leaving points out needs of it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dsyrk
+
+from logikern.fitting.groups import Groups
+from logikern.fitting.systems import null_coupling, scaled_covariance
+from logikern.likelihoods.base import Curvature
+from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.symmetric import invert
+
+# A curvature above this may be divided by: rounding of 1e-16 then stays below 1e-10.
+SAFE_CURVATURE = 1e-5
+# Of the largest: a constant with less pull on the duals than this is one that the likelihood does not see.
+VISIBLE_CONSTANT = 1e-10
+
+
+class GroupBlocks(NamedTuple):
+    """Diagonal blocks that belong to a batch of groups.
+
+    Attributes
+    ----------
+    members : integer array of shape (k, m)
+    shrinkage : array of shape (k, F m, F m)
+        Blocks of P = (I + V' K~ V)^-1, zero off the range of the projector.
+    covariance : array of shape (k, F m, F m)
+        Blocks of Q.
+    """
+
+    members: Indices
+    shrinkage: Array
+    covariance: Array
+
+
+class Sensitivity(NamedTuple):
+    """How sum_g b_g' Q_gg a_g varies: by the curvature through `products`, by K~ through `weights`.
+
+    Attributes
+    ----------
+    products : array of shape (F, n)
+        sum_g (V' Q b_g) (V' Q a_g), entry by entry.
+    weights : list of arrays of shape (n, n), one per function
+        sum_g (T b_g) (T a_g)'.
+    """
+
+    products: Array
+    weights: list[Array]
+
+
+class ExactPosterior:
+    """Q = (K~^-1 + W)^-1 through the rows of Q V = K~ V P, with T = I - W Q = I - V (Q V)'.
+
+    With A = I + S K~ S, whose blocks are those of the functions, P = A^-1 - L L' for the `bonds`
+    L = A^-1 U N^(-1/2), N = U' A^-1 U, that null directions tie between functions. So Q V = H - M L', with
+    H = K~ S A^-1 each function's `own`, and the `reach` M = K~ S L. These are S^-1 (I - A^-1) and
+    S^-1 (U N^(-1/2) - L) where S may be divided by, and products with K~ where it may not.
+
+    Parameters
+    ----------
+    blocks : array of shape (F, n, n)
+        The blocks of K~.
+    curvature : Curvature
+        Of one weighting; of three functions or more if it has null directions.
+    groups : Groups
+    free_bias : bool, default=False
+        Whether each function has a constant of infinite prior variance beside `blocks`.
+    """
+
+    def __init__(self, blocks: Array, curvature: Curvature, groups: Groups, free_bias: bool = False):
+        self.blocks = blocks
+        self.scale = curvature.scale[0]
+        self.null = None if curvature.null is None else curvature.null[0]
+        self.groups = groups
+        self.safe = self.scale**2 > SAFE_CURVATURE
+        inverses = [invert(scaled_covariance(block, own)) for block, own in zip(blocks, self.scale, strict=True)]
+        self.bonds, self.reach = self._tie(inverses)
+        if free_bias:
+            self._free_bias(inverses)
+        shrinkages = [self._shrinkage(inverses, members) for members in groups.batches]
+        self.own = [self._own(index, inverse) for index, inverse in enumerate(inverses)]
+        self.batches = tuple(
+            GroupBlocks(members, shrinkage, self._covariance(members))
+            for members, shrinkage in zip(groups.batches, shrinkages, strict=True)
+        )
+        if self.null is None:
+            self._absorb_bonds()
+
+    def _tie(self, inverses: list[Array]) -> tuple[list[Array], list[Array]]:
+        """Bonds and reach of each function, (n, n) each; (n, 0) where the curvature is diagonal."""
+        if self.null is None:
+            return [inverse[:, :0] for inverse in inverses], [inverse[:, :0] for inverse in inverses]
+        lower = np.linalg.cholesky(null_coupling(inverses, self.null))
+        root = solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T  # N^(-1/2)
+        bonds, reach = [], []
+        for index, inverse in enumerate(inverses):
+            free = self.null[index][:, None] * root
+            bonds.append(inverse @ free)
+            free -= bonds[-1]
+            reach.append(self._divide(index, free, bonds[-1]))
+        return bonds, reach
+
+    def _own(self, index: int, inverse: Array) -> Array:
+        """K S A^-1 = S^-1 (I - A^-1), in the memory of A^-1."""
+        whole = inverse if not self.safe[index].all() else None
+        free = np.negative(inverse, out=None if whole is not None else inverse)
+        free.flat[:: len(free) + 1] += 1.0
+        return self._divide(index, free, whole)
+
+    def _divide(self, index: int, difference: Array, factor: Array | None) -> Array:
+        """K S factor, equal to S^-1 times a difference that is given; in place."""
+        safe, scale = self.safe[index], self.scale[index]
+        difference /= np.where(safe, scale, 1.0)[:, None]
+        if factor is not None and not safe.all():
+            difference[~safe] = (self.blocks[index][~safe] * scale) @ factor
+        return difference
+
+    def _free_bias(self, inverses: list[Array]) -> None:
+        """One more bond for each constant E that the likelihood sees: -R E (E' R E)^+ E' R in the response."""
+        tips = [bonds.T @ scale for bonds, scale in zip(self.bonds, self.scale, strict=True)]
+        moved = [[-bonds @ tip for bonds in self.bonds] for tip in tips]  # P V' E
+        for index, inverse in enumerate(inverses):
+            moved[index][index] += inverse @ self.scale[index]
+        pull = np.einsum("efn,fn->ef", moved, self.scale)  # E' R E
+        values, vectors = np.linalg.eigh(pull)
+        seen = values > VISIBLE_CONSTANT * values.max()
+        root = vectors[:, seen] / np.sqrt(values[seen])
+        for index, scale in enumerate(self.scale):
+            own = np.stack([row[index] for row in moved])  # (F, n)
+            left = -(own * scale) @ self.blocks[index]  # T' E
+            left[index] += 1.0
+            self.bonds[index] = np.hstack([self.bonds[index], own.T @ root])
+            self.reach[index] = np.hstack([self.reach[index], -left.T @ root])
+
+    def _shrinkage(self, inverses: list[Array], members: Indices) -> Array:
+        """Blocks of P."""
+        blocks = -_cross(self.bonds, members)
+        for index, inverse in enumerate(inverses):
+            blocks[:, index, :, index] += inverse[members[:, :, None], members[:, None, :]]
+        return _square(blocks)
+
+    def _covariance(self, members: Indices) -> Array:
+        """Blocks of Q."""
+        blocks = _cross(self.reach, members)
+        for index, own in enumerate(self.own):
+            blocks[:, index, :, index] += self._own_covariance(index, own, members)
+        return _square(blocks)
+
+    def _own_covariance(self, index: int, own: Array, members: Indices) -> Array:
+        """Blocks of (K^-1 + S^2)^-1 = H S^-1 = K - H S K of one function, (k, m, m)."""
+        safe, scale, block = self.safe[index], self.scale[index], self.blocks[index]
+        found = own[members[:, :, None], members[:, None, :]] / np.where(safe, scale, 1.0)[members][:, None, :]
+        for group, place in np.argwhere(~safe[members]):
+            rows, column = members[group], block[members[group, place]]
+            found[group, :, place] = column[rows] - own[rows] @ (scale * column)
+        return found
+
+    def _absorb_bonds(self) -> None:
+        """Without null directions no bond leaves its function: Q V is its own."""
+        for index, (own, bonds, reach) in enumerate(zip(self.own, self.bonds, self.reach, strict=True)):
+            if bonds.shape[1]:
+                own -= reach @ bonds.T
+                self.bonds[index], self.reach[index] = bonds[:, :0], reach[:, :0]
+
+    def respond(self, functions: Array) -> Array:
+        """V' Q f, (F, n) -> (F, n)."""
+        tip = sum(function @ reach for function, reach in zip(functions, self.reach, strict=True))
+        return np.stack(
+            [
+                function @ own - bonds @ tip
+                for function, own, bonds in zip(functions, self.own, self.bonds, strict=True)
+            ]
+        )
+
+    def sensitivity(self, left: Array, right: Array) -> Sensitivity:
+        """Of sum_g b_g' Q_gg a_g, where b and a of shape (F, n) are cut into groups."""
+        if self.null is None and self.groups.alone:
+            found = [self._weigh_alone(index, left[index] * right[index]) for index in range(len(left))]
+        else:
+            tips = [self._tips(functions) for functions in (left, right)]
+            found = [self._weigh(index, (left[index], right[index]), tips) for index in range(len(left))]
+        return Sensitivity(np.stack([products for products, _ in found]), [weights for _, weights in found])
+
+    def _tips(self, functions: Array) -> Array:
+        return self.groups.add_up(
+            sum(reach * function[:, None] for reach, function in zip(self.reach, functions, strict=True))
+        )
+
+    def _weigh(self, index: int, pair: tuple[Array, Array], tips: list[Array]) -> tuple[Array, Array]:
+        places = self.groups.numbers, np.arange(len(self.groups.numbers))
+        rows = []
+        for function, tip in zip(pair, tips, strict=True):
+            rows.append(self.groups.add_up(self.own[index] * function[:, None]))
+            if tip.shape[1]:
+                rows[-1] -= tip @ self.bonds[index].T
+        products = np.einsum("gn,gn->n", *rows)
+        for row, function in zip(rows, pair, strict=True):
+            row *= -self.scale[index]
+            row[places] += function
+        return products, rows[0].T @ rows[1]
+
+    def _weigh_alone(self, index: int, product: Array) -> tuple[Array, Array]:
+        """The same for points one by one and no bonds: T diag(b a) T', half of it."""
+        own = self.own[index]
+        rows = own * -self.scale[index]
+        rows.flat[:: len(rows) + 1] += 1.0
+        rows *= np.sqrt(np.abs(product))[:, None]
+        weights = np.zeros_like(own, order="F")
+        for sign in (1.0, -1.0):
+            chosen = rows if (sign * product >= 0).all() else rows[sign * product > 0]
+            weights = dsyrk(2.0 * sign, chosen.T, beta=1.0, c=weights, overwrite_c=1)
+            if len(chosen) == len(rows):
+                break
+        weights.flat[:: len(weights) + 1] *= 0.5
+        return product @ (own * own), weights.T
+
+
+def _cross(tied: list[Array], members: Indices) -> Array:
+    """Blocks of L L' between functions at the points of each group, (k, F, m, F, m)."""
+    n_groups, size = members.shape
+    rows = np.stack([own[members] for own in tied], axis=1)  # (k, F, m, r)
+    rows = rows.reshape(n_groups, len(tied) * size, -1)
+    return (rows @ rows.swapaxes(1, 2)).reshape(n_groups, len(tied), size, len(tied), size)
+
+
+def _square(blocks: Array) -> Array:
+    n_groups, n_functions, size = blocks.shape[:3]
+    return blocks.reshape(n_groups, n_functions * size, n_functions * size)
