@@ -36,13 +36,18 @@ class Exact(NewtonSolver):
 
 
 def dense_blocks(covariance: ClassCovariance) -> Array:
-    """K~ as an array (C, n, n), one block per class; flat classes only. Classes with one covariance share memory."""
+    """K~ as an array (C, n, n), one block per class; flat classes only.
+
+    Classes with one covariance share memory. A bias of infinite variance is left out.
+    """
+    bias_variance = covariance.bias_variance if np.isfinite(covariance.bias_variance) else 0.0
     everything = np.arange(covariance.n_points)
     own = [np.asarray(operator.rows(everything), dtype=float) for operator in covariance.operators]
     pairs = list(zip(covariance.assignment, covariance.variances, strict=True))
     if len(set(pairs)) == 1:
-        return np.broadcast_to(_block(own[pairs[0][0]], pairs[0][1], covariance.bias_variance), (len(pairs), *own[0].shape))
-    return np.stack([_block(own[index], variance, covariance.bias_variance) for index, variance in pairs])
+        only = _block(own[pairs[0][0]], pairs[0][1], bias_variance)
+        return np.broadcast_to(only, (len(pairs), *only.shape))
+    return np.stack([_block(own[index], variance, bias_variance) for index, variance in pairs])
 
 
 def _block(correlation: Array, variance: float, bias_variance: float) -> Array:
@@ -76,5 +81,6 @@ def weigh_blocks(
         else:
             kernels.append(weigh_gradient(operator, sum(shares[own] * weights[own] for own in used)))
     inner = np.array([np.vdot(weights[own], block) for own, block in zip(function_of, blocks, strict=True)])
-    bias = covariance.bias_variance * totals
+    # An infinite variance is no parameter: nothing changes with it.
+    bias = (covariance.bias_variance if np.isfinite(covariance.bias_variance) else 0.0) * totals
     return CovarianceGradient(tuple(kernels), inner - bias, float(bias.sum()))

@@ -1,0 +1,113 @@
+"""Fits with a constant of infinite prior variance for every class: the unpenalised bias of Cawley & Talbot (2008)."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from logikern.fitting.descent import Budget
+from logikern.fitting.exact import dense_blocks
+from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.systems import ExactSystem
+from logikern.numerics.line_search import Slope, convex_step_lengths
+from logikern.numerics.outcome import Array, NewtonStep, Outcome
+
+# Of the largest: constants that pull less than this on the duals are those that the likelihood does not see.
+VISIBLE_CONSTANT = 1e-10
+
+
+@dataclass(frozen=True)
+class FreeBias(Solver):
+    """Newton steps in dual and bias: alpha = T c - R E b with E' alpha = 0, T c = c - R K~ c and c = W u - g.
+
+    K~ is the covariance without its bias, E the constants of all classes. Latents are u = K~ alpha + E b.
+    In the binary case these are the reweighted least squares of Cawley & Talbot (2008), eq. (14) to (17).
+
+    Parameters
+    ----------
+    tolerance : float, default=1e-8
+        For the largest absolute component of the gradient.
+    budget : Budget
+    """
+
+    tolerance: float = 1e-8
+    budget: Budget = Budget()
+
+    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+        blocks = dense_blocks(problem.covariance)
+        parts = []
+        for member in range(problem.shape[0]):
+            own = None if start is None else start[[member]]
+            parts.append(self._fit_one(problem.restrict(np.array([member])), blocks, own, watch))
+        return FitResult(
+            np.concatenate([part.dual for part in parts]),
+            np.concatenate([part.latent for part in parts]),
+            np.concatenate([part.gradient_norm for part in parts]),
+            tuple(part.outcome for part in parts),
+            tuple(step for part in parts for step in part.trace),
+            sum(part.n_products for part in parts),
+        )
+
+    def _fit_one(self, problem: Problem, blocks: Array, start: Array | None, watch: Watch) -> FitResult:
+        dual, latent = np.zeros(problem.shape), np.zeros(problem.shape)
+        at = latent if start is None else start
+        trace: list[NewtonStep] = []
+        outcome, length = Outcome.OUT_OF_STEPS, np.ones(1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for step in range(self.budget.newton + 1):
+                new_dual, new_latent = _newton_step(problem, blocks, at)
+                if not np.isfinite(new_latent).all():
+                    outcome = Outcome.NOT_FINITE
+                    break
+                length = _step_length(problem, (dual, latent), (new_dual - dual, new_latent - latent))
+                dual, latent = dual + length * (new_dual - dual), latent + length * (new_latent - latent)
+                at = latent
+                norm = max_norm(problem.gradient(dual, latent))
+                trace.append(_note(problem, step, dual, latent, norm, length))
+                watch(trace[-1])
+                if norm[0] <= self.tolerance:
+                    outcome = Outcome.CONVERGED
+                    break
+        norm = max_norm(problem.gradient(dual, latent))
+        return FitResult(dual, latent, norm, (outcome,), tuple(trace), 2 * len(trace))
+
+
+def _newton_step(problem: Problem, blocks: Array, latent: Array) -> tuple[Array, Array]:
+    """Dual and latents, (1, C, n), that are optimal for the expansion at the latents given."""
+    expansion = problem.likelihood.expand(latent, problem.targets, problem.weights)
+    curvature = expansion.curvature
+    system, rough = ExactSystem(blocks, curvature), np.ones(1)
+    constant = curvature.root(curvature.root_adjoint(latent)) - expansion.gradient
+    dual = constant - system.response(_image(blocks, constant), rough).value
+    ones = np.eye(len(blocks))[:, None, :, None] * np.ones(problem.shape[2])  # (C, 1, C, n)
+    pulls = np.concatenate([system.response(one, rough).value for one in ones])  # R E
+    bias = np.linalg.pinv(pulls.sum(axis=2), rcond=VISIBLE_CONSTANT, hermitian=True) @ dual[0].sum(axis=1)
+    dual -= np.einsum("e,ecn->cn", bias, pulls)
+    return dual, _image(blocks, dual) + bias[:, None]
+
+
+def _image(blocks: Array, functions: Array) -> Array:
+    return np.stack([own @ block for own, block in zip(functions.swapaxes(0, 1), blocks, strict=True)], axis=1)
+
+
+def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, Array]) -> Array:
+    """Along a line of duals that sum to zero, for which the bias has no penalty."""
+    (dual, latent), (direction, image) = at, step
+    linear, quadratic = np.vdot(dual, image), np.vdot(direction, image)
+
+    def slope_at(lengths: Array) -> Slope:
+        first, second = problem.likelihood.slope(
+            latent + lengths[:, None, None] * image, image, problem.targets, problem.weights
+        )
+        return Slope(first + linear + lengths * quadratic, second + quadratic)
+
+    return convex_step_lengths(slope_at, 1)
+
+
+def _note(problem: Problem, step: int, dual: Array, latent: Array, norm: Array, length: Array) -> NewtonStep:
+    loss, _ = problem.likelihood.loss_and_gradient(latent, problem.targets, problem.weights)
+    return NewtonStep(step, float(loss[0] + 0.5 * np.vdot(dual, latent)), float(norm[0]), float(length[0]), 2 * step)
+
+
+def without_bias(problem: Problem) -> Problem:
+    """The same problem with a covariance that has no constant."""
+    return replace(problem, covariance=replace(problem.covariance, bias_variance=0.0))
