@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from logikern.criteria.leave_one_out import expand
+from logikern.criteria.expansion import ExactExpansion
 from logikern.criteria.refitting import exact_leave_one_out
 from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
@@ -84,13 +84,13 @@ def test_latents_are_those_of_reweighted_least_squares(both):
 def test_left_out_latents_are_those_of_equation_20(both):
     own, full, machine = both
     expected = machine.leave_one_out(machine.fit())
-    np.testing.assert_allclose(contrast(expand(own, full).leave_out()), expected, atol=1e-10)
+    np.testing.assert_allclose(contrast(ExactExpansion(own, full).leave_out()), expected, atol=1e-10)
 
 
 def test_losses_go_with_those_of_refitting(both):
     own, full, _ = both
     refits = exact_leave_one_out(own, FreeBias(1e-8), start=full.latent)
-    left_out = expand(own, full).leave_out()
+    left_out = ExactExpansion(own, full).leave_out()
     ours, theirs = (Softmax().losses(part[None], own.targets)[0] for part in (left_out, refits.latent))
     assert refits.outcome is Outcome.CONVERGED
     assert np.corrcoef(ours, theirs)[0, 1] > 0.999

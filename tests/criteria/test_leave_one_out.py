@@ -9,7 +9,8 @@ from scipy.special import log_softmax
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import logikern.fitting.posterior
-from logikern.criteria.leave_one_out import LeaveOneOut, expand
+from logikern.criteria.expansion import ExactExpansion
+from logikern.criteria.leave_one_out import LeaveOneOut
 from logikern.criteria.refitting import exact_leave_one_out
 from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
@@ -96,7 +97,7 @@ def test_squared_loss_is_that_of_refitting(setting):
 def test_latents_are_those_of_one_newton_step_without_the_group(setting):
     problem = setting.problem()
     full = setting.solver().fit(problem)
-    own = expand(problem, full, setting.groups()).leave_out()
+    own = ExactExpansion(problem, full, setting.groups()).leave_out()
     np.testing.assert_allclose(centre(own, setting), centre(newton_steps(problem, full, setting), setting), atol=1e-9)
 
 
@@ -148,7 +149,7 @@ def losses(problem, latent):
 )
 def test_losses_go_with_those_of_refitting(load, rate, variance, tying):
     problem, full = fit_set(load, tying, rate, variance)
-    own = losses(problem, expand(problem, full).leave_out())
+    own = losses(problem, ExactExpansion(problem, full).leave_out())
     refitted = losses(problem, exact_leave_one_out(problem, Exact(1e-6), start=full.latent).latent)
     assert np.corrcoef(own, refitted)[0, 1] > 0.999
     assert own.mean() == pytest.approx(refitted.mean(), rel=0.02)
@@ -157,7 +158,7 @@ def test_losses_go_with_those_of_refitting(load, rate, variance, tying):
 @pytest.mark.parametrize("tying", ["shared", "separate"])
 def test_losses_of_two_classes_go_with_those_of_refitting(tying):
     problem, full = fit_set(lambda return_X_y: _some(load_breast_cancer, 120), tying, 0.02, 10.0)
-    own = losses(problem, expand(problem, full).leave_out())
+    own = losses(problem, ExactExpansion(problem, full).leave_out())
     refitted = losses(problem, exact_leave_one_out(problem, Exact(1e-6), start=full.latent).latent)
     assert np.corrcoef(own, refitted)[0, 1] > 0.999
 
@@ -170,7 +171,7 @@ def _some(load, n):
 def test_groups_go_with_folds_of_refitting():
     problem, full = fit_set(load_iris, "shared", 0.1, 30.0)
     folds = np.random.default_rng(0).integers(0, 10, 150)
-    own = losses(problem, expand(problem, full, folds).leave_out())
+    own = losses(problem, ExactExpansion(problem, full, folds).leave_out())
     refitted = losses(problem, exact_leave_one_out(problem, Exact(1e-6), folds, full.latent).latent)
     assert np.corrcoef(own, refitted)[0, 1] > 0.99
 
@@ -188,7 +189,7 @@ def test_points_without_weight_are_predictions():
     problem = setting.problem()
     full = Exact(1e-12).fit(problem)
     without = problem.weights[0] == 0
-    own = expand(problem, full).leave_out()
+    own = ExactExpansion(problem, full).leave_out()
     assert without.any()
     np.testing.assert_array_equal(own[:, without], full.latent[0][:, without])
 

@@ -1,21 +1,19 @@
 """The approximate leave-one-out loss of one fit and its exact gradient; Cawley & Talbot (2008) for any likelihood."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from logikern.criteria.base import Criterion, Evaluation, unusable
-from logikern.criteria.cavity import Cavity
-from logikern.fitting.contrasts import Contrast, contrast_of
+from logikern.criteria.expansion import ExactExpansion, FittedExpansion, LowRankExpansion
 from logikern.fitting.descent import NewtonSolver
-from logikern.fitting.exact import dense_blocks, weigh_blocks
+from logikern.fitting.exact import systems_of
 from logikern.fitting.free_bias import FreeBias
-from logikern.fitting.groups import partition
-from logikern.fitting.posterior import ExactPosterior
 from logikern.fitting.problem import FitResult, Problem, ignore
-from logikern.likelihoods.base import Curvature, Likelihood
-from logikern.numerics.outcome import Array, Outcome
-from logikern.structure.covariance import ClassCovariance, CovarianceGradient
+from logikern.likelihoods.base import Likelihood
+from logikern.numerics.outcome import Array, Indices, Outcome
+from logikern.structure.covariance import ClassCovariance
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +35,9 @@ class LeaveOneOut(Criterion):
         Its tolerance is the loosest that is allowed.
     groups : array of shape (n,) or None, default=None
         Points of equal labels are left out together; None leaves out one at a time.
+    landmarks : tuple of integer arrays, one per operator, or None, default=None
+        Points from which Q is approximated in O(n (C r)^2), with the fit and its derivative still those of the
+        whole kernel matrix; None computes Q exactly in O(C n^3). They need a finite bias variance.
     """
 
     likelihood: Likelihood
@@ -44,6 +45,14 @@ class LeaveOneOut(Criterion):
     weights: Array
     solver: NewtonSolver
     groups: Array | None = None
+    landmarks: tuple[Indices, ...] | None = None
+
+    @property
+    def method(self) -> str:
+        """How Q is computed, in words for people."""
+        if self.landmarks is None:
+            return "exact"
+        return f"low rank, from {max(len(own) for own in self.landmarks)} landmarks"
 
     @property
     def loss_weights(self) -> Array:
@@ -53,87 +62,34 @@ class LeaveOneOut(Criterion):
         return Problem(covariance, self.likelihood, self.targets, self.weights[None])
 
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
-        problem = self._problem(covariance)
         tolerance = min(tolerance, self.solver.tolerance)
-        if np.isinf(covariance.bias_variance):
-            result = FreeBias(tolerance, self.solver.budget).fit(problem, start)
-        else:
-            result = self.solver.run(problem, start, ignore, tolerance).result
+        result, expand = self._fit(self._problem(covariance), start, tolerance)
         if not result.outcome.converged:
             return unusable(result.outcome, result.n_products)
         try:
-            expanded = expand(problem, result, self.groups)
+            expansion = expand()
         except np.linalg.LinAlgError:
             return unusable(Outcome.INDEFINITE, result.n_products)
-        left_out = expanded.leave_out()
+        left_out = expansion.leave_out()
         losses = self.likelihood.losses(left_out[None], self.targets)[0]
         return Evaluation(
             value=float(np.average(losses, weights=self.weights)),
-            gradient=expanded.gradient(left_out),
+            gradient=expansion.gradient(left_out),
             losses=losses[self.weights > 0],
             state=result.latent,
             outcome=result.outcome,
             n_products=result.n_products + 1,
         )
 
-
-def expand(problem: Problem, result: FitResult, groups: Array | None = None) -> "FittedExpansion":
-    """The posterior at the optimum of a problem with one weighting."""
-    curvature = problem.likelihood.expand(result.latent, problem.targets, problem.weights).curvature
-    contrast = contrast_of(curvature)
-    blocks = dense_blocks(problem.covariance)
-    seen = contrast.curvature(curvature)
-    posterior = ExactPosterior(
-        contrast.covariances(blocks),
-        seen,
-        partition(groups, problem.shape[2]),
-        free_bias=bool(np.isinf(problem.covariance.bias_variance)),
-    )
-    return FittedExpansion(problem, result, contrast, curvature, blocks, posterior, Cavity(posterior.batches, seen))
-
-
-@dataclass(frozen=True, eq=False)
-class FittedExpansion:
-    """The second-order expansion at a fit, and what it says of points left out. Build it by `expand`.
-
-    Parameters
-    ----------
-    problem : Problem
-        With one weighting.
-    result : FitResult
-    contrast : Contrast
-    curvature : Curvature
-    blocks : array of shape (C, n, n)
-    posterior : ExactPosterior
-    cavity : Cavity
-    """
-
-    problem: Problem
-    result: FitResult
-    contrast: Contrast
-    curvature: Curvature
-    blocks: Array
-    posterior: ExactPosterior
-    cavity: Cavity
-
-    def leave_out(self) -> Array:
-        """Latents z of every point without its group, (C, n)."""
-        amplified = self.cavity.amplify(self.contrast.reduce(self.result.dual[0]))
-        return self.result.latent[0] - self.contrast.lift(self.cavity.covary(amplified))
-
-    def gradient(self, left_out: Array) -> CovarianceGradient:
-        """Derivatives of the weighted mean loss at the latents that `leave_out` gave."""
-        problem, contrast, cavity = self.problem, self.contrast, self.cavity
-        weights = problem.weights / problem.weights.sum()
-        _, losses = problem.likelihood.loss_and_gradient(left_out[None], problem.targets, weights)
-        dual = contrast.reduce(self.result.dual[0])
-        right, left = cavity.amplify(dual), cavity.amplify(contrast.reduce(losses[0]))  # a, b
-        sensitivity = self.posterior.sensitivity(left, right)
-        products = sensitivity.products - cavity.pull(left) * cavity.pull(right)
-        bent = problem.likelihood.bend(self.result.latent, contrast.lift_products(products, self.curvature)[None])
-        pull = left + contrast.reduce(bent[0])  # h
-        adjoint = pull - self.posterior.scale * self.posterior.respond(pull)  # T h
-        pairs = zip(dual, adjoint, sensitivity.weights, strict=True)
-        weights_of_functions = [np.outer(own, other) - inner for own, other, inner in pairs]
-        function_of = contrast.function_of(problem.covariance.n_classes)
-        return weigh_blocks(problem.covariance, self.blocks, weights_of_functions, function_of)
+    def _fit(
+        self, problem: Problem, start: Array | None, tolerance: float
+    ) -> tuple[FitResult, Callable[[], FittedExpansion]]:
+        """A fit to all points, and its expansion for whoever wants it."""
+        if np.isinf(problem.covariance.bias_variance):
+            result = FreeBias(tolerance, self.solver.budget).fit(problem, start)
+            return result, lambda: ExactExpansion(problem, result, self.groups)
+        fit = self.solver.run(problem, start, ignore, tolerance)
+        if self.landmarks is None:
+            return fit.result, lambda: ExactExpansion(problem, fit.result, self.groups, systems_of(fit))
+        landmarks = self.landmarks
+        return fit.result, lambda: LowRankExpansion(problem, fit, landmarks, tolerance, self.groups)

@@ -79,7 +79,7 @@ class Difference(Contrast):
     """u_1 - u_2, whose covariance is K_1 + K_2 and whose curvature w pi_1 pi_2 has no null direction."""
 
     def covariances(self, blocks: Array) -> Array:
-        return blocks.sum(axis=0)[None]
+        return (2.0 * blocks[:1]) if blocks.strides[0] == 0 else blocks.sum(axis=0)[None]
 
     def curvature(self, curvature: Curvature) -> Curvature:
         null = np.ones_like(curvature.scale) if curvature.null is None else curvature.null

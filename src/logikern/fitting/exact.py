@@ -1,10 +1,12 @@
 """Newton's method with dense factors, O(C n^3) a step: for small problems, and as a reference."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from logikern.fitting.descent import Budget, MakeSystem, NewtonSolver
+from logikern.fitting.contrasts import Contrast, contrast_of
+from logikern.fitting.descent import Budget, Fit, MakeSystem, NewtonSolver
 from logikern.fitting.systems import ExactSystem
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
@@ -27,12 +29,35 @@ class Exact(NewtonSolver):
     budget: Budget = Budget()
 
     def systems(self, covariance: ClassCovariance) -> MakeSystem:
-        blocks = dense_blocks(covariance)
+        return DenseSystems(dense_blocks(covariance))
 
-        def make_system(curvature: Curvature, members: Indices) -> ExactSystem:
-            return ExactSystem(blocks, curvature)
 
-        return make_system
+class DenseSystems:
+    """Systems of one covariance written out.
+
+    Parameters
+    ----------
+    blocks : array of shape (C, n, n)
+    """
+
+    def __init__(self, blocks: Array):
+        self.blocks = blocks
+        self.covariances: Array | None = None
+
+    def __call__(self, curvature: Curvature, members: Indices) -> ExactSystem:
+        return ExactSystem(self.blocks, curvature, self.seen(contrast_of(curvature)))
+
+    def seen(self, contrast: Contrast) -> Array:
+        """Covariances of the functions that the likelihood tells apart, (F, n, n), computed once."""
+        if self.covariances is None:
+            self.covariances = contrast.covariances(self.blocks)
+        return self.covariances
+
+
+def systems_of(fit: Fit) -> DenseSystems:
+    """Those of the fit, or new ones where its systems are not dense."""
+    made = fit.make_system
+    return made if isinstance(made, DenseSystems) else DenseSystems(dense_blocks(fit.covariance))
 
 
 def dense_blocks(covariance: ClassCovariance) -> Array:
@@ -41,7 +66,7 @@ def dense_blocks(covariance: ClassCovariance) -> Array:
     Classes with one covariance share memory. A bias of infinite variance is left out.
     """
     bias_variance = covariance.bias_variance if np.isfinite(covariance.bias_variance) else 0.0
-    everything = np.arange(covariance.n_points)
+    everything: Any = slice(None)  # unlike indices it copies nothing
     own = [np.asarray(operator.rows(everything), dtype=float) for operator in covariance.operators]
     pairs = list(zip(covariance.assignment, covariance.variances, strict=True))
     if len(set(pairs)) == 1:

@@ -1,13 +1,12 @@
 """Fits with a constant of infinite prior variance for every class: the unpenalised bias of Cawley & Talbot (2008)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from logikern.fitting.descent import Budget
-from logikern.fitting.exact import dense_blocks
+from logikern.fitting.exact import DenseSystems, dense_blocks
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
-from logikern.fitting.systems import ExactSystem
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 
@@ -33,11 +32,11 @@ class FreeBias(Solver):
     budget: Budget = Budget()
 
     def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
-        blocks = dense_blocks(problem.covariance)
+        systems = DenseSystems(dense_blocks(problem.covariance))
         parts = []
         for member in range(problem.shape[0]):
             own = None if start is None else start[[member]]
-            parts.append(self._fit_one(problem.restrict(np.array([member])), blocks, own, watch))
+            parts.append(self._fit_one(problem.restrict(np.array([member])), systems, own, watch))
         return FitResult(
             np.concatenate([part.dual for part in parts]),
             np.concatenate([part.latent for part in parts]),
@@ -47,14 +46,14 @@ class FreeBias(Solver):
             sum(part.n_products for part in parts),
         )
 
-    def _fit_one(self, problem: Problem, blocks: Array, start: Array | None, watch: Watch) -> FitResult:
+    def _fit_one(self, problem: Problem, systems: DenseSystems, start: Array | None, watch: Watch) -> FitResult:
         dual, latent = np.zeros(problem.shape), np.zeros(problem.shape)
         at = latent if start is None else start
         trace: list[NewtonStep] = []
         outcome, length = Outcome.OUT_OF_STEPS, np.ones(1)
         with np.errstate(over="ignore", invalid="ignore"):
             for step in range(self.budget.newton + 1):
-                new_dual, new_latent = _newton_step(problem, blocks, at)
+                new_dual, new_latent = _newton_step(problem, systems, at)
                 if not np.isfinite(new_latent).all():
                     outcome = Outcome.NOT_FINITE
                     break
@@ -71,11 +70,11 @@ class FreeBias(Solver):
         return FitResult(dual, latent, norm, (outcome,), tuple(trace), 2 * len(trace))
 
 
-def _newton_step(problem: Problem, blocks: Array, latent: Array) -> tuple[Array, Array]:
+def _newton_step(problem: Problem, systems: DenseSystems, latent: Array) -> tuple[Array, Array]:
     """Dual and latents, (1, C, n), that are optimal for the expansion at the latents given."""
     expansion = problem.likelihood.expand(latent, problem.targets, problem.weights)
     curvature = expansion.curvature
-    system, rough = ExactSystem(blocks, curvature), np.ones(1)
+    blocks, system, rough = systems.blocks, systems(curvature, np.arange(1)), np.ones(1)
     constant = curvature.root(curvature.root_adjoint(latent)) - expansion.gradient
     dual = constant - system.response(_image(blocks, constant), rough).value
     ones = np.eye(len(blocks))[:, None, :, None] * np.ones(problem.shape[2])  # (C, 1, C, n)
@@ -106,8 +105,3 @@ def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, A
 def _note(problem: Problem, step: int, dual: Array, latent: Array, norm: Array, length: Array) -> NewtonStep:
     loss, _ = problem.likelihood.loss_and_gradient(latent, problem.targets, problem.weights)
     return NewtonStep(step, float(loss[0] + 0.5 * np.vdot(dual, latent)), float(norm[0]), float(length[0]), 2 * step)
-
-
-def without_bias(problem: Problem) -> Problem:
-    """The same problem with a covariance that has no constant."""
-    return replace(problem, covariance=replace(problem.covariance, bias_variance=0.0))

@@ -1,26 +1,21 @@
 """The Newton system at one expansion, and the one linear map that everything needs: the response."""
 
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, LinAlgWarning, cho_factor, cho_solve, lu_factor, lu_solve
 
 from logikern.fitting.contrasts import contrast_of
 from logikern.fitting.preconditioner import Preconditioner
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.conjugate_gradient import Image, conjugate_gradient
 from logikern.numerics.outcome import Array
-from logikern.numerics.symmetric import invert
+from logikern.numerics.symmetric import Solve, invert, solver
 from logikern.structure.covariance import ClassCovariance
 
 # Of the right side: a dual that is nearly right may belong to latents that are not, where the kernel has large
 # eigenvalues. Without it a step may solve nothing at all, and the line search then allows it hardly any length.
 RELATIVE_RESIDUAL = 0.01
-
-Inverse = Callable[[Array], Array]
 
 
 class Response(NamedTuple):
@@ -102,24 +97,26 @@ class ExactSystem(NewtonSystem):
     blocks : array of shape (C, n, n)
         The blocks of K~, which must be block-diagonal over classes.
     curvature : Curvature
+    covariances : array of shape (F, n, n) or None, default=None
+        Those of the functions that the curvature tells apart, if they are known already.
     """
 
-    def __init__(self, blocks: Array, curvature: Curvature):
+    def __init__(self, blocks: Array, curvature: Curvature, covariances: Array | None = None):
         self.blocks = blocks
         self.contrast = contrast_of(curvature)
         self.curvature = self.contrast.curvature(curvature)
-        self.covariances = self.contrast.covariances(blocks)
+        self.covariances = self.contrast.covariances(blocks) if covariances is None else covariances
         self.inverses = [self._factorise(member) for member in range(len(curvature.scale))]
 
-    def _factorise(self, member: int) -> tuple[list[Inverse], Inverse | None]:
+    def _factorise(self, member: int) -> tuple[list[Solve], Solve | None]:
         matrices = [
             scaled_covariance(block, scale)
             for block, scale in zip(self.covariances, self.curvature.scale[member], strict=True)
         ]
         if self.curvature.null is None:
-            return [_invert(matrix) for matrix in matrices], None
+            return [solver(matrix) for matrix in matrices], None
         inverses = [invert(matrix) for matrix in matrices]
-        return [inverse.dot for inverse in inverses], _invert(null_coupling(inverses, self.curvature.null[member]))
+        return [inverse.dot for inverse in inverses], solver(null_coupling(inverses, self.curvature.null[member]))
 
     def response(self, functions: Array, tolerance: Array) -> Response:
         seen = self.contrast.see(functions)
@@ -157,18 +154,3 @@ def null_coupling(inverses: list[Array], null: Array) -> Array:
 
 def _lengths(functions: Array) -> Array:
     return np.sqrt(np.einsum("bcn,bcn->b", functions, functions))
-
-
-def _invert(matrix: Array) -> Inverse:
-    """x -> matrix^-1 x by Cholesky, or by LU for a kernel that is not positive definite.
-
-    The line search then judges the direction: a fit ends with an outcome, not with an exception.
-    """
-    try:
-        factor = cho_factor(matrix.T, lower=True, check_finite=False)
-    except LinAlgError:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LinAlgWarning)
-            pivoted = lu_factor(matrix, check_finite=False)
-        return lambda right: lu_solve(pivoted, right, check_finite=False)
-    return lambda right: cho_solve(factor, right, check_finite=False)

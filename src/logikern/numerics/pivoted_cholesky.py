@@ -17,10 +17,13 @@ class LowRankFactor(NamedTuple):
     factor : array of shape (rank, n)
     residual : array of shape (n,)
         diag(K) - diag(factor' factor) >= 0.
+    pivots : integer array of shape (rank,)
+        Rows of the matrix that span the factor.
     """
 
     factor: Array
     residual: Array
+    pivots: Indices
 
 
 def randomly_pivoted_cholesky(
@@ -54,6 +57,7 @@ def randomly_pivoted_cholesky(
     rank = min(rank, residual.size)
     block = max(8, rank // 6)
     parts: list[Array] = []
+    pivots: list[Indices] = []
     found = 0
     while found < rank and residual.sum() > tolerance * trace:
         candidates = random.choice(residual.size, size=block, p=residual / residual.sum())
@@ -68,12 +72,13 @@ def randomly_pivoted_cholesky(
             break
         part = solve_triangular(lower.astype(update.dtype), update[chosen], lower=True, check_finite=False)
         parts.append(part)
+        pivots.append(candidates[chosen])
         found += len(chosen)
         residual -= np.einsum("rn,rn->n", part, part, dtype=float)
         residual[candidates[chosen]] = 0.0
         np.maximum(residual, 0.0, out=residual)
     factor = np.concatenate(parts) if parts else np.zeros((0, residual.size))
-    return LowRankFactor(factor, residual)
+    return LowRankFactor(factor, residual, np.concatenate([np.arange(0), *pivots]))
 
 
 def _accept(gram: Array, proposal: Array, random: np.random.Generator) -> tuple[Array, Array]:

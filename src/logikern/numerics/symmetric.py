@@ -1,15 +1,21 @@
-"""Inverses of symmetric matrices, in place where LAPACK allows it."""
+"""Symmetric matrices: solves and inverses in place, by Cholesky where they are positive definite."""
+
+import warnings
+from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from logikern.numerics.outcome import Array
 
-MIRROR_TILE = 256
+MIRROR_TILE = 64
+
+Solve = Callable[[Array], Array]
 
 
-def invert(matrix: Array) -> Array:
-    """The inverse of a symmetric matrix, by Cholesky; by LU where it is not positive definite.
+def solver(matrix: Array) -> Solve:
+    """x -> matrix^-1 x by Cholesky; by LU where the matrix is not positive definite.
 
     Parameters
     ----------
@@ -18,31 +24,45 @@ def invert(matrix: Array) -> Array:
     """
     diagonal = matrix.diagonal().copy()
     factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # the transposed view is what LAPACK can overwrite
-    if failed:
-        return _invert_indefinite(matrix, diagonal)
-    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-    return mirror(inverse.T)
+    if not failed:
+        return lambda right: dpotrs(factor, right, lower=1)[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinAlgWarning)
+        pivoted = lu_factor(_recover(matrix, diagonal), check_finite=False)
+    return lambda right: lu_solve(pivoted, right, check_finite=False)
 
 
-def _invert_indefinite(matrix: Array, diagonal: Array) -> Array:
-    """From the part below the diagonal, which a failed factorisation leaves alone."""
+def invert(matrix: Array) -> Array:
+    """The inverse, by Cholesky or by LU; not-a-number where there is none.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        In rows; overwritten.
+    """
+    diagonal = matrix.diagonal().copy()
+    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)
+    if not failed:
+        return mirror(dpotri(factor, lower=1, overwrite_c=1)[0].T)
+    try:
+        return np.linalg.inv(_recover(matrix, diagonal))
+    except np.linalg.LinAlgError:
+        return np.full_like(matrix, np.nan)
+
+
+def _recover(matrix: Array, diagonal: Array) -> Array:
+    """A matrix from the part below its diagonal, which a failed factorisation leaves alone."""
     whole = np.tril(matrix, -1)
     whole += whole.T
     np.fill_diagonal(whole, diagonal)
-    try:
-        return np.linalg.inv(whole)
-    except np.linalg.LinAlgError:
-        return np.full_like(whole, np.nan)
+    return whole
 
 
 def mirror(matrix: Array) -> Array:
     """Copy the part above the diagonal to the one below it, in place."""
-    n = len(matrix)
-    for start in range(0, n, MIRROR_TILE):
+    for start in range(0, len(matrix), MIRROR_TILE):
         rows = slice(start, start + MIRROR_TILE)
-        for left in range(0, start, MIRROR_TILE):
-            columns = slice(left, left + MIRROR_TILE)
-            matrix[rows, columns] = matrix[columns, rows].T
+        matrix[rows, :start] = matrix[:start, rows].T
         block = matrix[rows, rows]
         block[...] = np.triu(block) + np.triu(block, 1).T
     return matrix

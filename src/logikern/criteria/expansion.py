@@ -1,0 +1,157 @@
+"""The second-order expansion at a fit, and what it says of points left out."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from logikern.criteria.cavity import Cavity
+from logikern.fitting.contrasts import contrast_of
+from logikern.fitting.descent import Fit
+from logikern.fitting.exact import DenseSystems, dense_blocks, weigh_blocks
+from logikern.fitting.groups import partition
+from logikern.fitting.landmarks import approximate
+from logikern.fitting.low_rank_posterior import LowRankPosterior, LowRankSensitivity, weigh_parts
+from logikern.fitting.posterior import ExactPosterior, Sensitivity
+from logikern.fitting.problem import FitResult, Problem
+from logikern.numerics.outcome import Array, Indices
+from logikern.structure.covariance import CovarianceGradient
+
+# The adjoint solve ends at this part of the tolerance of the fit.
+ADJOINT_ACCURACY = 0.3
+
+
+class FittedExpansion(ABC):
+    """Q and W at the optimum of a problem with one weighting; a subclass says how Q is computed.
+
+    Parameters
+    ----------
+    problem : Problem
+    result : FitResult
+    groups : array of shape (n,) or None, default=None
+        Points of equal labels are left out together; None leaves out one at a time.
+    """
+
+    def __init__(self, problem: Problem, result: FitResult, groups: Array | None = None):
+        self.problem = problem
+        self.result = result
+        self.groups = partition(groups, problem.shape[2])
+        self.curvature = problem.likelihood.expand(result.latent, problem.targets, problem.weights).curvature
+        self.contrast = contrast_of(self.curvature)
+        self.seen = self.contrast.curvature(self.curvature)
+        self.dual = self.contrast.reduce(result.dual[0])  # (F, n)
+        self.function_of = self.contrast.function_of(problem.covariance.n_classes)
+        self.posterior = self._posterior()
+        self.cavity = Cavity(self.posterior.batches, self.seen)
+
+    @abstractmethod
+    def _posterior(self) -> Any:
+        """Q, with `batches` and `sensitivity`."""
+
+    @abstractmethod
+    def _contract(self, pull: Array, found: Any) -> CovarianceGradient:
+        """alpha' dK T h less the change of sum_g b_g' Q_gg a_g with K~, h the pull on the latents, (F, n)."""
+
+    def leave_out(self) -> Array:
+        """Latents z of every point without its group, (C, n)."""
+        moved = self.cavity.covary(self.cavity.amplify(self.dual))
+        return self.result.latent[0] - self.contrast.lift(moved)
+
+    def gradient(self, left_out: Array) -> CovarianceGradient:
+        """Derivatives of the weighted mean loss at the latents that `leave_out` gave."""
+        problem, contrast, cavity = self.problem, self.contrast, self.cavity
+        weights = problem.weights / problem.weights.sum()
+        _, losses = problem.likelihood.loss_and_gradient(left_out[None], problem.targets, weights)
+        right, left = cavity.amplify(self.dual), cavity.amplify(contrast.reduce(losses[0]))  # a, b
+        found = self.posterior.sensitivity(left, right)
+        products = found.products - cavity.pull(left) * cavity.pull(right)
+        bent = problem.likelihood.bend(self.result.latent, contrast.lift_products(products, self.curvature)[None])
+        return self._contract(left + contrast.reduce(bent[0]), found)
+
+
+class ExactExpansion(FittedExpansion):
+    """With the blocks of K~ written out: nothing is approximated but the refits.
+
+    Parameters
+    ----------
+    problem : Problem
+    result : FitResult
+    groups : array of shape (n,) or None, default=None
+    systems : DenseSystems or None, default=None
+        With which the fit was made; None writes the blocks out again.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        result: FitResult,
+        groups: Array | None = None,
+        systems: DenseSystems | None = None,
+    ):
+        self.systems = systems or DenseSystems(dense_blocks(problem.covariance))
+        super().__init__(problem, result, groups)
+
+    def _posterior(self) -> ExactPosterior:
+        free_bias = bool(np.isinf(self.problem.covariance.bias_variance))
+        return ExactPosterior(self.systems.seen(self.contrast), self.seen, self.groups, free_bias)
+
+    def _contract(self, pull: Array, found: Sensitivity) -> CovarianceGradient:
+        adjoint = pull - self.seen.scale[0] * self.posterior.respond(pull)  # T h
+        pairs = zip(self.dual, adjoint, found.weights, strict=True)
+        weights = [np.subtract(np.outer(own, other), inner, out=inner) for own, other, inner in pairs]
+        return weigh_blocks(self.problem.covariance, self.systems.blocks, weights, self.function_of)
+
+
+class LowRankExpansion(FittedExpansion):
+    """With Q from landmarks; the fit and its derivative are those of the whole kernel matrix.
+
+    The gradient is that of the approximate value, at landmarks that stay where they are.
+
+    Parameters
+    ----------
+    problem : Problem
+    fit : Fit
+    landmarks : tuple of integer arrays, one per operator
+    tolerance : float
+        Of the fit.
+    groups : array of shape (n,) or None, default=None
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        fit: Fit,
+        landmarks: tuple[Indices, ...],
+        tolerance: float,
+        groups: Array | None = None,
+    ):
+        self.fit = fit
+        self.tolerance = tolerance
+        self.parts = [
+            approximate(operator, own) for operator, own in zip(problem.covariance.operators, landmarks, strict=True)
+        ]
+        super().__init__(problem, fit.result, groups)
+
+    def _posterior(self) -> LowRankPosterior:
+        covariance = self.problem.covariance
+        shares = np.zeros((len(self.dual), len(self.parts)))
+        np.add.at(shares, (self.function_of, covariance.assignment), covariance.variances)
+        bias_variances = covariance.bias_variance * np.bincount(self.function_of)
+        return LowRankPosterior(self.parts, shares, bias_variances, self.seen, self.groups)
+
+    def _contract(self, pull: Array, found: LowRankSensitivity) -> CovarianceGradient:
+        whole = self.contrast.expand(pull)[None]
+        system = self.fit.make_system(self.curvature, np.arange(1))
+        accuracy = np.array([ADJOINT_ACCURACY * self.tolerance * np.abs(whole).max()])
+        response = system.response(self.fit.covariance.matmul(whole), accuracy)
+        through_fit = self.fit.covariance.contract_gradient(self.result.dual, whole - response.value)
+        through_posterior = weigh_parts(self.problem.covariance, self.parts, self.posterior, found, self.function_of)
+        return _difference(through_fit, through_posterior)
+
+
+def _difference(first: CovarianceGradient, second: CovarianceGradient) -> CovarianceGradient:
+    return CovarianceGradient(
+        tuple(one - other for one, other in zip(first.kernels, second.kernels, strict=True)),
+        first.variances - second.variances,
+        first.bias_variance - second.bias_variance,
+    )

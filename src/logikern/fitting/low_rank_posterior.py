@@ -1,0 +1,220 @@
+"""The posterior covariance at one expansion with kernel matrices taken from landmarks, in O(n (F r)^2)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from logikern.fitting.groups import Groups
+from logikern.fitting.landmarks import Nystrom, PairWeights, weigh_derivative, weigh_values
+from logikern.fitting.posterior import GroupBlocks
+from logikern.likelihoods.base import Curvature
+from logikern.numerics.outcome import Array, Indices
+from logikern.structure.covariance import ClassCovariance, CovarianceGradient
+
+
+class LowRankSensitivity(NamedTuple):
+    """How sum_g b_g' Q_gg a_g varies: by the curvature through `products`, by K~ through the weights of all pairs.
+
+    With locals l_b = E b and l_a = E a, the weights of function f are those of
+    sum_g (T b_g) (T a_g)' = l_b l_a' within groups + (Z Omega_f' + Omega_f Z') / 2.
+
+    Attributes
+    ----------
+    products : array of shape (F, n)
+    left, right : arrays of shape (F, n)
+        The locals l_b, l_a.
+    mixed : list of arrays of shape (n, R), one per function
+        Z.
+    """
+
+    products: Array
+    left: Array
+    right: Array
+    mixed: list[Array]
+
+
+class LowRankPosterior:
+    """Q = (K~^-1 + W)^-1 for K~ = D + Phi' Phi, D diagonal and Phi block-diagonal over functions.
+
+    With E = (I + W D)^-1 and W_D = E W, which at each point is diag(t) - t t' / sum(t), t = s^2 / (1 + s^2 D)
+    (diag(t) without null directions), and I + Phi W_D Phi' = L L', it is Q = D E + G G' and
+    T = I - W Q = E - Omega G' for Omega = W_D Phi' L^-T and G = Phi' L^-T - D Omega.
+
+    Parameters
+    ----------
+    parts : list of Nystrom, one per operator
+    shares : array of shape (F, number of operators)
+        The variance with which each operator takes part in each function.
+    bias_variances : array of shape (F,)
+    curvature : Curvature
+        Of one weighting.
+    groups : Groups
+    """
+
+    def __init__(
+        self, parts: list[Nystrom], shares: Array, bias_variances: Array, curvature: Curvature, groups: Groups
+    ):
+        self.curvature = curvature
+        self.groups = groups
+        self.scale = curvature.scale[0]
+        self.residual = shares @ np.stack([part.residual for part in parts])  # D, (F, n)
+        self.strength = self.scale**2 / (1.0 + self.scale**2 * self.residual)  # t
+        factors = [_stack(parts, own, bias) for own, bias in zip(shares, bias_variances, strict=True)]
+        self.omega, self.gain = self._factorise(factors)
+        self.batches = tuple(self._blocks(members) for members in groups.batches)
+
+    def _factorise(self, factors: list[Array]) -> tuple[list[Array], list[Array]]:
+        """Omega and G, (n, R) for each function."""
+        matrix = np.zeros((sum(len(factor) for factor in factors),) * 2)
+        ends = np.cumsum([len(factor) for factor in factors])
+        places = [slice(end - len(factor), end) for factor, end in zip(factors, ends, strict=True)]
+        scaled = np.concatenate([factor * own for factor, own in zip(factors, self.strength, strict=True)])
+        for place, factor in zip(places, factors, strict=True):
+            matrix[place, place] = scaled[place] @ factor.T
+        if self.curvature.null is not None:
+            total = self.strength.sum(axis=0)
+            scaled /= np.sqrt(np.where(total > 0, total, 1.0))
+            matrix -= scaled @ scaled.T
+        matrix.flat[:: len(matrix) + 1] += 1.0
+        lower = np.linalg.cholesky(matrix)
+        inverse = solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False)
+        plain = [factor.T @ inverse[:, place].T for place, factor in zip(places, factors, strict=True)]
+        omega = self._weigh(plain)
+        for index, own in enumerate(omega):
+            plain[index] -= self.residual[index][:, None] * own
+        return omega, plain
+
+    def _weigh(self, functions: list[Array]) -> list[Array]:
+        """W_D f for functions (n, r), one per function of the model."""
+        strength = self.strength[:, :, None]
+        if self.curvature.null is None:
+            return [own * function for own, function in zip(strength, functions, strict=True)]
+        total = strength.sum(axis=0)
+        mean = sum(own * function for own, function in zip(strength, functions, strict=True))
+        mean = mean / np.where(total > 0, total, 1.0)
+        return [own * (function - mean) for own, function in zip(strength, functions, strict=True)]
+
+    def _localise(self, functions: Array) -> Array:
+        """E f = f - W_D D f, (F, n)."""
+        spread = self._weigh([own[:, None] for own in self.residual * functions])
+        return functions - np.stack([own[:, 0] for own in spread])
+
+    def _roots(self) -> list[Array]:
+        """V' G, (n, R) for each function."""
+        scaled = [own[:, None] * gain for own, gain in zip(self.scale, self.gain, strict=True)]
+        if self.curvature.null is None:
+            return scaled
+        null = self.curvature.null[0][:, :, None]
+        along = sum(own * function for own, function in zip(null, scaled, strict=True))
+        return [function - own * along for own, function in zip(null, scaled, strict=True)]
+
+    def _blocks(self, members: Indices) -> GroupBlocks:
+        n_groups, size = members.shape
+        n_functions = len(self.scale)
+        rows = np.stack([gain[members] for gain in self.gain], axis=1).reshape(n_groups, n_functions * size, -1)
+        covariance = rows @ rows.swapaxes(1, 2)
+        locals_ = np.stack(
+            [self.residual * self._localise(unit) for unit in _units(n_functions, self.scale.shape[1])]
+        )  # (F, F, n), symmetric
+        place = np.arange(size)
+        blocks = covariance.reshape(n_groups, n_functions, size, n_functions, size)
+        blocks[:, :, place, :, place] += locals_[:, :, members].transpose(3, 2, 0, 1)
+        return GroupBlocks(members, self._shrink(covariance, members), covariance)
+
+    def _shrink(self, covariance: Array, members: Indices) -> Array:
+        """P = Pi - V' Q V of each group."""
+        size = members.shape[1]
+        identity = np.eye(len(self.scale))[:, None, :, None] * np.eye(size)[None, :, None, :]
+        projector = np.broadcast_to(identity, (len(members), *identity.shape))
+        if self.curvature.null is not None:
+            null = self.curvature.null[0][:, members]
+            projector = projector - np.einsum("fkm,ekm,ml->kfmel", null, null, np.eye(size))
+        projector = projector.reshape(covariance.shape)
+        root = projector * self.scale[:, members].swapaxes(0, 1).reshape(len(members), 1, -1)  # V' = Pi S
+        return projector - root @ covariance @ root.swapaxes(1, 2)
+
+    def sensitivity(self, left: Array, right: Array) -> LowRankSensitivity:
+        """Of sum_g b_g' Q_gg a_g, where b and a of shape (F, n) are cut into groups."""
+        near_left, near_right = self._localise(left), self._localise(right)
+        reach_left, reach_right = self._reach(left), self._reach(right)  # (G, R)
+        middle = reach_left.T @ reach_right
+        middle = 0.5 * (middle + middle.T)
+        far_left, far_right = (
+            (reach if self.groups.alone else reach[self.groups.numbers]) for reach in (reach_left, reach_right)
+        )
+        products, mixed = np.empty_like(left), []
+        pulled = [self.curvature.root_adjoint((self.residual * near)[None])[0] for near in (near_left, near_right)]
+        for index, root in enumerate(self._roots()):
+            own_left, own_right = pulled[0][index], pulled[1][index]
+            ahead = root @ middle
+            ahead += own_left[:, None] * far_right
+            ahead += own_right[:, None] * far_left
+            products[index] = own_left * own_right + np.einsum("nr,nr->n", ahead, root)
+            omega = self.omega[index]
+            mixed.append(omega @ middle)
+            mixed[-1] -= near_left[index][:, None] * far_right
+            mixed[-1] -= near_right[index][:, None] * far_left
+        return LowRankSensitivity(products, near_left, near_right, mixed)
+
+    def _reach(self, functions: Array) -> Array:
+        """G_g' f_g of every group, (G, R)."""
+        return self.groups.add_up(
+            sum(gain * function[:, None] for gain, function in zip(self.gain, functions, strict=True))
+        )
+
+    def pair_weights(self, index: int, found: LowRankSensitivity, interpolation: Array) -> PairWeights:
+        """The weights of one function, as the approximation of one operator needs them."""
+        left, right, mixed, omega = found.left[index], found.right[index], found.mixed[index], self.omega[index]
+        diagonal = left * right + np.einsum("nr,nr->n", mixed, omega)
+        beyond = (interpolation @ mixed) @ omega.T
+        beyond += (interpolation @ omega) @ mixed.T
+        beyond -= 2.0 * diagonal * interpolation
+        if self.groups.alone:
+            beyond += 2.0 * left * right * interpolation
+        else:
+            numbers = self.groups.numbers
+            beyond += self.groups.add_up((interpolation * left).T).T[:, numbers] * right
+            beyond += self.groups.add_up((interpolation * right).T).T[:, numbers] * left
+        return PairWeights(diagonal, beyond)
+
+    def total_weight(self, index: int, found: LowRankSensitivity) -> float:
+        """sum_ij of the weights of one function."""
+        left, right = (self.groups.add_up(own[index][:, None])[:, 0] for own in (found.left, found.right))
+        return float(left @ right + found.mixed[index].sum(axis=0) @ self.omega[index].sum(axis=0))
+
+
+def weigh_parts(
+    covariance: ClassCovariance,
+    parts: list[Nystrom],
+    posterior: LowRankPosterior,
+    found: LowRankSensitivity,
+    function_of: Indices,
+) -> CovarianceGradient:
+    """d/d log h of sum_c sum_ij weights_cij K~_cij with the approximations of all operators."""
+    kernels, variances = [], np.empty(len(covariance.variances))
+    for number, (operator, part) in enumerate(zip(covariance.operators, parts, strict=True)):
+        users = np.flatnonzero(covariance.assignment == number)
+        weights = {
+            index: posterior.pair_weights(index, found, part.interpolation) for index in set(function_of[users])
+        }
+        for user in users:
+            variances[user] = covariance.variances[user] * weigh_values(part, weights[function_of[user]])
+        shares = [(covariance.variances[user], weights[function_of[user]]) for user in users]
+        together = PairWeights(
+            sum(share * own.diagonal for share, own in shares), sum(share * own.beyond for share, own in shares)
+        )
+        kernels.append(weigh_derivative(operator, part, together))
+    bias = covariance.bias_variance * sum(posterior.total_weight(index, found) for index in function_of)
+    return CovarianceGradient(tuple(kernels), variances, float(bias))
+
+
+def _stack(parts: list[Nystrom], shares: Array, bias_variance: float) -> Array:
+    """Phi of one function, (r, n): the factors of its operators and the bias."""
+    factors = [np.sqrt(share) * part.factor for part, share in zip(parts, shares, strict=True) if share]
+    return np.concatenate([*factors, np.full((1, parts[0].factor.shape[1]), np.sqrt(bias_variance))])
+
+
+def _units(n_functions: int, n_points: int) -> Array:
+    """Functions that are one for one class and zero for the others, (F, F, n)."""
+    return np.broadcast_to(np.eye(n_functions)[:, :, None], (n_functions, n_functions, n_points))
