@@ -51,7 +51,7 @@ LIBRARIES = {
     "sklearn": Library("model", at_module_level="model"),
     "skops": Library("model", at_module_level="model"),
     "joblib": Library("model", at_module_level="model"),
-    "threadpoolctl": Library("estimators", at_module_level="estimators"),
+    "threadpoolctl": Library("numerics", at_module_level="numerics"),
     "jinja2": Library("report"),
     "matplotlib": Library("report"),
     "narwhals": Library("report", at_module_level="cli"),

@@ -4,7 +4,7 @@ import contextlib
 import logging
 import numbers
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from logikern.fitting.problem import FitResult
 from logikern.kernels import FunctionKernel, Kernel, KernelRows, Precomputed, reference_points
 from logikern.model.defaults import default_rate, default_variance
 from logikern.numerics.outcome import Outcome
+from logikern.numerics.parallel import own_threads
 from logikern.operators.choose import OPERATORS, Choice, choose
 from logikern.structure.specification import Specification, tie
 
@@ -192,11 +193,12 @@ def solver_name(estimator: Any, n_points: int) -> str:
     return "exact" if estimator.solver == "auto" and n_points <= EXACT_UP_TO else estimator.solver
 
 
-def threads(n_jobs: int | None) -> Any:
-    """A context with that many threads for linear algebra."""
-    if n_jobs is None:
-        return contextlib.nullcontext()
-    return threadpool_limits(None if n_jobs < 0 else int(n_jobs))
+@contextlib.contextmanager
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """A context with that many threads; None takes as many as the BLAS is allowed."""
+    limit = None if n_jobs is None or n_jobs < 0 else int(n_jobs)
+    with threadpool_limits(limit) if limit else contextlib.nullcontext(), own_threads():
+        yield
 
 
 def stored_points(data: TrainingData) -> Any:

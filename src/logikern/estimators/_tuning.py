@@ -32,9 +32,8 @@ from logikern.structure.specification import Specification
 # Points on which a model grows, before it is finished on `search_size` points; at least so many per class.
 COARSE_SIZE = 1000
 COARSE_PER_CLASS = 40
-# Points on which "auto" finishes any model, and kernels times points squared up to which it goes on.
+# Points on which "auto" finishes it.
 FINE_SIZE = 2000
-SEARCH_WORK = 12e6
 SMALLEST_CLASS = 4
 # Kernels of several classes that "auto" may give to a final fit.
 MOST_KERNELS = 30
@@ -133,24 +132,19 @@ def _plan(estimator: Any, data: TrainingData, start: Specification, memory: floa
         _check_rates(start)
         tyings = tyings[:1] if compare else tyings  # asked for, so it is not one candidate among others
         compare = False
-    work = SEARCH_WORK if estimator.search_size == "auto" else np.inf
     if start.tying != tyings[0][1]:
         tyings = tyings[-1:]  # values were given for every group: nothing leads up to them
-    return Plan(tyings, compare, relevance, n_inputs, bool(estimator.learn_bias), int(estimator.n_starts), work)
+    return Plan(tyings, compare, relevance, n_inputs, n, bool(estimator.learn_bias), int(estimator.n_starts))
 
 
 def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
-    """From small to large, each at least a fifth larger than the one before; none larger than the data."""
+    """A small one, and one at least a fifth larger where there are enough points."""
     n, n_classes = len(data.weights), len(data.classes)
-    wanted = {"auto": [FINE_SIZE, int(np.sqrt(SEARCH_WORK))], None: [n]}
+    wanted = {"auto": FINE_SIZE, None: n}
     given = estimator.search_size
-    later = wanted[given] if given in wanted else [max(int(given), 10 * n_classes)]
-    coarse = max(COARSE_SIZE, COARSE_PER_CLASS * n_classes)
-    sizes = [min(n, coarse, max(later))]
-    for size in later:
-        if min(n, size) > 1.2 * sizes[-1]:
-            sizes.append(min(n, size))
-    return sizes
+    fine = min(n, wanted[given] if given in wanted else max(int(given), 10 * n_classes))
+    coarse = min(fine, max(COARSE_SIZE, COARSE_PER_CLASS * n_classes))
+    return [coarse, fine] if fine > 1.2 * coarse else [coarse]
 
 
 def _nested_order(data: TrainingData, seed: int) -> Indices:

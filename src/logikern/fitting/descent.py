@@ -19,6 +19,10 @@ FINEST_RESIDUAL = 0.3
 # Of the step from given latents: it lands within second order of the optimum, so a rough solve would waste it.
 START_ACCURACY = 0.01
 UNFELT = 1e-12
+# The gradient below which single precision must look at true latents before it goes on.
+REFRESH_BELOW = 0.1
+# A Newton step of which no more than this part is taken leads nowhere.
+NO_STEP = 1e-3
 
 
 @dataclass(frozen=True)
@@ -209,7 +213,10 @@ def _expand(run: _Run, tolerance: Array) -> Expansion | None:
         expansion = part.likelihood.expand(run.latent[members], part.targets, part.weights)
         run.norms[members] = max_norm(expansion.gradient + run.dual[members])
         below = run.norms[members] <= tolerance[members]
-        doubtful: Mask = ~run.fresh[members] & (below | (run.step_lengths[members] == 0))
+        # Rounding of the long first steps is removed before the last ones, not after them.
+        settling = (run.norms[members] < REFRESH_BELOW) & np.isinf(run.refreshed_at[members])
+        stalled = run.step_lengths[members] <= NO_STEP
+        doubtful: Mask = ~run.fresh[members] & (below | stalled | (settling & run.problem.covariance.is_single))
         if doubtful.any():
             _refresh(run, members[doubtful], tolerance)
             continue
@@ -231,7 +238,7 @@ def _refresh(run: _Run, members: Indices, tolerance: Array) -> None:
     run.norms[members] = max_norm(part.gradient(run.dual[members], run.latent[members]))
     for member in members:
         if run.norms[member] > max(tolerance[member], 0.5 * run.refreshed_at[member]):
-            stalled = run.step_lengths[member] == 0
+            stalled = run.step_lengths[member] <= NO_STEP
             run.outcomes[member] = Outcome.STALLED if stalled else Outcome.ROUNDING
     run.refreshed_at[members] = run.norms[members]
 

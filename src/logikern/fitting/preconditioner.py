@@ -1,19 +1,23 @@
 """Approximate inverses of the Newton system for conjugate gradients."""
 
-import itertools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dpotrf
 
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.pivoted_cholesky import randomly_pivoted_cholesky
+from logikern.numerics.parallel import for_each, shares
+from logikern.numerics.pivoted_cholesky import LowRankFactor, randomly_pivoted_cholesky
+from logikern.operators.base import KernelOperator
 from logikern.structure.covariance import ClassCovariance
 
 LARGEST_SINGLE_ERROR = 0.2
+# Rows or columns of a factor below which a second thread takes longer to wake than to multiply.
+SMALLEST_SHARE = 32
 
 
 class Preconditioner(ABC):
@@ -64,7 +68,7 @@ class CovarianceFactors(NamedTuple):
         Square roots of the variances.
     bias_deviation : float
     residual : array of shape (C, n)
-    scratch : array of shape (sum of ranks, n)
+    scratch : list of arrays of shape (sum of ranks, n)
         Where rows of all classes are stacked, again and again: new memory each time would cost much.
     """
 
@@ -73,7 +77,7 @@ class CovarianceFactors(NamedTuple):
     deviations: Array
     bias_deviation: float
     residual: Array
-    scratch: Array
+    scratch: list[Array]
 
     @property
     def offsets(self) -> Indices:
@@ -84,12 +88,16 @@ class CovarianceFactors(NamedTuple):
     def project(self, functions: Array) -> Array:
         """Coordinates (m, sum of ranks) of functions (m, C, n): one product for all classes of an operator."""
         offsets, coordinates = self.offsets, np.empty((len(functions), self.offsets[-1]))
-        for number, factor in enumerate(self.factors):
-            users = np.flatnonzero(self.assignment == number)
+
+        def project_on(share: tuple[int, slice]) -> None:
+            number, rows = share
+            factor, users = self.factors[number][rows], np.flatnonzero(self.assignment == number)
             own = functions[:, users].astype(factor.dtype).reshape(-1, factor.shape[1]) @ factor.T
             own = own.reshape(len(functions), len(users), len(factor)) * self.deviations[users][:, None]
             for place, index in enumerate(users):
-                coordinates[:, offsets[index] : offsets[index + 1] - 1] = own[:, place]
+                coordinates[:, offsets[index] + rows.start : offsets[index] + rows.stop] = own[:, place]
+
+        for_each(project_on, self._shares([len(factor) for factor in self.factors]))
         coordinates[:, offsets[1:] - 1] = self.bias_deviation * functions.sum(axis=-1)
         return coordinates
 
@@ -97,36 +105,59 @@ class CovarianceFactors(NamedTuple):
         """The transposed map, (m, sum of ranks) -> (m, C, n)."""
         offsets, n_points = self.offsets, self.residual.shape[1]
         functions = np.empty((len(coordinates), len(self.assignment), n_points))
-        for number, factor in enumerate(self.factors):
-            users = np.flatnonzero(self.assignment == number)
+
+        def expand_on(share: tuple[int, slice]) -> None:
+            number, columns = share
+            factor, users = self.factors[number], np.flatnonzero(self.assignment == number)
             own = np.stack(
                 [self.deviations[index] * coordinates[:, offsets[index] : offsets[index + 1] - 1] for index in users],
                 axis=1,
             )
-            image = own.astype(factor.dtype).reshape(len(coordinates) * len(users), len(factor)) @ factor
-            functions[:, users] = image.reshape(len(coordinates), len(users), n_points)
+            image = own.astype(factor.dtype).reshape(len(coordinates) * len(users), len(factor)) @ factor[:, columns]
+            functions[:, users, columns] = image.reshape(len(coordinates), len(users), -1)
+
+        for_each(expand_on, self._shares([n_points] * len(self.factors)))
         functions += self.bias_deviation * coordinates[:, offsets[1:] - 1][:, :, None]
         return functions
+
+    def borrow(self) -> Array:
+        """An array for the scaled rows of all classes, to be put back on `scratch`."""
+        try:
+            return self.scratch.pop()
+        except IndexError:
+            return np.empty((self.offsets[-1], self.residual.shape[1]), dtype=self.factors[0].dtype)
+
+    def scale_rows(self, index: int, weights: Array, out: Array) -> None:
+        """The rows of a class and its bias, times weights (n,)."""
+        scaled = (weights * self.deviations[index]).astype(out.dtype)
+        np.multiply(self.factors[self.assignment[index]], scaled, out=out[:-1])
+        out[-1] = self.bias_deviation * weights
+
+    def _shares(self, lengths: list[int]) -> list[tuple[int, slice]]:
+        """Operators in one piece, a single one in as many as there are threads."""
+        if len(lengths) == 1:
+            return [(0, share) for share in shares(lengths[0], SMALLEST_SHARE)]
+        return [(number, slice(0, length)) for number, length in enumerate(lengths)]
 
 
 def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generator) -> CovarianceFactors:
     """Low-rank factors of all class covariances: one pivoted factor per operator."""
-    own = [
-        randomly_pivoted_cholesky(operator.rows, operator.diagonal(), rank, random)
-        for operator in covariance.operators
-    ]
+    def factorise_one(share: tuple[KernelOperator, np.random.Generator]) -> LowRankFactor:
+        operator, own_random = share
+        return randomly_pivoted_cholesky(operator.rows, operator.diagonal(), rank, own_random)
+
+    own = for_each(factorise_one, zip(covariance.operators, random.spawn(len(covariance.operators)), strict=True))
     residual = np.stack([own[index].residual for index in covariance.assignment])
     # The Woodbury matrix is a difference of products of this size: the identity in it must not be rounded away.
     largest = float(covariance.variances.max()) * covariance.n_points * np.finfo(np.float32).eps
     dtype = np.float64 if largest > LARGEST_SINGLE_ERROR else own[0].factor.dtype
-    n_rows = sum(len(own[index].factor) + 1 for index in covariance.assignment)
     return CovarianceFactors(
         tuple(part.factor.astype(dtype, copy=False) for part in own),
         covariance.assignment,
         np.sqrt(covariance.variances),
         float(np.sqrt(covariance.bias_variance)),
         residual * covariance.variances[:, None],
-        np.empty((n_rows, covariance.n_points), dtype=dtype),
+        [],
     )
 
 
@@ -156,39 +187,51 @@ class LowRank(Preconditioner):
         if curvature.null is not None:
             self.tilted = self.damping * curvature.null  # a U
             self.total = np.einsum("bcn,bcn->bn", self.tilted, curvature.null)  # U' a U
-        self.woodbury = [self._woodbury(member) for member in range(len(curvature.scale))]
+        self.woodbury = for_each(self._woodbury, range(len(curvature.scale)))
 
     def _woodbury(self, member: int) -> tuple[Array, bool]:
+        """Cholesky factor of the matrix, of which the part below the diagonal is computed."""
+        factors, offsets = self.factors, self.offsets
         strength = self.curvature.scale[member] ** 2 * self.damping[member]  # T_c, (C, n)
-        stacked = self._stack(np.sqrt(strength), self.factors.scratch)
-        matrix = np.zeros((self.offsets[-1],) * 2)
-        for start, end in itertools.pairwise(self.offsets):
-            matrix[start:end, start:end] = stacked[start:end] @ stacked[start:end].T
-        if self.curvature.null is not None:
-            total = strength.sum(axis=0)
-            stacked = self._stack(strength / np.sqrt(np.where(total > 0, total, 1.0)), self.factors.scratch)
-            matrix -= stacked @ stacked.T
+        coupled = self.curvature.null is not None
+        total = strength.sum(axis=0) if coupled else np.inf
+        total = np.where(total > 0, total, 1.0)
+        own = np.sqrt(np.maximum(strength - strength**2 / total, 0.0))
+        shared = strength / np.sqrt(total)
+        matrix = np.zeros((offsets[-1],) * 2)
+        stacked = factors.borrow()
+
+        def fill_diagonal(index: int) -> None:
+            rows = slice(offsets[index], offsets[index + 1])
+            factors.scale_rows(index, own[index], stacked[rows])
+            matrix[rows, rows] = stacked[rows] @ stacked[rows].T
+            if coupled:
+                factors.scale_rows(index, shared[index], stacked[rows])
+
+        def fill_below(index: int) -> None:
+            rows, before = slice(offsets[index], offsets[index + 1]), slice(0, offsets[index])
+            np.negative(stacked[rows] @ stacked[before].T, out=matrix[rows, before])
+
+        n_classes = len(factors.assignment)
+        for_each(fill_diagonal, range(n_classes))
+        if coupled:
+            for_each(fill_below, range(n_classes - 1, 0, -1))
+        factors.scratch.append(stacked)
         matrix.flat[:: len(matrix) + 1] += 1.0
         return _robust_cholesky(matrix)
-
-    def _stack(self, weights: Array, stacked: Array) -> Array:
-        """Rows F_c * weights[c] of all classes, one below the other, written into `stacked`."""
-        factors = self.factors
-        dtype = stacked.dtype
-        for index, own in enumerate(weights):
-            start, end = self.offsets[index], self.offsets[index + 1] - 1
-            scaled = (own * factors.deviations[index]).astype(dtype)
-            np.multiply(factors.factors[factors.assignment[index]], scaled, out=stacked[start:end])
-            stacked[end] = factors.bias_deviation * own
-        return stacked
 
     def solve(self, residual: Array, members: Indices) -> Array:
         base = self._base_solve(residual, members)
         scale = self.curvature.scale[members]
         inner = scale * base
         coordinates = self.factors.project(inner)
-        for position, member in enumerate(members):
-            coordinates[position] = cho_solve(self.woodbury[member], coordinates[position], check_finite=False)
+
+        def invert(position: int) -> None:
+            coordinates[position] = cho_solve(
+                self.woodbury[members[position]], coordinates[position], check_finite=False
+            )
+
+        for_each(invert, range(len(members)))
         inner = self.factors.expand(coordinates)
         inner *= scale
         base -= self._base_solve(inner, members)
@@ -204,15 +247,14 @@ class LowRank(Preconditioner):
 
 
 def _robust_cholesky(matrix: Array) -> tuple[Array, bool]:
-    """Cholesky factor; a growing ridge if rounding made the matrix indefinite.
-
-    By NumPy, like the products around it: the threads of SciPy's own linear algebra would wait for those of NumPy.
-    """
+    """Factor for `cho_solve`, from the part below the diagonal; a growing ridge if rounding made it indefinite."""
     ridge = 0.0
     for _ in range(8):
-        try:
-            lower = np.linalg.cholesky(matrix + ridge * np.eye(len(matrix)) if ridge else matrix)
-            return np.asfortranarray(lower), True  # as LAPACK wants it, or every solve would copy it
-        except np.linalg.LinAlgError:
-            ridge = max(10 * ridge, 1e-7 * float(np.trace(matrix)) / len(matrix))
-    return np.diag(np.sqrt(np.maximum(np.diag(matrix), 0.0) + ridge + 1.0)), True
+        # In the order of LAPACK rows are columns, so what is below the diagonal is above it.
+        upper, failed = dpotrf(matrix.T, lower=False, clean=False)
+        if not failed:
+            return upper, False
+        added = max(9 * ridge, 1e-7 * float(np.trace(matrix)) / len(matrix))
+        matrix.flat[:: len(matrix) + 1] += added
+        ridge += added
+    return np.diag(np.sqrt(np.maximum(np.diag(matrix), 0.0) + 1.0)), False

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from logikern.numerics.parallel import for_each
+
 from . import parameters
 from .inputs import join_columns
 from .tiles import row_tiles
@@ -69,8 +71,9 @@ class Kernel(ABC):
         """
         total = np.zeros(len(self.parameter_names))
         if total.size:
-            for rows in row_tiles(left.shape[1], right.shape[1]):
-                total += self.weigh_gradient(X[rows], Z, left[:, rows].T @ right)
+            tiles = row_tiles(left.shape[1], right.shape[1])
+            parts = for_each(lambda rows: self.weigh_gradient(X[rows], Z, left[:, rows].T @ right), tiles)
+            total += np.sum(parts, axis=0)
         return total
 
     @property

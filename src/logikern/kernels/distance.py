@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from logikern.numerics.parallel import for_each
+
 from .inputs import (
     Rate,
     as_points,
@@ -114,8 +116,7 @@ def squared_distances(X: Any, Z: Any, rate: Rate = 1.0) -> np.ndarray:
     """
     pair = compare(X, Z, rate)
     result = np.empty(pair.shape, pair.dtype)
-    for tile in row_tiles(*pair.shape):
-        pair.squared_distances(tile, out=result[tile])
+    for_each(lambda tile: pair.squared_distances(tile, out=result[tile]), row_tiles(*pair.shape))
     if X is Z:
         np.fill_diagonal(result, 0.0)
     return result

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from logikern.numerics.parallel import for_each
+
 from .base import Kernel, Matrix, Points, Vector
 from .distance import compare
 from .inputs import Rate
@@ -59,8 +61,11 @@ class Stationary(Kernel):
     def __call__(self, X: Points, Z: Points) -> Matrix:
         pair = compare(X, Z, self.rate)
         result = np.empty(pair.shape, pair.dtype)
-        for tile in row_tiles(*pair.shape):
+
+        def fill(tile: slice) -> None:
             self.to_correlation(pair.squared_distances(tile, out=result[tile]))
+
+        for_each(fill, row_tiles(*pair.shape))
         if X is Z:
             np.fill_diagonal(result, 1.0)
         return result

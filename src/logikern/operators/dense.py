@@ -7,9 +7,12 @@ import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import for_each, shares
 from logikern.operators.base import KernelOperator, in_precision
 
 ACCURATE_TILE = 256
+# Columns below which a second thread takes longer to wake than to multiply.
+SMALLEST_SHARE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +61,28 @@ def product(functions: Array, matrix: Array) -> Array:
     The functions are cast, not the matrix: a float64 block would make NumPy copy the whole matrix to float64
     for every product.
     """
-    return (functions.astype(matrix.dtype, copy=False) @ matrix).astype(np.float64, copy=False)
+    functions = functions.astype(matrix.dtype, copy=False)
+    result = np.empty((len(functions), matrix.shape[1]))
+
+    def multiply(columns: slice) -> None:
+        result[:, columns] = functions @ matrix[:, columns]
+
+    for_each(multiply, shares(matrix.shape[1], SMALLEST_SHARE))
+    return result
 
 
 def accurate_product(functions: Array, matrix: Array) -> Array:
     """functions @ matrix summed in float64; the matrix is cast a few rows at a time."""
     if matrix.dtype == np.float64:
-        return functions @ matrix
-    result = np.zeros(functions.shape)
-    for start in range(0, len(matrix), ACCURATE_TILE):
-        part = slice(start, start + ACCURATE_TILE)
-        result += functions[:, part] @ matrix[part].astype(np.float64)
+        return product(functions, matrix)
+    result = np.zeros((len(functions), matrix.shape[1]))
+
+    def multiply(columns: slice) -> None:
+        for start in range(0, len(matrix), ACCURATE_TILE):
+            part = slice(start, start + ACCURATE_TILE)
+            result[:, columns] += functions[:, part] @ matrix[part, columns].astype(np.float64)
+
+    for_each(multiply, shares(matrix.shape[1], SMALLEST_SHARE))
     return result
 
 

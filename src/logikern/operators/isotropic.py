@@ -10,6 +10,7 @@ from logikern.kernels.distance import squared_distances
 from logikern.kernels.stationary import Stationary
 from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import for_each
 from logikern.operators.base import KernelOperator
 from logikern.operators.dense import accurate_product, product
 
@@ -56,8 +57,9 @@ class Isotropic(KernelOperator):
     def contract_gradient(self, left: Array, right: Array) -> Array:
         left, right = left.astype(self.dtype), right.astype(self.dtype)
         has_shape = len(self.kernel.log_parameters) > 1
-        total = np.zeros(len(self.kernel.log_parameters))
-        for tile in row_tiles(*self.matrix.shape):
+
+        def contract(tile: slice) -> Array:
+            total = np.zeros(len(self.kernel.log_parameters))
             scaled = self.distances[tile] * self.dtype.type(self.kernel.rate)
             pull = scaled.copy()
             self.kernel.to_slope(pull)
@@ -65,7 +67,9 @@ class Isotropic(KernelOperator):
             total[0] += np.vdot(left[:, tile] @ pull, right)
             if has_shape:
                 total[1:] += self.kernel.weigh_shape_gradient(scaled, left[:, tile].T @ right)
-        return total
+            return total
+
+        return np.sum(for_each(contract, row_tiles(*self.matrix.shape)), axis=0)
 
 
 def is_isotropic(kernel: Kernel) -> TypeGuard[Stationary]:
@@ -76,9 +80,12 @@ def is_isotropic(kernel: Kernel) -> TypeGuard[Stationary]:
 def isotropic(kernel: Stationary, X: Any, distances: Array) -> Isotropic:
     """The kernel matrix from the distances: one pass over them."""
     matrix = np.empty_like(distances)
-    for tile in row_tiles(*distances.shape):
+
+    def fill(tile: slice) -> None:
         np.multiply(distances[tile], distances.dtype.type(kernel.rate), out=matrix[tile])
         kernel.to_correlation(matrix[tile])
+
+    for_each(fill, row_tiles(*distances.shape))
     return Isotropic(kernel, X, distances, matrix)
 
 

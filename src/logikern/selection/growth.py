@@ -8,6 +8,7 @@ import numpy as np
 from logikern.kernels.base import Kernel
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array
+from logikern.selection.inheritance import inherit_curvature
 from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Arena, Effort, Found, Ledger, Task, free_parameters, minimise
 from logikern.structure.specification import Specification, Tying, tie
@@ -20,6 +21,8 @@ KERNEL_SCALE = 1.5
 VARIANCE_SCALE = 1.0
 VARIANCE_SCALE_BESIDE_RELEVANCE = 0.7
 START_SPREAD = 1.5
+# Rates grow with the number of points at most by this power.
+LARGEST_POWER = 1.0
 # A candidate that has not gained this part of what chance would give it is given up early.
 HURDLE = 0.5
 
@@ -72,19 +75,19 @@ class Plan:
     relevance : bool
         Whether a rate per input is tried after them (`compare`), or wanted (not `compare`).
     n_inputs : int
+    n_points : int
+        That the model is for, of which the arenas are parts.
     learn_bias : bool
     n_starts : int
-    work : float
-        Larger arenas are left out where kernels times points squared would exceed it.
     """
 
     tyings: tuple[tuple[str, Tying], ...]
     compare: bool
     relevance: bool
     n_inputs: int
+    n_points: int
     learn_bias: bool = False
     n_starts: int = 1
-    work: float = np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,19 +141,41 @@ def learn(
             break
         growth.consider(name, candidate)
     best = growth.best
-    for arena in _last_arena(arenas, best.specification, plan.work):
+    specification = best.specification
+    for arena in arenas[1:]:
         if ledger.stopped:
             break
         task = growth.task(f"finish on {arena.n_points} points", best.specification)
         free = free_parameters(best.specification, plan.learn_bias)
-        best = minimise(best.specification, free, arena, effort, task, ledger) or best
-    return Learned(best.specification, best.value, tuple(growth.verdicts))
+        best = minimise(best.specification, free, arena, effort, task, ledger, best.inverse_hessian) or best
+        sizes = (arenas[0].n_points, arena.n_points, plan.n_points)
+        specification = extrapolate_rates(growth.best.specification, best.specification, sizes)
+    return Learned(specification, best.value, tuple(growth.verdicts))
 
 
-def _last_arena(arenas: Sequence[Arena], specification: Specification, work: float) -> Sequence[Arena]:
-    """The largest of the later arenas that the work allows, the second one in any case."""
-    allowed = [arena for arena in arenas[2:] if len(specification.kernels) * arena.n_points**2 <= work]
-    return [*arenas[1:2], *allowed][-1:]
+def extrapolate_rates(coarse: Specification, fine: Specification, sizes: tuple[int, int, int]) -> Specification:
+    """The fine model with the rates that all points will want.
+
+    More points resolve finer structure, so the best rates grow as a power of their number. The power is read off two
+    searches, one for all rates: those of single classes are too noisy.
+
+    Parameters
+    ----------
+    coarse, fine : Specification
+        The same model, learned on few and on more points.
+    sizes : tuple of int
+        Points behind the coarse model, behind the fine one, and in all.
+    """
+    few, more, total = np.log(sizes)
+    names = [name for kernel in fine.kernels for name in kernel.parameter_names]
+    is_rate = np.array([name.rpartition(".")[2].startswith("rate") for name in names], dtype=bool)
+    if not is_rate.any() or total <= more:
+        return fine
+    values = fine.log_parameters
+    moved = (values - coarse.log_parameters)[: len(names)][is_rate]
+    power = np.clip(moved.mean() / (more - few), 0.0, LARGEST_POWER)
+    values[: len(names)][is_rate] += power * (total - more)
+    return fine.with_log_parameters(values)
 
 
 class _Growth:
@@ -162,6 +187,7 @@ class _Growth:
         self.arena = arena
         self.effort = effort
         self.ledger = ledger
+        self.first: Found | None = None
         self.best: Found | None = None
         self.verdicts: list[Verdict] = []
 
@@ -179,6 +205,7 @@ class _Growth:
                 self.best = found
             if self.ledger.stopped:
                 break
+        self.first = self.best
         if self.best is not None:
             self.verdicts.append(Verdict(name, int(free.sum()), self.best.value, np.nan, 0.0, np.nan, True))
 
@@ -194,10 +221,15 @@ class _Growth:
             yield "rate per input", with_relevance(origin, self.plan.n_inputs)
 
     def task(self, name: str, specification: Specification) -> Task:
-        """A stage held near the values read off the data; rates of inputs are pulled far below them."""
-        centre = spread(self.start, specification.tying)
+        """A stage held near where it came from.
+
+        The first model is held near the values read off the data, finer ones near the first: what it has earned is
+        not charged again to each class. Rates of inputs are pulled far below those of the data.
+        """
         names = [name for kernel in specification.kernels for name in kernel.parameter_names]
         is_rate = np.array([name.startswith("rate[") for name in names], dtype=bool)
+        is_finer = specification.tying != self.start.tying and not is_rate.any()
+        centre = spread(self.first.specification if is_finer and self.first else self.start, specification.tying)
         if is_rate.any() and _has_single_rates(centre):
             centre = with_relevance(centre, self.plan.n_inputs)
         n_others = int(free_parameters(specification, self.plan.learn_bias).sum()) - len(names)
@@ -218,7 +250,9 @@ class _Growth:
         before = free_parameters(self.best.specification, self.plan.learn_bias)
         optimism = (int(free.sum()) - int(before.sum())) / self.arena.total_weight
         effort = replace(self.effort, hurdle=HURDLE * optimism) if self.plan.compare else self.effort
-        found = minimise(candidate, free, self.arena, effort, self.task(name, candidate), self.ledger)
+        inherited = inherit_curvature(self.best.inverse_hessian, self.best.specification, candidate, free)
+        task = self.task(name, candidate)
+        found = minimise(candidate, free, self.arena, effort, task, self.ledger, inherited)
         if found is None:
             return
         gain, noise = paired_gain(self.best.losses, found.losses, self.arena.criterion.loss_weights)

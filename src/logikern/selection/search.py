@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class Effort:
         Largest change of a log parameter in one stage.
     hurdle : float, default=0.0
         A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
-    patience : int, default=6
+    patience : int, default=4
     first_tolerance, last_tolerance : float, default=5e-4, 1e-4
         Of the inner fits, while steps are long and when they have become short.
     """
@@ -38,7 +38,7 @@ class Effort:
     relative_worth: float = 1e-3
     range: float = 9.0
     hurdle: float = 0.0
-    patience: int = 6
+    patience: int = 4
     first_tolerance: float = 5e-4
     last_tolerance: float = 1e-4
 
@@ -127,12 +127,15 @@ class Found:
     objective : float
         The criterion and the prior: what was minimised, and what the best is the best of.
     losses : array of shape (n_losses,)
+    inverse_hessian : array of shape (p, p)
+        Of the objective by the free parameters, as far as the search has seen it.
     """
 
     specification: Specification
     value: float
     objective: float
     losses: Array
+    inverse_hessian: Array
 
 
 class TimeIsUpError(Exception):
@@ -168,7 +171,13 @@ class Ledger:
 
 
 def minimise(
-    start: Specification, free: Mask, arena: Arena, effort: Effort, task: Task, ledger: Ledger
+    start: Specification,
+    free: Mask,
+    arena: Arena,
+    effort: Effort,
+    task: Task,
+    ledger: Ledger,
+    inverse_hessian: Array | None = None,
 ) -> Found | None:
     """Quasi-Newton search from `start` over the free log parameters; None if no start was usable.
 
@@ -181,15 +190,17 @@ def minimise(
     effort : Effort
     task : Task
     ledger : Ledger
+    inverse_hessian : array of shape (p, p) or None, default=None
+        Of an earlier search, to begin with.
     """
-    run = _Stage(start, free, arena, effort, task, ledger)
+    run = _Stage(start, free, arena, effort, task, ledger, inverse_hessian)
     try:
         _descend(run, start.log_parameters[free])
     except TimeIsUpError:
         ledger.stopped = "the time for the search was used up"
     except KeyboardInterrupt:
         ledger.stopped = "it was interrupted"
-    return run.found
+    return run.best
 
 
 def _descend(run: "_Stage", origin: Array) -> None:
@@ -200,7 +211,7 @@ def _descend(run: "_Stage", origin: Array) -> None:
         worth = effort.relative_worth * abs(position.value)
         if finished(position, bounds, worth) or run.hopeless:
             break
-        run.radius = position.radius
+        run.radius, run.inverse_hessian = position.radius, position.inverse_hessian
         position = advance(position, run.trial, bounds, worth)
 
 
@@ -214,6 +225,7 @@ class _Stage:
     effort: Effort
     task: Task
     ledger: Ledger
+    inverse_hessian: Array | None
     radius: float = 1.0
     n_evaluations: int = 0
     first_value: float = np.inf
@@ -229,8 +241,15 @@ class _Stage:
             point += full[self.free]
             trial = self.trial(point)
             if trial.usable:
-                return begin(point, trial)
+                return begin(point, trial, self.inverse_hessian)
         return None
+
+    @property
+    def best(self) -> Found | None:
+        """What was found, with what is known of the curvature around it."""
+        if self.found is None or self.inverse_hessian is None:
+            return self.found
+        return replace(self.found, inverse_hessian=self.inverse_hessian)
 
     @property
     def hopeless(self) -> bool:
@@ -261,12 +280,14 @@ class _Stage:
     def _compute(self, point: Array) -> tuple[Entry, Array | None]:
         began = time.monotonic()
         specification = self.specification_at(point)
+        covariance = specification.bind(self.arena.points)
         state = self.ledger.journal.state
-        n_members = self.arena.n_points
-        if state is not None and state.shape[-1] != n_members:
-            state = None  # of an arena with other points
+        if state is not None and state.shape[-1] != self.arena.n_points:
+            # Of a smaller arena. To carry latents over to further points saves nothing: some of those are then wrong
+            # with confidence, from where Newton's method takes more steps than from zero.
+            state = None
         tolerance = self.effort.first_tolerance if self.radius > 0.3 else self.effort.last_tolerance
-        evaluation = self.arena.criterion.evaluate(specification.bind(self.arena.points), state, tolerance)
+        evaluation = self.arena.criterion.evaluate(covariance, state, tolerance)
         gradient = np.zeros(0)
         if evaluation.usable:
             gradient = specification.collect(evaluation.gradient)[self.free]
@@ -285,7 +306,7 @@ class _Stage:
         if entry.usable and self.found is None:
             self.first_value = entry.value
         if entry.usable and (self.found is None or objective < self.found.objective):
-            self.found = Found(self.specification_at(point), entry.value, objective, entry.losses)
+            self.found = Found(self.specification_at(point), entry.value, objective, entry.losses, np.eye(len(point)))
         record = Record(
             stage=self.task.name,
             evaluation=len(self.ledger.records) + 1,

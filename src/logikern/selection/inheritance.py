@@ -1,0 +1,54 @@
+"""What a model inherits from the coarser one that it grew from: the curvature of the criterion."""
+
+import numpy as np
+
+from logikern.numerics.outcome import Array, Indices, Mask
+from logikern.structure.specification import Specification
+
+
+def inherit_curvature(inverse_hessian: Array, coarse: Specification, fine: Specification, free: Mask) -> Array | None:
+    """The inverse Hessian to begin with, if classes that shared a parameter had equal parts in its curvature.
+
+    Parameters
+    ----------
+    inverse_hessian : array of shape (p, p)
+        Over the free parameters of the coarse model.
+    coarse, fine : Specification
+        Of the same classes, with the same number of kernel parameters for each.
+    free : boolean array
+        Which parameters of the fine model are learned; of the coarse one the bias variance is free if it is here.
+
+    Returns
+    -------
+    array of shape (q, q) or None
+        Over the free parameters of the fine model; None where nothing sensible follows.
+    """
+    before, after = parameters_of_classes(coarse), parameters_of_classes(fine)
+    if any(len(own) != len(new) for own, new in zip(before, after, strict=True)):
+        return None
+    free_before = np.append(np.ones(len(coarse.log_parameters) - 1, dtype=bool), free[-1])
+    hessian = np.eye(len(free_before))
+    hessian[np.ix_(free_before, free_before)] = np.linalg.inv(inverse_hessian)
+    users = np.zeros_like(hessian)
+    for own in before:
+        users[np.ix_(own, own)] += 1
+    inherited = np.zeros((len(free),) * 2)
+    for own, new in zip(before, after, strict=True):
+        pairs = np.ix_(own, own)
+        inherited[np.ix_(new, new)] += hessian[pairs] / users[pairs]
+    values, vectors = np.linalg.eigh(inherited[np.ix_(free, free)])
+    if values[0] <= 1e-6 * values[-1]:
+        return None
+    return np.asarray((vectors / values) @ vectors.T)
+
+
+def parameters_of_classes(specification: Specification) -> list[Indices]:
+    """For each class, where its kernel's parameters, its variance and the bias variance are in `log_parameters`."""
+    sizes = [len(kernel.log_parameters) for kernel in specification.kernels]
+    begins = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+    n_variances = len(specification.variances)
+    pairs = zip(specification.tying.kernel_of, specification.tying.variance_of, strict=True)
+    return [
+        np.array([*range(begins[kernel], begins[kernel + 1]), begins[-1] + variance, begins[-1] + n_variances])
+        for kernel, variance in pairs
+    ]
