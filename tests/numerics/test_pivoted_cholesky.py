@@ -28,7 +28,7 @@ def factorise(matrix, rank, seed=0, **options):
 @pytest.mark.parametrize("rank", [1, 5, 20, 60])
 def test_factor_and_residual_give_the_diagonal(rank):
     matrix = gaussian_matrix()
-    factor, residual = factorise(matrix, rank)
+    factor, residual, _ = factorise(matrix, rank)
     np.testing.assert_allclose(np.einsum("rn,rn->n", factor, factor) + residual, 1.0, atol=1e-10)
 
 
@@ -121,7 +121,7 @@ def test_rank_beyond_the_size_is_the_size():
 
 
 def test_rank_zero_leaves_everything_to_the_residual():
-    factor, residual = factorise(gaussian_matrix(), 0)
+    factor, residual, _ = factorise(gaussian_matrix(), 0)
     assert factor.shape == (0, 80) and (residual == 1.0).all()
 
 
@@ -142,3 +142,11 @@ def test_pivots_leave_no_residual(dtype):
     # A rounding error left there would be drawn again.
     residual = factorise(gaussian_matrix(rate=20.0).astype(dtype), 20).residual
     assert (residual == 0.0).sum() >= 20
+
+
+def test_pivots_span_the_factor():
+    matrix = gaussian_matrix()
+    factor, residual, pivots = factorise(matrix, 10)
+    assert len(np.unique(pivots)) == len(factor)
+    np.testing.assert_allclose(factor.T @ factor[:, pivots], matrix[:, pivots], atol=1e-9)
+    assert (residual[pivots] == 0).all()

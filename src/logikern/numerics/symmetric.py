@@ -23,7 +23,7 @@ def solver(matrix: Array) -> Solve:
         In rows; overwritten.
     """
     diagonal = matrix.diagonal().copy()
-    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # the transposed view is what LAPACK can overwrite
+    factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)  # the transposed view is what LAPACK can overwrite
     if not failed:
         return lambda right: dpotrs(factor, right, lower=1)[0]
     with warnings.catch_warnings():
@@ -41,7 +41,7 @@ def invert(matrix: Array) -> Array:
         In rows; overwritten.
     """
     diagonal = matrix.diagonal().copy()
-    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)
+    factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
     if not failed:
         return mirror(dpotri(factor, lower=1, overwrite_c=1)[0].T)
     try:
