@@ -74,7 +74,7 @@ class Setting:
     def criterion(self) -> LeaveOneOut:
         weights = catalogue.Case(weights=self.weights).point_weights()
         targets = _targets(self.targets, self.n_classes)
-        return LeaveOneOut(LIKELIHOODS[self.likelihood], targets, weights, SOLVER, self.groups())
+        return LeaveOneOut(LIKELIHOODS[self.likelihood], targets, weights, SOLVER, self.groups(), missed=0.0)
 
     def solver(self, tolerance: float = 1e-12) -> Solver:
         """What fits the problem, by the bias that it has."""

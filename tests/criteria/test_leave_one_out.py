@@ -210,7 +210,7 @@ def repeated(n_times, weights):
     covariance = setting.specification().bind(Choice("dense", np.dtype(float), "", 1e8).points(X))
     targets = np.repeat(setting.criterion().targets, n_times, axis=1)
     groups = np.repeat(np.arange(leaving.N), n_times)
-    criterion = LeaveOneOut(Softmax(), targets, np.full(len(groups), weights), leaving.SOLVER, groups)
+    criterion = LeaveOneOut(Softmax(), targets, np.full(len(groups), weights), leaving.SOLVER, groups, missed=0.0)
     return criterion.evaluate(covariance, None, leaving.TOLERANCE)
 
 

@@ -25,6 +25,8 @@ class Evaluation:
         What a later evaluation starts from.
     outcome : Outcome
     n_products : int
+    method : str, default=""
+        How the value was computed, in words for people, where a criterion has more than one way.
     """
 
     value: float
@@ -33,6 +35,7 @@ class Evaluation:
     state: Array
     outcome: Outcome
     n_products: int
+    method: str = ""
 
     @property
     def usable(self) -> bool:

@@ -10,11 +10,11 @@ from logikern.fitting.contrasts import contrast_of
 from logikern.fitting.descent import Fit
 from logikern.fitting.exact import DenseSystems, dense_blocks, weigh_blocks
 from logikern.fitting.groups import partition
-from logikern.fitting.landmarks import approximate
-from logikern.fitting.low_rank_posterior import LowRankPosterior, LowRankSensitivity, weigh_parts
+from logikern.fitting.low_rank_posterior import LowRankPosterior, LowRankSensitivity, weigh_landmarks
+from logikern.fitting.low_rank_system import LowRankSystems, landmarked_operators
 from logikern.fitting.posterior import ExactPosterior, Sensitivity
 from logikern.fitting.problem import FitResult, Problem
-from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.outcome import Array
 from logikern.structure.covariance import CovarianceGradient
 
 # The adjoint solve ends at this part of the tolerance of the fit.
@@ -43,6 +43,11 @@ class FittedExpansion(ABC):
         self.function_of = self.contrast.function_of(problem.covariance.n_classes)
         self.posterior = self._posterior()
         self.cavity = Cavity(self.posterior.batches, self.seen)
+
+    @property
+    @abstractmethod
+    def method(self) -> str:
+        """How Q is computed, in words for people."""
 
     @abstractmethod
     def _posterior(self) -> Any:
@@ -91,6 +96,10 @@ class ExactExpansion(FittedExpansion):
         self.systems = systems or DenseSystems(dense_blocks(problem.covariance))
         super().__init__(problem, result, groups)
 
+    @property
+    def method(self) -> str:
+        return "exact"
+
     def _posterior(self) -> ExactPosterior:
         free_bias = bool(np.isinf(self.problem.covariance.bias_variance))
         return ExactPosterior(self.systems.seen(self.contrast), self.seen, self.groups, free_bias)
@@ -103,15 +112,15 @@ class ExactExpansion(FittedExpansion):
 
 
 class LowRankExpansion(FittedExpansion):
-    """With Q from landmarks; the fit and its derivative are those of the whole kernel matrix.
+    """With Q from a covariance that is known through landmarks; the fit may have been made with another.
 
-    The gradient is that of the approximate value, at landmarks that stay where they are.
+    The gradient is that of the value so approximated, at landmarks that stay where they are.
 
     Parameters
     ----------
     problem : Problem
     fit : Fit
-    landmarks : tuple of integer arrays, one per operator
+    systems : LowRankSystems
     tolerance : float
         Of the fit.
     groups : array of shape (n,) or None, default=None
@@ -121,23 +130,22 @@ class LowRankExpansion(FittedExpansion):
         self,
         problem: Problem,
         fit: Fit,
-        landmarks: tuple[Indices, ...],
+        systems: LowRankSystems,
         tolerance: float,
         groups: Array | None = None,
     ):
         self.fit = fit
+        self.systems = systems
         self.tolerance = tolerance
-        self.parts = [
-            approximate(operator, own) for operator, own in zip(problem.covariance.operators, landmarks, strict=True)
-        ]
         super().__init__(problem, fit.result, groups)
 
+    @property
+    def method(self) -> str:
+        ranks = [len(operator.nystrom.landmarks) for operator in landmarked_operators(self.systems.covariance)]
+        return f"low rank, from {max(ranks)} landmarks"
+
     def _posterior(self) -> LowRankPosterior:
-        covariance = self.problem.covariance
-        shares = np.zeros((len(self.dual), len(self.parts)))
-        np.add.at(shares, (self.function_of, covariance.assignment), covariance.variances)
-        bias_variances = covariance.bias_variance * np.bincount(self.function_of)
-        return LowRankPosterior(self.parts, shares, bias_variances, self.seen, self.groups)
+        return LowRankPosterior(self.systems.seen(self.contrast), self.seen, self.groups)
 
     def _contract(self, pull: Array, found: LowRankSensitivity) -> CovarianceGradient:
         whole = self.contrast.expand(pull)[None]
@@ -145,7 +153,7 @@ class LowRankExpansion(FittedExpansion):
         accuracy = np.array([ADJOINT_ACCURACY * self.tolerance * np.abs(whole).max()])
         response = system.response(self.fit.covariance.matmul(whole), accuracy)
         through_fit = self.fit.covariance.contract_gradient(self.result.dual, whole - response.value)
-        through_posterior = weigh_parts(self.problem.covariance, self.parts, self.posterior, found, self.function_of)
+        through_posterior = weigh_landmarks(self.systems.covariance, self.posterior, found, self.function_of)
         return _difference(through_fit, through_posterior)
 
 

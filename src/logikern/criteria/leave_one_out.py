@@ -1,19 +1,25 @@
 """The approximate leave-one-out loss of one fit and its exact gradient; Cawley & Talbot (2008) for any likelihood."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.criteria.expansion import ExactExpansion, FittedExpansion, LowRankExpansion
-from logikern.fitting.descent import NewtonSolver
+from logikern.fitting.descent import Fit, NewtonSolver, descend
 from logikern.fitting.exact import systems_of
 from logikern.fitting.free_bias import FreeBias
+from logikern.fitting.low_rank_system import LowRankSystems
 from logikern.fitting.problem import FitResult, Problem, ignore
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices, Outcome
+from logikern.operators.landmarks import enough_landmarks, landmarked, random_landmarks
 from logikern.structure.covariance import ClassCovariance
+
+# Of the points, over the root of the number of classes: with more landmarks than this, dense factors are as fast.
+LARGEST_SHARE = 0.35
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +42,12 @@ class LeaveOneOut(Criterion):
     groups : array of shape (n,) or None, default=None
         Points of equal labels are left out together; None leaves out one at a time.
     landmarks : tuple of integer arrays, one per operator, or None, default=None
-        Points from which Q is approximated in O(n (C r)^2), with the fit and its derivative still those of the
-        whole kernel matrix; None computes Q exactly in O(C n^3). They need a finite bias variance.
+        Points from whose kernel rows Q is approximated in O(n (C r)^2), where O(C n^3) is too much; the fit is
+        still that of the whole kernel matrix. They need a finite bias variance. None computes Q as well as `missed`
+        wants it.
+    missed : float, default=0.001
+        Prior variance that a latent value may lose. Where landmarks, chosen anew for every setting, lose no more,
+        they stand for the kernel matrix in the fit as well; zero computes everything exactly.
     """
 
     likelihood: Likelihood
@@ -46,13 +56,7 @@ class LeaveOneOut(Criterion):
     solver: NewtonSolver
     groups: Array | None = None
     landmarks: tuple[Indices, ...] | None = None
-
-    @property
-    def method(self) -> str:
-        """How Q is computed, in words for people."""
-        if self.landmarks is None:
-            return "exact"
-        return f"low rank, from {max(len(own) for own in self.landmarks)} landmarks"
+    missed: float = 0.001
 
     @property
     def loss_weights(self) -> Array:
@@ -79,17 +83,58 @@ class LeaveOneOut(Criterion):
             state=result.latent,
             outcome=result.outcome,
             n_products=result.n_products + 1,
+            method=expansion.method,
         )
 
     def _fit(
         self, problem: Problem, start: Array | None, tolerance: float
     ) -> tuple[FitResult, Callable[[], FittedExpansion]]:
         """A fit to all points, and its expansion for whoever wants it."""
-        if np.isinf(problem.covariance.bias_variance):
+        covariance = problem.covariance
+        if np.isinf(covariance.bias_variance):
             result = FreeBias(tolerance, self.solver.budget).fit(problem, start)
             return result, lambda: ExactExpansion(problem, result, self.groups)
-        fit = self.solver.run(problem, start, ignore, tolerance)
-        if self.landmarks is None:
+        if self.landmarks is not None:
+            fit = self.solver.run(problem, start, ignore, tolerance)
+            systems = LowRankSystems(with_landmarks(covariance, self.landmarks))
+            return fit.result, lambda: LowRankExpansion(problem, fit, systems, tolerance, self.groups)
+        smooth = find_landmarks(covariance, self.missed)
+        if smooth is None:
+            fit = self.solver.run(problem, start, ignore, tolerance)
             return fit.result, lambda: ExactExpansion(problem, fit.result, self.groups, systems_of(fit))
-        landmarks = self.landmarks
-        return fit.result, lambda: LowRankExpansion(problem, fit, landmarks, tolerance, self.groups)
+        systems = LowRankSystems(with_landmarks(covariance, smooth))
+        approximate = replace(problem, covariance=systems.covariance)
+        found = descend(approximate, start, ignore, systems, tolerance, self.solver.budget)
+        small = Fit(found, systems.covariance, systems)
+        return found, lambda: LowRankExpansion(approximate, small, systems, tolerance, self.groups)
+
+
+def choose_landmarks(covariance: ClassCovariance, rank: int, seed: int = 0) -> tuple[Indices, ...]:
+    """At most `rank` points for each operator, fitting these hyperparameters, to be kept for others.
+
+    Landmarks that stay where they are make the criterion a smooth function of the hyperparameters.
+    """
+    return tuple(random_landmarks(operator, rank, seed) for operator in covariance.operators)
+
+
+def find_landmarks(covariance: ClassCovariance, missed: float) -> tuple[Indices, ...] | None:
+    """Few points for each operator that miss at most the prior variance given, or None where it takes many."""
+    if not missed:
+        return None
+    largest = int(LARGEST_SHARE * covariance.n_points / np.sqrt(covariance.n_classes))
+    everything: Any = slice(None)
+    found = []
+    for index, operator in enumerate(covariance.operators):
+        variance = covariance.variances[covariance.assignment == index].max()
+        matrix = np.asarray(operator.rows(everything), dtype=float)
+        landmarks = enough_landmarks(matrix, missed / variance, largest)
+        if landmarks is None:
+            return None
+        found.append(landmarks)
+    return tuple(found)
+
+
+def with_landmarks(covariance: ClassCovariance, landmarks: tuple[Indices, ...]) -> ClassCovariance:
+    """The same covariance with kernel matrices known through landmarks."""
+    pairs = zip(covariance.operators, landmarks, strict=True)
+    return replace(covariance, operators=tuple(landmarked(operator, own) for operator, own in pairs))

@@ -6,10 +6,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from logikern.fitting.groups import Groups
-from logikern.fitting.landmarks import Nystrom, PairWeights, weigh_derivative, weigh_values
+from logikern.fitting.low_rank_system import LowRankModel, Woodbury, landmarked_operators
 from logikern.fitting.posterior import GroupBlocks
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
+from logikern.operators.landmarks import PairWeights, weigh_derivative, weigh_values
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
@@ -43,61 +44,35 @@ class LowRankPosterior:
 
     Parameters
     ----------
-    parts : list of Nystrom, one per operator
-    shares : array of shape (F, number of operators)
-        The variance with which each operator takes part in each function.
-    bias_variances : array of shape (F,)
+    model : LowRankModel
     curvature : Curvature
         Of one weighting.
     groups : Groups
     """
 
-    def __init__(
-        self, parts: list[Nystrom], shares: Array, bias_variances: Array, curvature: Curvature, groups: Groups
-    ):
+    def __init__(self, model: LowRankModel, curvature: Curvature, groups: Groups):
         self.curvature = curvature
         self.groups = groups
         self.scale = curvature.scale[0]
-        self.residual = shares @ np.stack([part.residual for part in parts])  # D, (F, n)
-        self.strength = self.scale**2 / (1.0 + self.scale**2 * self.residual)  # t
-        factors = [_stack(parts, own, bias) for own, bias in zip(shares, bias_variances, strict=True)]
-        self.omega, self.gain = self._factorise(factors)
+        self.residual = model.residual
+        self.woodbury = Woodbury(model, curvature, 0)
+        self.omega, self.gain = self._factorise(model)
         self.batches = tuple(self._blocks(members) for members in groups.batches)
 
-    def _factorise(self, factors: list[Array]) -> tuple[list[Array], list[Array]]:
+    def _factorise(self, model: LowRankModel) -> tuple[list[Array], list[Array]]:
         """Omega and G, (n, R) for each function."""
-        matrix = np.zeros((sum(len(factor) for factor in factors),) * 2)
-        ends = np.cumsum([len(factor) for factor in factors])
-        places = [slice(end - len(factor), end) for factor, end in zip(factors, ends, strict=True)]
-        scaled = np.concatenate([factor * own for factor, own in zip(factors, self.strength, strict=True)])
-        for place, factor in zip(places, factors, strict=True):
-            matrix[place, place] = scaled[place] @ factor.T
-        if self.curvature.null is not None:
-            total = self.strength.sum(axis=0)
-            scaled /= np.sqrt(np.where(total > 0, total, 1.0))
-            matrix -= scaled @ scaled.T
-        matrix.flat[:: len(matrix) + 1] += 1.0
-        lower = np.linalg.cholesky(matrix)
+        lower = self.woodbury.lower
         inverse = solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False)
-        plain = [factor.T @ inverse[:, place].T for place, factor in zip(places, factors, strict=True)]
-        omega = self._weigh(plain)
+        pairs = zip(model.factors, model.places, strict=True)
+        plain = [factor.T @ inverse[:, place].T for factor, place in pairs]
+        omega = self.woodbury.weigh(plain)
         for index, own in enumerate(omega):
             plain[index] -= self.residual[index][:, None] * own
         return omega, plain
 
-    def _weigh(self, functions: list[Array]) -> list[Array]:
-        """W_D f for functions (n, r), one per function of the model."""
-        strength = self.strength[:, :, None]
-        if self.curvature.null is None:
-            return [own * function for own, function in zip(strength, functions, strict=True)]
-        total = strength.sum(axis=0)
-        mean = sum(own * function for own, function in zip(strength, functions, strict=True))
-        mean = mean / np.where(total > 0, total, 1.0)
-        return [own * (function - mean) for own, function in zip(strength, functions, strict=True)]
-
     def _localise(self, functions: Array) -> Array:
         """E f = f - W_D D f, (F, n)."""
-        spread = self._weigh([own[:, None] for own in self.residual * functions])
+        spread = self.woodbury.weigh([own[:, None] for own in self.residual * functions])
         return functions - np.stack([own[:, 0] for own in spread])
 
     def _roots(self) -> list[Array]:
@@ -184,35 +159,26 @@ class LowRankPosterior:
         return float(left @ right + found.mixed[index].sum(axis=0) @ self.omega[index].sum(axis=0))
 
 
-def weigh_parts(
-    covariance: ClassCovariance,
-    parts: list[Nystrom],
-    posterior: LowRankPosterior,
-    found: LowRankSensitivity,
-    function_of: Indices,
+def weigh_landmarks(
+    covariance: ClassCovariance, posterior: LowRankPosterior, found: LowRankSensitivity, function_of: Indices
 ) -> CovarianceGradient:
-    """d/d log h of sum_c sum_ij weights_cij K~_cij with the approximations of all operators."""
+    """d/d log h of sum_c sum_ij weights_cij K~_cij, for a covariance whose operators are all `Landmarked`."""
     kernels, variances = [], np.empty(len(covariance.variances))
-    for number, (operator, part) in enumerate(zip(covariance.operators, parts, strict=True)):
+    for number, operator in enumerate(landmarked_operators(covariance)):
         users = np.flatnonzero(covariance.assignment == number)
+        nystrom = operator.nystrom
         weights = {
-            index: posterior.pair_weights(index, found, part.interpolation) for index in set(function_of[users])
+            index: posterior.pair_weights(index, found, nystrom.interpolation) for index in set(function_of[users])
         }
         for user in users:
-            variances[user] = covariance.variances[user] * weigh_values(part, weights[function_of[user]])
+            variances[user] = covariance.variances[user] * weigh_values(nystrom, weights[function_of[user]])
         shares = [(covariance.variances[user], weights[function_of[user]]) for user in users]
         together = PairWeights(
             sum(share * own.diagonal for share, own in shares), sum(share * own.beyond for share, own in shares)
         )
-        kernels.append(weigh_derivative(operator, part, together))
+        kernels.append(weigh_derivative(operator.inner, nystrom, together))
     bias = covariance.bias_variance * sum(posterior.total_weight(index, found) for index in function_of)
     return CovarianceGradient(tuple(kernels), variances, float(bias))
-
-
-def _stack(parts: list[Nystrom], shares: Array, bias_variance: float) -> Array:
-    """Phi of one function, (r, n): the factors of its operators and the bias."""
-    factors = [np.sqrt(share) * part.factor for part, share in zip(parts, shares, strict=True) if share]
-    return np.concatenate([*factors, np.full((1, parts[0].factor.shape[1]), np.sqrt(bias_variance))])
 
 
 def _units(n_functions: int, n_points: int) -> Array:

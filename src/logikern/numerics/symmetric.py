@@ -23,7 +23,8 @@ def solver(matrix: Array) -> Solve:
         In rows; overwritten.
     """
     diagonal = matrix.diagonal().copy()
-    factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)  # the transposed view is what LAPACK can overwrite
+    # The transposed view is what LAPACK can overwrite, half of it.
+    factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
     if not failed:
         return lambda right: dpotrs(factor, right, lower=1)[0]
     with warnings.catch_warnings():
