@@ -93,5 +93,5 @@ def ledger(**settings: Any) -> Ledger:
 
 def plan(*names: str, **settings: Any) -> Plan:
     tyings = tuple((name, tie(name, N_CLASSES)) for name in names or ("shared",))
-    usual = {"compare": True, "relevance": False, "n_inputs": 2, "n_points": len(POINTS)}
-    return Plan(tyings, **{**usual, **settings})
+    usual = {"tyings": tyings, "compare": True, "relevance": False, "n_inputs": 2, "n_points": len(POINTS)}
+    return Plan(**{**usual, **settings})

@@ -63,8 +63,8 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
     one_vs_rest : bool, default=False
         Fit a binary model per class instead of all classes together: a baseline.
     search_size : int, "auto" or None, default="auto"
-        Points on which hyperparameters are learned at most: "auto" takes 2000, and 3500 for a single kernel,
-        None takes all. The final fit has all points.
+        Points on which hyperparameters are learned at most: "auto" takes 2000, None takes all.
+        The final fit has all points, and rates that are larger the more points it has beyond those of the search.
     n_starts : int, default=1
         Starts of the search, the first at values read off the data, further ones at random around it.
     max_time : float or None, default=None

@@ -101,11 +101,11 @@ def advance(
     )
 
 
-def finished(position: Position, bounds: tuple[Array, Array], worth: float) -> bool:
+def finished(position: Position, bounds: tuple[Array, Array], worth: float, small_steps: int = 2) -> bool:
     """Whether another step would bring less than is worth it."""
     step = _bounded_step(position, bounds)
     expected = -0.5 * float(position.gradient @ step)
-    return expected < 0.5 * worth or position.small_steps >= 2 or position.radius < SMALLEST_RADIUS
+    return expected < 0.5 * worth or position.small_steps >= small_steps or position.radius < SMALLEST_RADIUS
 
 
 def _bounded_step(position: Position, bounds: tuple[Array, Array]) -> Array:

@@ -25,6 +25,8 @@ class Effort:
         Of one stage.
     relative_worth : float, default=1e-3
         A step is small if it lowers the criterion by less than this part of it.
+    small_steps : int, default=2
+        After so many small steps in a row a stage ends.
     range : float, default=9.0
         Largest change of a log parameter in one stage.
     hurdle : float, default=0.0
@@ -36,6 +38,7 @@ class Effort:
 
     max_evaluations: int = 40
     relative_worth: float = 1e-3
+    small_steps: int = 2
     range: float = 9.0
     hurdle: float = 0.0
     patience: int = 4
@@ -209,7 +212,7 @@ def _descend(run: "_Stage", origin: Array) -> None:
     position = run.first_position(origin)
     while position is not None and run.n_evaluations < effort.max_evaluations:
         worth = effort.relative_worth * abs(position.value)
-        if finished(position, bounds, worth) or run.hopeless:
+        if finished(position, bounds, worth, effort.small_steps) or run.hopeless:
             break
         run.radius, run.inverse_hessian = position.radius, position.inverse_hessian
         position = advance(position, run.trial, bounds, worth)
