@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from logikern.numerics.symmetric import invert, mirror, solver
+from logikern.numerics.symmetric import invert, mirror, solver, solver_and_inverse
 
 
 def positive(n):
@@ -29,6 +29,15 @@ def test_inverse_is_that_of_numpy(make, n):
 def test_solver_solves(make, n):
     right = np.random.default_rng(1).standard_normal(n)
     np.testing.assert_allclose(make(n) @ solver(make(n))(right), right, atol=1e-8)
+
+
+@sizes
+@every_matrix
+def test_solver_comes_with_the_inverse(make, n):
+    right = np.random.default_rng(1).standard_normal(n)
+    solve, inverse = solver_and_inverse(make(n))
+    np.testing.assert_array_equal(solve(right), solver(make(n))(right))
+    np.testing.assert_array_equal(inverse, invert(make(n)))
 
 
 @sizes

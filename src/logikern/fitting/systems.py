@@ -10,7 +10,7 @@ from logikern.fitting.preconditioner import Preconditioner
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.conjugate_gradient import Image, conjugate_gradient
 from logikern.numerics.outcome import Array
-from logikern.numerics.symmetric import Solve, invert, solver
+from logikern.numerics.symmetric import Solve, solver, solver_and_inverse
 from logikern.structure.covariance import ClassCovariance
 
 # Of the right side: a dual that is nearly right may belong to latents that are not, where the kernel has large
@@ -115,8 +115,8 @@ class ExactSystem(NewtonSystem):
         ]
         if self.curvature.null is None:
             return [solver(matrix) for matrix in matrices], None
-        inverses = [invert(matrix) for matrix in matrices]
-        return [inverse.dot for inverse in inverses], solver(null_coupling(inverses, self.curvature.null[member]))
+        solves, inverses = zip(*[solver_and_inverse(matrix) for matrix in matrices], strict=True)
+        return list(solves), solver(null_coupling(list(inverses), self.curvature.null[member]))
 
     def response(self, functions: Array, tolerance: Array) -> Response:
         seen = self.contrast.see(functions)

@@ -51,6 +51,22 @@ def invert(matrix: Array) -> Array:
         return np.full_like(matrix, np.nan)
 
 
+def solver_and_inverse(matrix: Array) -> tuple[Solve, Array]:
+    """Both: a product with the inverse is less accurate than a solve where the matrix is ill-conditioned.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        In rows; overwritten.
+    """
+    diagonal = matrix.diagonal().copy()
+    factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
+    if failed:
+        whole = _recover(matrix, diagonal)
+        return solver(whole.copy()), invert(whole)
+    return lambda right: dpotrs(factor, right, lower=1)[0], mirror(dpotri(factor, lower=1)[0].T)
+
+
 def _recover(matrix: Array, diagonal: Array) -> Array:
     """A matrix from the part below its diagonal, which a failed factorisation leaves alone."""
     whole = np.tril(matrix, -1)
