@@ -17,6 +17,7 @@ from logikern.estimators._validation import TrainingData, leaves, make_kernel, p
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
+from logikern.fitting.free_bias import FreeBias
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import FitResult
 from logikern.kernels import FunctionKernel, Kernel, KernelRows, Precomputed, reference_points
@@ -29,6 +30,7 @@ from logikern.structure.specification import Specification, tie
 # Below this many points factors are cheaper than the bookkeeping of conjugate gradients.
 EXACT_UP_TO = 100
 EXACT_TOLERANCE = 1e-10
+FREE_BIAS_TOLERANCE = 1e-8
 # Of the memory allowed, the part that the preconditioner may take.
 CONDITIONING_SHARE = 0.15
 
@@ -44,12 +46,13 @@ def check(estimator: Any) -> None:
     if not isinstance(estimator.max_iter, numbers.Integral) or estimator.max_iter < 1:
         raise ValueError(f"`max_iter` must be a whole number of at least 1, but is {estimator.max_iter!r}.")
     bias = estimator.bias_variance
-    if not isinstance(bias, numbers.Real) or not 0 <= bias < np.inf:
+    if not isinstance(bias, numbers.Real) or not bias >= 0:
         raise ValueError(
-            f"`bias_variance` must be a number that is finite and not negative, but is {bias!r}. "
-            "Pass 0 to leave constants out."
+            f"`bias_variance` must be a number that is not negative, but is {bias!r}. Pass 0 to leave constants out."
         )
     _check_search(estimator)
+    if np.isinf(bias):
+        _check_free_bias(estimator)
     if not isinstance(estimator.verbose, numbers.Integral) or estimator.verbose < 0:
         raise ValueError(f"`verbose` must be a whole number of at least 0, but is {estimator.verbose!r}.")
     n_jobs = estimator.n_jobs
@@ -60,8 +63,12 @@ def check(estimator: Any) -> None:
 
 
 def _check_search(estimator: Any) -> None:
-    if estimator.criterion is not None and estimator.criterion != "cv":
-        raise ValueError(f"`criterion` must be 'cv' or None (fixed hyperparameters), but is {estimator.criterion!r}.")
+    if estimator.criterion is not None and estimator.criterion not in ("cv", "loo", "auto"):
+        raise ValueError(
+            "`criterion` must be 'cv', 'loo', 'auto' or None (fixed hyperparameters), but is "
+            f"{estimator.criterion!r}."
+        )
+    _check_name("optimizer", estimator.optimizer, ("quasi-newton", "nelder-mead"))
     if isinstance(estimator.cv, numbers.Integral) and estimator.cv < 2:
         raise ValueError(f"`cv` must be at least 2 folds, a splitter or splits, but is {estimator.cv!r}.")
     if not isinstance(estimator.ard, bool | str) or (isinstance(estimator.ard, str) and estimator.ard != "auto"):
@@ -73,9 +80,32 @@ def _check_search(estimator: Any) -> None:
         _check_positive("max_time", estimator.max_time)
 
 
+def _check_free_bias(estimator: Any) -> None:
+    """Constants without a penalty are there for dense factors alone."""
+    wrong = {
+        "criterion='cv'": estimator.criterion == "cv",
+        f"solver={estimator.solver!r}": estimator.solver not in ("auto", "exact"),
+        f"operator={estimator.operator!r}": estimator.operator not in ("auto", "dense"),
+        "learn_bias=True": bool(estimator.learn_bias),
+    }
+    for setting, found in wrong.items():
+        if found:
+            raise ValueError(
+                f"`bias_variance` is infinite, which {setting} does not allow. Use criterion='loo' or None with the "
+                "exact solver, or a large finite value such as 1e4."
+            )
+
+
 def _check_whole(argument: str, value: Any, least: int) -> None:
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"`{argument}` must be a whole number of at least {least}, but is {value!r}.")
+
+
+def forget_fit(estimator: Any) -> None:
+    """Remove what an earlier fit left: a fit that fails must not leave parts of two."""
+    own = ("_training", "_left_out")
+    for name in [name for name in vars(estimator) if name in own or (name.endswith("_") and name[0] != "_")]:
+        delattr(estimator, name)
 
 
 def memory(estimator: Any) -> float | None:
@@ -154,7 +184,7 @@ def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
     result = choose(
         chosen.kernels,
         data.points,
-        estimator.operator,
+        "dense" if np.isinf(estimator.bias_variance) else estimator.operator,
         # Factors of few points gain no time from single precision.
         "double" if solver_name(estimator, len(data.weights)) == "exact" else estimator.precision,
         parse_memory(estimator.memory_limit),
@@ -185,12 +215,23 @@ _SOLVERS: dict[str, Callable[[Any, float], Any]] = {"auto": _newton, "newton": _
 
 def solver(estimator: Any, n_points: int, memory: float) -> Any:
     """The solver of that name; "auto" goes by size."""
+    if np.isinf(estimator.bias_variance):
+        return FreeBias(min(float(estimator.tol), FREE_BIAS_TOLERANCE), Budget(newton=int(estimator.max_iter)))
     return _SOLVERS[solver_name(estimator, n_points)](estimator, memory)
 
 
 def solver_name(estimator: Any, n_points: int) -> str:
     """The name, with "auto" decided."""
+    if np.isinf(estimator.bias_variance):
+        return "exact"
     return "exact" if estimator.solver == "auto" and n_points <= EXACT_UP_TO else estimator.solver
+
+
+def refitting_solver(estimator: Any, tolerance: float) -> Any:
+    """For many fits of nearly the same rows."""
+    if np.isinf(estimator.bias_variance):
+        return FreeBias(tolerance)
+    return Newton(tolerance, conditioning=LowRankConditioning(seed=0))
 
 
 @contextlib.contextmanager

@@ -13,8 +13,10 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 
+from logikern.criteria.base import Criterion
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds, folds_from_splits
+from logikern.criteria.leave_one_out import LeaveOneOut
 from logikern.estimators import _settings
 from logikern.estimators._validation import TrainingData
 from logikern.fitting.conditioning import LowRankConditioning
@@ -34,6 +36,10 @@ COARSE_SIZE = 1000
 COARSE_PER_CLASS = 40
 # Points on which "auto" finishes it.
 FINE_SIZE = 2000
+# Leave-one-out takes about classes squared times points cubed operations: what "auto" allows for one evaluation.
+LOO_WORK = 12e9
+# Two classes of up to so many points are learned by leave-one-out faster than by cross-validation.
+LOO_UP_TO = 1000
 SMALLEST_CLASS = 4
 # Kernels of several classes that "auto" may give to a final fit.
 MOST_KERNELS = 30
@@ -79,9 +85,9 @@ def tune(
     arenas = [_arena(estimator, data, start, np.sort(order[:size]), cv, groups, seed) for size in sizes]
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
     ledger = Ledger(_journal(estimator, fingerprint, seed, arenas), watch, deadline)
-    learned = learn(
-        start, _plan(estimator, data, start, memory), arenas, Effort(), ledger, np.random.default_rng(seed)
-    )
+    effort = Effort(simplex=estimator.optimizer == "nelder-mead")
+    plan = _plan(estimator, data, start, memory)
+    learned = learn(start, plan, arenas, effort, ledger, np.random.default_rng(seed))
     if learned is None:
         reason = ledger.stopped or "no start could be fitted"
         return Tuned(start, np.nan, (), tuple(ledger.records), f"{reason} before anything was found")
@@ -114,8 +120,8 @@ def _journal(estimator: Any, fingerprint: str, seed: int, arenas: list[Arena]) -
     """The checkpoint's journal; one of a search with other folds is refused."""
     if estimator.checkpoint is None:
         return Journal()
-    folds = [arena.criterion.folds for arena in arenas]
-    return read(Path(estimator.checkpoint), str(joblib.hash([fingerprint, seed, folds])))
+    weights = [(arena.n_points, getattr(arena.criterion, "folds", None)) for arena in arenas]
+    return read(Path(estimator.checkpoint), str(joblib.hash([fingerprint, seed, weights])))
 
 
 def _plan(estimator: Any, data: TrainingData, start: Specification, memory: float) -> Plan:
@@ -142,9 +148,20 @@ def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
     n, n_classes = len(data.weights), len(data.classes)
     wanted = {"auto": FINE_SIZE, None: n}
     given = estimator.search_size
+    if leaves_one_out(estimator, n, n_classes):
+        wanted["auto"] = int(np.cbrt(LOO_WORK / n_classes**2))
     fine = min(n, wanted[given] if given in wanted else max(int(given), 10 * n_classes))
     coarse = min(fine, max(COARSE_SIZE, COARSE_PER_CLASS * n_classes))
+    if leaves_one_out(estimator, n, n_classes) and fine < n:
+        coarse = min(coarse, fine // 2)
     return [coarse, fine] if fine > 1.2 * coarse else [coarse]
+
+
+def leaves_one_out(estimator: Any, n_points: int, n_classes: int) -> bool:
+    """Whether the criterion is leave-one-out; "auto" takes it where it is cheaper than cross-validation."""
+    if estimator.criterion == "auto":
+        return n_classes == 2 and n_points <= LOO_UP_TO or bool(np.isinf(estimator.bias_variance))
+    return bool(estimator.criterion == "loo")
 
 
 def _nested_order(data: TrainingData, seed: int) -> Indices:
@@ -169,12 +186,17 @@ def _arena(
     seed: int,
 ) -> Arena:
     targets, points = np.ascontiguousarray(data.targets[:, chosen]), data.points[chosen]
-    exact = _settings.solver_name(estimator, len(chosen)) == "exact"
+    loo = leaves_one_out(estimator, len(data.weights), len(data.classes))
+    exact = loo or _settings.solver_name(estimator, len(chosen)) == "exact"
     precision = "double" if exact or estimator.precision == "double" else "single"
     how = choose(start.kernels, points, estimator.operator, precision, _settings.memory(estimator))
-    folds = _folds(cv, data, chosen, groups, seed)
     solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed)
-    criterion = CrossValidation(Softmax(), targets, folds, solver)
+    criterion: Criterion
+    if loo:
+        own_groups = None if groups is None else np.asarray(groups)[data.kept[chosen]]
+        criterion = LeaveOneOut(Softmax(), targets, data.weights[chosen], solver, own_groups)
+    else:
+        criterion = CrossValidation(Softmax(), targets, _folds(cv, data, chosen, groups, seed), solver)
     return Arena(criterion, how.points(points, keep_distances=True), len(chosen), float(data.weights[chosen].sum()))
 
 

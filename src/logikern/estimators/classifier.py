@@ -10,9 +10,11 @@ from logikern.decisions.rules import decide, to_labels
 from logikern.estimators import _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
 from logikern.estimators._frames import hyperparameter_frame, labelled_frame, stacked_frames
+from logikern.estimators._influence import InfluenceMixin
 from logikern.estimators._story import explain
 from logikern.estimators._tuning import tune
 from logikern.estimators._validation import check_groups, is_precomputed, new_data, takes_objects, training_data
+from logikern.fitting.free_bias import free_constants
 from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.model import persistence
@@ -25,7 +27,7 @@ from logikern.selection.growth import Verdict
 from logikern.structure.specification import Specification
 
 
-class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Joint softmax kernel classifier, fitted by Newton's method from kernel products.
 
     All classes are fitted together: P(class c | x) is the softmax of latent
@@ -49,9 +51,11 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         Variance of the latent functions, or one per variance that `tying` asks for. None reads it off the
         size of the kernel. With a criterion it is where learning starts.
     bias_variance : float, default=16.0
-        Prior variance of each class's constant; 0 leaves constants out.
-    criterion : {"cv"} or None, default="cv"
-        What hyperparameters are learned by: "cv" is the cross-validated log likelihood, with its exact gradient;
+        Prior variance of each class's constant; 0 leaves constants out, infinity leaves them free (with dense
+        factors only, and not with criterion="cv").
+    criterion : {"cv", "loo", "auto"} or None, default="cv"
+        What hyperparameters are learned by, with its exact gradient: "cv" is the cross-validated log likelihood,
+        "loo" the leave-one-out one in closed form after a single fit, "auto" leave-one-out where that is cheaper.
         None keeps them fixed.
     cv : int, splitter or iterable of splits, default=5
         Folds of the criterion, stratified if a number; groups of `fit` are respected.
@@ -65,6 +69,8 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
     search_size : int, "auto" or None, default="auto"
         Points on which hyperparameters are learned at most: "auto" takes 2000, None takes all.
         The final fit has all points, and rates that are larger the more points it has beyond those of the search.
+    optimizer : {"quasi-newton", "nelder-mead"}, default="quasi-newton"
+        How the criterion is minimised; the second one looks at values alone and takes many more of them.
     n_starts : int, default=1
         Starts of the search, the first at values read off the data, further ones at random around it.
     max_time : float or None, default=None
@@ -141,6 +147,7 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         learn_bias=False,
         one_vs_rest=False,
         search_size="auto",
+        optimizer="quasi-newton",
         n_starts=1,
         max_time=None,
         checkpoint=None,
@@ -166,6 +173,7 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         self.learn_bias = learn_bias
         self.one_vs_rest = one_vs_rest
         self.search_size = search_size
+        self.optimizer = optimizer
         self.n_starts = n_starts
         self.max_time = max_time
         self.checkpoint = checkpoint
@@ -201,7 +209,7 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         self : object
         """
         _settings.check(self)
-        _forget_fit(self)
+        _settings.forget_fit(self)
         data = training_data(self, X, y, sample_weight)
         check_groups(groups, data.n_rows)
         if self.one_vs_rest:
@@ -216,7 +224,9 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
             result = solver.fit(problem, watch=report.newton_step)
             _settings.refuse_failure(result, specification.kernels[0], data.points)
             self.operator_ = choice.reason
-            self._store(result, data, FittedModel(specification, _settings.stored_points(data), result.dual[0]))
+            constants = free_constants(covariance, result) if np.isinf(self.bias_variance) else None
+            model = FittedModel(specification, _settings.stored_points(data), result.dual[0], constants)
+            self._store(result, data, model)
         _settings.warn_unless_converged(self.outcome_, result, self.tol)
         return self
 
@@ -264,6 +274,7 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
         return self
 
     def _store(self, result: FitResult, data: Any, model: FittedModel) -> None:
+        self._training = data
         self.classes_ = data.classes
         self.model_ = model
         self.dual_coef_ = np.zeros((data.n_rows, len(data.classes)))
@@ -382,9 +393,3 @@ class KernelLogisticClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstima
 
     def __sklearn_is_fitted__(self) -> bool:
         return isinstance(getattr(self, "outcome_", None), Outcome)
-
-
-def _forget_fit(estimator: BaseEstimator) -> None:
-    """Remove what an earlier fit left: a fit that fails must not leave parts of two."""
-    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
-        delattr(estimator, name)

@@ -1,6 +1,6 @@
 """Fits with a constant of infinite prior variance for every class: the unpenalised bias of Cawley & Talbot (2008)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from logikern.fitting.exact import DenseSystems, dense_blocks
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
+from logikern.structure.covariance import ClassCovariance
 
 # Of the largest: constants that pull less than this on the duals are those that the likelihood does not see.
 VISIBLE_CONSTANT = 1e-10
@@ -68,6 +69,12 @@ class FreeBias(Solver):
                     break
         norm = max_norm(problem.gradient(dual, latent))
         return FitResult(dual, latent, norm, (outcome,), tuple(trace), 2 * len(trace))
+
+
+def free_constants(covariance: ClassCovariance, result: FitResult) -> Array:
+    """The constants b of a fit, (C,): what its latents have beyond K~ alpha."""
+    without = replace(covariance, bias_variance=0.0).accurate_matmul(result.dual)
+    return np.asarray((result.latent - without)[0].mean(axis=-1))
 
 
 def _newton_step(problem: Problem, systems: DenseSystems, latent: Array) -> tuple[Array, Array]:

@@ -15,18 +15,28 @@ TILE_ENTRIES = 2**22
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """Latents u_c(x) = sum_i dual_ic (v_c k_c(x, x_i) + bias_variance).
+    """Latents u_c(x) = sum_i dual_ic v_c k_c(x, x_i) + constant_c, constant_c = bias_variance sum_i dual_ic.
 
     Parameters
     ----------
     specification : Specification
     points : the training points that carry weight
     dual : array of shape (C, n)
+    free_constants : array of shape (C,) or None, default=None
+        Constants of an infinite bias variance, which the dual does not tell.
     """
 
     specification: Specification
     points: Any
     dual: Array
+    free_constants: Array | None = None
+
+    @property
+    def constants(self) -> Array:
+        """The constant of each class, (C,)."""
+        if self.free_constants is not None:
+            return self.free_constants
+        return np.asarray(self.specification.bias_variance * self.dual.sum(axis=1))
 
     def latents(self, X: Any) -> Array:
         """Class functions at new points, (n_new, C)."""
@@ -47,7 +57,7 @@ class FittedModel:
             else:
                 latent[:, users] = features @ (kernel.features(self.points).T @ columns)
         latent *= specification.class_variances
-        latent += specification.bias_variance * self.dual.sum(axis=1)
+        latent += self.constants
         return latent
 
 

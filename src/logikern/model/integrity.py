@@ -61,6 +61,14 @@ def _check_model(model: Any, n_classes: int, n_features: int | None) -> None:
         "its coefficients have the wrong shape",
     )
     _require(dual.shape[1] == points.shape[0], "its points and coefficients differ in number")
+    constants = model.free_constants
+    if np.isinf(model.specification.bias_variance):
+        _require(
+            isinstance(constants, np.ndarray) and constants.dtype.kind == "f" and constants.shape == (n_classes,),
+            "its constants have the wrong shape",
+        )
+    else:
+        _require(constants is None, "it has constants that do not belong to it")
     if isinstance(points, KernelRows):
         _require(
             points.values is None and isinstance(points.indices, np.ndarray) and points.indices.dtype.kind == "i",
@@ -82,7 +90,7 @@ def _check_specification(specification: Any) -> None:
         "its classes and kernels do not belong together",
     )
     positive = [0 < value < np.inf for value in variances]
-    _require(all(positive) and 0 <= specification.bias_variance < np.inf, "its variances are not positive")
+    _require(all(positive) and specification.bias_variance >= 0, "its variances are not positive")
     for kernel in kernels:
         _check_kernel(kernel)
 

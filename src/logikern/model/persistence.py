@@ -119,7 +119,7 @@ def _header() -> dict[str, Any]:
 
 
 def _bare(model: Any) -> Any:
-    """A copy without callbacks, its outcome as a name: skops cannot keep members of an Enum."""
+    """A copy without callbacks and training labels, its outcome as a name: skops cannot keep members of an Enum."""
     bare = copy.copy(model)
     if isinstance(model, Pipeline):
         bare.steps = [*model.steps[:-1], (model.steps[-1][0], _bare(final_step(model)))]
@@ -128,7 +128,7 @@ def _bare(model: Any) -> Any:
         bare.checkpoint = None if model.checkpoint is None else os.fspath(model.checkpoint)
         if "binaries_" in vars(model):
             bare.binaries_ = tuple(map(_bare, model.binaries_))
-    for name in [name for name in vars(bare) if "callback" in name]:
+    for name in [name for name in vars(bare) if "callback" in name or name in ("_training", "_left_out")]:
         delattr(bare, name)
     return bare
 

@@ -173,7 +173,7 @@ def extrapolate_rates(coarse: Specification, fine: Specification, sizes: tuple[i
     if not is_rate.any() or total <= more:
         return fine
     values = fine.log_parameters
-    moved = (values - coarse.log_parameters)[: len(names)][is_rate]
+    moved = (values[: len(names)] - coarse.log_parameters[: len(names)])[is_rate]
     power = np.clip(moved.mean() / (more - few), 0.0, LARGEST_POWER)
     values[: len(names)][is_rate] += power * (total - more)
     return fine.with_log_parameters(values)

@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import scipy.optimize
 
 from logikern.criteria.base import Criterion
 from logikern.numerics.outcome import Array, Mask
@@ -13,6 +15,10 @@ from logikern.selection.journal import Entry, Journal
 from logikern.selection.prior import Prior
 from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
 from logikern.structure.specification import Specification
+
+# Without gradients a stage takes more evaluations, and ends when its corners are so close in all log parameters.
+SIMPLEX_EVALUATIONS = 5
+SIMPLEX_LENGTH = 0.05
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class Effort:
         A step is small if it lowers the criterion by less than this part of it.
     small_steps : int, default=2
         After so many small steps in a row a stage ends.
+    simplex : bool, default=False
+        Whether the search ignores gradients: the simplex of Nelder and Mead instead of quasi-Newton steps.
     range : float, default=9.0
         Largest change of a log parameter in one stage.
     hurdle : float, default=0.0
@@ -39,6 +47,7 @@ class Effort:
     max_evaluations: int = 40
     relative_worth: float = 1e-3
     small_steps: int = 2
+    simplex: bool = False
     range: float = 9.0
     hurdle: float = 0.0
     patience: int = 4
@@ -210,12 +219,34 @@ def _descend(run: "_Stage", origin: Array) -> None:
     effort = run.effort
     bounds = (origin - effort.range, origin + effort.range)
     position = run.first_position(origin)
+    if effort.simplex and position is not None:
+        return _creep(run, position, bounds)
     while position is not None and run.n_evaluations < effort.max_evaluations:
         worth = effort.relative_worth * abs(position.value)
         if finished(position, bounds, worth, effort.small_steps) or run.hopeless:
             break
         run.radius, run.inverse_hessian = position.radius, position.inverse_hessian
         position = advance(position, run.trial, bounds, worth)
+
+
+def _creep(run: "_Stage", position: Position, bounds: tuple[Array, Array]) -> None:
+    """The simplex of Nelder and Mead, which looks at values alone."""
+    n_parameters = len(position.point)
+    corners = np.vstack([position.point, position.point + np.eye(n_parameters)])
+    options: Any = {
+        "initial_simplex": np.clip(corners, *bounds),
+        "maxfev": SIMPLEX_EVALUATIONS * run.effort.max_evaluations,
+        "fatol": run.effort.relative_worth * abs(position.value),
+        "xatol": SIMPLEX_LENGTH,
+    }
+    minimiser: Any = scipy.optimize.minimize
+    minimiser(
+        lambda point: run.trial(point).value,
+        position.point,
+        method="Nelder-Mead",
+        bounds=list(zip(*bounds, strict=True)),
+        options=options,
+    )
 
 
 @dataclass(eq=False)

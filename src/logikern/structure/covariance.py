@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import for_each, n_threads
 from logikern.operators.accurate import Accurate
 from logikern.operators.base import KernelOperator
 from logikern.structure.base import Mixing
@@ -77,11 +78,20 @@ class ClassCovariance:
     def _product(self, per_class: Array, products: list) -> Array:
         inner = self.mixing.adjoint(per_class)  # (B, P, n)
         outer = np.empty_like(inner)
-        for index, product in enumerate(products):
+
+        def multiply(index: int) -> None:
             users = self._users(index)
             block = inner[:, users]
-            image = product(block.reshape(-1, self.n_points)).reshape(block.shape)
-            outer[:, users] = image * self.variances[users][:, None]
+            image = products[index](block.reshape(-1, self.n_points)).reshape(block.shape)
+            np.multiply(image, self.variances[users][:, None], out=image)
+            outer[:, users] = image
+
+        # Several operators for each thread: nobody waits for the others after each of them.
+        if len(products) >= 2 * n_threads():
+            for_each(multiply, range(len(products)))
+        else:
+            for index in range(len(products)):
+                multiply(index)
         result = self.mixing.forward(outer)
         if self.bias_variance:
             result += self.bias_variance * per_class.sum(axis=-1, keepdims=True)

@@ -1,0 +1,143 @@
+"""What a fitted model would say of its training rows had it not seen them, and which rows look wrong."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from logikern.criteria.expansion import ExactExpansion
+from logikern.criteria.refitting import exact_leave_one_out
+from logikern.estimators import _settings
+from logikern.fitting.problem import FitResult, Problem
+from logikern.likelihoods.softmax import Softmax
+from logikern.numerics.outcome import Array, Outcome
+from logikern.numerics.simplex import log_probabilities
+from logikern.operators.choose import choose
+
+# Bytes of dense matrices from which on leave-one-out is refused rather than tried.
+LARGEST_MATRICES = 8e9
+REFIT_TOLERANCE = 1e-6
+
+
+class InfluenceMixin:
+    """Leave-one-out predictions of the training rows, by one more look at the final fit."""
+
+    @property
+    def loo_proba_(self) -> Array:
+        """Probabilities of each training row without it, (n_samples, n_classes), approximately.
+
+        One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes).
+        Computed when first asked for, in O(n_classes * n^3). It is nan for rows without weight.
+        """
+        return np.exp(self._loo_log_proba())
+
+    @property
+    def loo_log_loss_(self) -> float:
+        """Weighted mean of the negative log probabilities that `loo_proba_` gives to the labels."""
+        data = self._training_data()
+        return float(np.average(self._loo_losses(), weights=data.weights))
+
+    def exact_loo(self) -> Array:
+        """The same as `loo_proba_` by fitting again without each row, (n_samples, n_classes): slow, a reference."""
+        problem, latent = self._final_problem()
+        solver = _settings.refitting_solver(self, REFIT_TOLERANCE)
+        refits = exact_leave_one_out(problem, solver, start=latent)
+        if not refits.outcome.converged:
+            raise ValueError(f"A fit without one of the rows failed: {refits.outcome.value}")
+        return np.exp(self._on_all_rows(log_probabilities(refits.latent)))
+
+    def suspects(self, n_suspects: int | None = None) -> Any:
+        """Training rows in the order of their leave-one-out loss, the worst first.
+
+        A row that the others contradict has a wrong label more often than not.
+
+        Parameters
+        ----------
+        n_suspects : int or None, default=None
+            How many are wanted; None gives all.
+
+        Returns
+        -------
+        frame with the columns row, label, probability, likely, loss
+            `row` is the place in the data that were fitted, `label` its label (the most probable one of a
+            distribution), `probability` that of the label without the row, `likely` the label that is then most
+            probable.
+        """
+        if n_suspects is not None and (not isinstance(n_suspects, int | np.integer) or n_suspects < 1):
+            raise ValueError(f"`n_suspects` must be a positive whole number or None, but is {n_suspects!r}.")
+        import pandas as pd
+
+        data, losses = self._training_data(), self._loo_losses()
+        order = np.argsort(-losses, kind="stable")[:n_suspects]
+        proba = np.exp(self._loo_log_proba()[data.kept[order]])
+        given = data.targets[:, order].argmax(axis=0)
+        return pd.DataFrame(
+            {
+                "row": data.kept[order],
+                "label": data.classes[given],
+                "probability": proba[np.arange(len(order)), given],
+                "likely": data.classes[proba.argmax(axis=1)],
+                "loss": losses[order],
+            }
+        )
+
+    def _loo_losses(self) -> Array:
+        data = self._training_data()
+        log_proba = self._loo_log_proba()[data.kept].T
+        # Where a target is zero nothing is lost, however small the probability.
+        return -np.where(data.targets > 0, data.targets * log_proba, 0.0).sum(axis=0)
+
+    def _loo_log_proba(self) -> Array:
+        kept: Array | None = self.__dict__.get("_left_out")
+        if kept is None:
+            with _settings.threads(self.n_jobs):
+                problem, latent = self._final_problem()
+                dual = self.model_.dual[None]
+                result = FitResult(dual, latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
+                left_out = ExactExpansion(problem, result).leave_out()
+            kept = self._on_all_rows(log_probabilities(left_out))
+            self.__dict__["_left_out"] = kept
+        return kept
+
+    def _on_all_rows(self, log_proba: Array) -> Array:
+        """From (C, n) of the rows with weight to (n_rows, C), nan for the others."""
+        data = self._training_data()
+        result = np.full((data.n_rows, len(data.classes)), np.nan)
+        result[data.kept] = log_proba.T
+        return result
+
+    def _final_problem(self) -> tuple[Problem, Array]:
+        """The problem that the final fit has solved, in double precision, and its latents."""
+        data = self._training_data()
+        specification = self.model_.specification
+        n, n_classes = len(data.weights), len(data.classes)
+        if 8.0 * n_classes * n * n > LARGEST_MATRICES:
+            raise ValueError(
+                f"Leave-one-out needs {n_classes} matrices of {n} x {n} numbers, but at most "
+                f"{LARGEST_MATRICES / 1e9:g} GB are allowed for them. Fit to fewer rows, or use cross-validation."
+            )
+        points = choose(specification.kernels, data.points, "dense", "double").points(data.points)
+        covariance = specification.bind(points)
+        finite = covariance
+        if np.isinf(specification.bias_variance):
+            finite = replace(covariance, bias_variance=0.0)
+        latent = finite.matmul(self.model_.dual[None])
+        if np.isinf(specification.bias_variance):
+            latent += self.model_.constants[:, None]
+        return Problem(covariance, Softmax(), data.targets, data.weights[None]), latent
+
+    def _training_data(self) -> Any:
+        check_is_fitted(self)
+        if self.one_vs_rest:
+            raise ValueError(
+                "Leave-one-out of all classes together is not there with one_vs_rest=True. "
+                "Each model in `binaries_` has its own."
+            )
+        data = self.__dict__.get("_training")
+        if data is None:
+            raise ValueError(
+                "The labels that leave-one-out needs are not kept in a model file. Ask for it before the model is "
+                "saved, or fit again."
+            )
+        return data
