@@ -12,8 +12,8 @@ from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Outcome
 from logikern.structure.covariance import ClassCovariance
 
-# The adjoint solve ends at this part of the largest held-out gradient.
-ADJOINT_ACCURACY = 0.3
+# The adjoint solve ends at this part of the tolerance of the fit: less would be lost in the error of its latents.
+ADJOINT_ACCURACY = 1.0
 
 
 @dataclass(frozen=True, eq=False)

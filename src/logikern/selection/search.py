@@ -40,7 +40,7 @@ class Effort:
     hurdle : float, default=0.0
         A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
     patience : int, default=4
-    first_tolerance, last_tolerance : float, default=5e-4, 1e-4
+    first_tolerance, last_tolerance : float, default=2e-4, 1e-4
         Of the inner fits, while steps are long and when they have become short.
     """
 
@@ -51,7 +51,7 @@ class Effort:
     range: float = 9.0
     hurdle: float = 0.0
     patience: int = 4
-    first_tolerance: float = 5e-4
+    first_tolerance: float = 2e-4
     last_tolerance: float = 1e-4
 
 
