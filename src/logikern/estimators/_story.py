@@ -14,7 +14,13 @@ def explain(estimator: Any) -> str:
     lines = [str(verdict) for verdict in estimator.verdicts_]
     lines.append(
         f"{len(records)} evaluations in {seconds:.1f} s ({products} kernel products, {unusable} without use); "
-        f"criterion {estimator.criterion_value_:.4f} on {records[-1].n_points} points."
+        f"criterion {estimator.criterion_value_:.4f} on {records[-1].n_points} points{_by(estimator)}."
     )
     lines.append(f"Final fit: {len(estimator.newton_trace_) - 1} Newton steps. {estimator.outcome_.value}")
     return "\n".join(lines)
+
+
+def _by(estimator: Any) -> str:
+    """How the criterion was computed, unless a model file is too old to tell."""
+    method = getattr(estimator, "criterion_method_", "")
+    return f" by {method}" if method else ""

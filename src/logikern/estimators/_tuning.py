@@ -62,6 +62,8 @@ class Tuned:
     records : tuple of Record
     stopped : str
         Why it ended early; empty if it did not.
+    method : str
+        The criterion in words.
     """
 
     specification: Specification
@@ -69,6 +71,7 @@ class Tuned:
     verdicts: tuple[Verdict, ...]
     records: tuple[Record, ...]
     stopped: str
+    method: str
 
 
 def tune(
@@ -90,8 +93,12 @@ def tune(
     learned = learn(start, plan, arenas, effort, ledger, np.random.default_rng(seed))
     if learned is None:
         reason = ledger.stopped or "no start could be fitted"
-        return Tuned(start, np.nan, (), tuple(ledger.records), f"{reason} before anything was found")
-    return Tuned(learned.specification, learned.value, learned.verdicts, tuple(ledger.records), ledger.stopped)
+        return Tuned(start, np.nan, (), tuple(ledger.records), f"{reason} before anything was found", "")
+    loo = leaves_one_out(estimator, len(data.weights), len(data.classes))
+    name = "leave-one-out" if loo else "cross-validation"
+    method = f"{name} ({ledger.method})" if ledger.method else name
+    records = tuple(ledger.records)
+    return Tuned(learned.specification, learned.value, learned.verdicts, records, ledger.stopped, method)
 
 
 def _fingerprint(estimator: Any, data: TrainingData, groups: Array | None) -> str:

@@ -240,6 +240,7 @@ class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierM
             return start
         tuned = tune(self, data, start, groups, watch, _settings.memory(self) or available_memory())
         self.verdicts_, self.trace_, self.criterion_value_ = tuned.verdicts, tuned.records, tuned.value
+        self.criterion_method_ = tuned.method
         if tuned.stopped:
             _settings.warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")
         return tuned.specification

@@ -168,6 +168,8 @@ class Ledger:
     records : list of Record
     stopped : str
         Why the search ended early; empty while it goes on.
+    method : str
+        How the criterion was computed last, in words; empty if that is not worth a word.
     """
 
     journal: Journal
@@ -175,6 +177,7 @@ class Ledger:
     deadline: float = np.inf
     records: list[Record] = field(default_factory=list)
     stopped: str = ""
+    method: str = ""
 
     def check_clock(self) -> None:
         expected = self.records[-1].seconds if self.records and self.records[-1].seconds else 0.0
@@ -324,6 +327,7 @@ class _Stage:
         evaluation = self.arena.criterion.evaluate(covariance, state, tolerance)
         gradient = np.zeros(0)
         if evaluation.usable:
+            self.ledger.method = evaluation.method
             gradient = specification.collect(evaluation.gradient)[self.free]
         entry = Entry(
             point.copy(),
