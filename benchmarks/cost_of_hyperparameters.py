@@ -23,6 +23,7 @@ from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.newton import Newton
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
+from logikern.numerics.parallel import own_threads
 from logikern.operators.choose import Points, choose
 from logikern.structure.specification import Specification, tie
 from logikern.structure.targets import from_labels
@@ -115,7 +116,8 @@ def tabulate(cases: list[Case], timings: list[Timing]) -> list[Row]:
 
 
 def compare(report: Report, title: str, split: Split, cases: list[Case], repeats: int, wanted: float) -> None:
-    rows = tabulate(cases, measure_cases(split, cases, repeats))
+    with own_threads():  # as in a fit
+        rows = tabulate(cases, measure_cases(split, cases, repeats))
     report.table(title, rows)
     many, few = rows[1], rows[0]
     claim = f"{title}: {many['hyperparameters']} against {few['hyperparameters']} hyperparameters"
