@@ -105,6 +105,7 @@ class Outcomes:
     errors: np.ndarray
     information: np.ndarray
     seconds: np.ndarray
+    cpu_seconds: np.ndarray
     evaluations: np.ndarray
 
 
@@ -127,7 +128,8 @@ def measure_set(partitions: Partitions, chosen: argparse.Namespace) -> dict[str,
         for method, settings in METHODS.items():
             tuned = tune(split, **COMMON, **settings)
             bits = target_information(split.y_test, tuned.model.predict_proba(split.X_test), prior="uniform")
-            rows[method].append((100 * tuned.scores.error, bits, tuned.seconds, len(tuned.model.trace_)))
+            costs = (tuned.seconds, tuned.cpu_seconds, len(tuned.model.trace_))
+            rows[method].append((100 * tuned.scores.error, bits, *costs))
     return {method: Outcomes(*np.array(values).T) for method, values in rows.items()}
 
 
@@ -167,24 +169,30 @@ def compare(
 
 
 def compare_seconds(report: Report, measured: dict[str, dict[str, Outcomes]]) -> None:
-    rows = []
-    for name, outcomes in measured.items():
-        row: Row = {"set": name}
-        row |= {f"{method}, s": own.seconds.sum() for method, own in outcomes.items()}
-        row |= {f"{method}, evaluations": own.evaluations.mean() for method, own in outcomes.items()}
-        rows.append(row)
-    total: Row = {"set": "all"} | {f"{method}, s": sum(row[f"{method}, s"] for row in rows) for method in METHODS}
-    total |= {key: "-" for key in rows[0] if key not in total}
-    rows.append(total)
-    for row in rows:
-        row |= {f"10-fold / {m}": row["10-fold, s"] / row[f"{m}, s"] for m in METHODS if m != "10-fold"}
-    report.table("Seconds to a tuned model, summed over partitions", rows)
+    """By the clock, and by the processor, which other work on the machine disturbs less."""
+    ratios = {what: _seconds_table(report, measured, what) for what in ("seconds", "cpu_seconds")}
     for method in METHODS:
         if method != "10-fold":
-            ratio = total[f"10-fold / {method}"]
+            ratio, of_cpu = (ratios[what][f"10-fold / {method}"] for what in ratios)
             claim = f"seconds of 10-fold over those of {method}, all sets"
-            report.verdict(claim, ">= 5", f"{ratio:.2f}", ratio >= WANTED_RATIO)
+            report.verdict(claim, ">= 5", f"{ratio:.2f} (CPU {of_cpu:.2f})", ratio >= WANTED_RATIO)
     report.say("")
+
+
+def _seconds_table(report: Report, measured: dict[str, dict[str, Outcomes]], what: str) -> Row:
+    """Writes the table, and returns its last row, over all sets."""
+    rows: list[Row] = []
+    for name, outcomes in measured.items():
+        row: Row = {"set": name}
+        row |= {f"{method}, s": float(getattr(own, what).sum()) for method, own in outcomes.items()}
+        rows.append(row | {f"{method}, evaluations": own.evaluations.mean() for method, own in outcomes.items()})
+    total: Row = {"set": "all"} | {f"{method}, s": sum(row[f"{method}, s"] for row in rows) for method in METHODS}
+    rows.append(total | {key: "-" for key in rows[0] if key not in total})
+    for row in rows:
+        row |= {f"10-fold / {m}": row["10-fold, s"] / row[f"{m}, s"] for m in METHODS if m != "10-fold"}
+    unit = "Seconds" if what == "seconds" else "CPU seconds"
+    report.table(f"{unit} to a tuned model, summed over partitions", rows)
+    return rows[-1]
 
 
 def compare_peer(report: Report, partitions: Partitions, size: int) -> None:
@@ -196,29 +204,32 @@ def compare_peer(report: Report, partitions: Partitions, size: int) -> None:
     table = []
     for method, settings in METHODS.items():
         tuned = tune(split, **COMMON, **settings)
-        table.append(_peer_row(f"ours, {method}", tuned.seconds, tuned.model.predict_log_proba(split.X_test), split))
+        logs = tuned.model.predict_log_proba(split.X_test)
+        table.append(_peer_row(f"ours, {method}", (tuned.seconds, tuned.cpu_seconds), logs, split))
     kernel = ConstantKernel(10.0, (1e-3, 1e6)) * RBF(split.X.shape[1] ** 0.5, (1e-2, 1e4))
     process = GaussianProcessClassifier(kernel, random_state=0)
-    began = time.perf_counter()
+    began, cpu_began = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         process.fit(split.X, split.y)
-    seconds = time.perf_counter() - began
-    table.append(_peer_row("Gaussian process", seconds, bounded_log(process.predict_proba(split.X_test)), split))
+    costs = time.perf_counter() - began, time.process_time() - cpu_began
+    table.append(_peer_row("Gaussian process", costs, bounded_log(process.predict_proba(split.X_test)), split))
     for row in table:
-        row["Gaussian process takes"] = seconds / row["seconds"]
+        row["Gaussian process takes"] = costs[0] / row["seconds"]
+        row["CPU"] = costs[1] / row["CPU seconds"]
     report.table(f"{partitions.name}, {size} rows, against scikit-learn's Gaussian process", table)
     for row in table[: len(METHODS) - 1]:
         ratio = row["Gaussian process takes"]
         claim = f"{partitions.name}, seconds of the Gaussian process over {row['model']}"
-        report.verdict(claim, ">= 50", f"{ratio:.1f}", ratio >= WANTED_PEER_RATIO)
+        seen = f"{ratio:.1f} (CPU {row['CPU']:.1f})"
+        report.verdict(claim, ">= 50", seen, ratio >= WANTED_PEER_RATIO)
     report.say("")
 
 
-def _peer_row(name: str, seconds: float, log_probability: np.ndarray, split: Split) -> Row:
+def _peer_row(name: str, costs: tuple[float, float], log_probability: np.ndarray, split: Split) -> Row:
     scores = score(log_probability, split.y_test)
-    bits = 1 - scores.log_loss / np.log(2)
-    return {"model": name, "seconds": seconds, "error %": 100 * scores.error, "information": bits}
+    row: Row = {"model": name, "seconds": costs[0], "CPU seconds": costs[1]}
+    return row | {"error %": 100 * scores.error, "information": 1 - scores.log_loss / np.log(2)}
 
 
 def run(report: Report, chosen: argparse.Namespace) -> None:

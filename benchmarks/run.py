@@ -24,6 +24,11 @@ LEARNED = (
     "noise_inputs",
     "kill_and_resume",
     "gaussian_process",
+    "raetsch",
+    "ripley_contours",
+    "label_noise",
+    "loo_satimage",
+    "loo_or_cv",
 )
 NAMES = FIXED + LEARNED
 
