@@ -1,5 +1,7 @@
 """What a fitted model would say of its training rows had it not seen them, and which rows look wrong."""
 
+import copy
+import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +15,10 @@ from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Outcome
 from logikern.numerics.simplex import log_probabilities
-from logikern.operators.choose import choose
+from logikern.operators.choose import available_memory, choose
 
-# Bytes of dense matrices from which on leave-one-out is refused rather than tried.
-LARGEST_MATRICES = 8e9
+# Matrices of n x n doubles that the posterior covariance holds at its peak, for each function; more are refused.
+N_MATRICES = 7
 REFIT_TOLERANCE = 1e-6
 
 
@@ -40,9 +42,10 @@ class InfluenceMixin:
 
     def exact_loo(self) -> Array:
         """The same as `loo_proba_` by fitting again without each row, (n_samples, n_classes): slow, a reference."""
-        problem, latent = self._final_problem()
-        solver = _settings.refitting_solver(self, REFIT_TOLERANCE)
-        refits = exact_leave_one_out(problem, solver, start=latent)
+        with _settings.threads(self.n_jobs):
+            problem, latent = self._final_problem()
+            solver = _settings.refitting_solver(self, REFIT_TOLERANCE)
+            refits = exact_leave_one_out(problem, solver, start=latent)
         if not refits.outcome.converged:
             raise ValueError(f"A fit without one of the rows failed: {refits.outcome.value}")
         return np.exp(self._on_all_rows(log_probabilities(refits.latent)))
@@ -64,7 +67,8 @@ class InfluenceMixin:
             distribution), `probability` that of the label without the row, `likely` the label that is then most
             probable.
         """
-        if n_suspects is not None and (not isinstance(n_suspects, int | np.integer) or n_suspects < 1):
+        is_whole = isinstance(n_suspects, numbers.Integral) and not isinstance(n_suspects, bool)
+        if n_suspects is not None and not (is_whole and n_suspects >= 1):
             raise ValueError(f"`n_suspects` must be a positive whole number or None, but is {n_suspects!r}.")
         import pandas as pd
 
@@ -95,7 +99,7 @@ class InfluenceMixin:
                 problem, latent = self._final_problem()
                 dual = self.model_.dual[None]
                 result = FitResult(dual, latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
-                left_out = ExactExpansion(problem, result).leave_out()
+                left_out = _leave_out(problem, result)
             kept = self._on_all_rows(log_probabilities(left_out))
             self.__dict__["_left_out"] = kept
         return kept
@@ -111,12 +115,7 @@ class InfluenceMixin:
         """The problem that the final fit has solved, in double precision, and its latents."""
         data = self._training_data()
         specification = self.model_.specification
-        n, n_classes = len(data.weights), len(data.classes)
-        if 8.0 * n_classes * n * n > LARGEST_MATRICES:
-            raise ValueError(
-                f"Leave-one-out needs {n_classes} matrices of {n} x {n} numbers, but at most "
-                f"{LARGEST_MATRICES / 1e9:g} GB are allowed for them. Fit to fewer rows, or use cross-validation."
-            )
+        self._check_memory(len(data.weights), len(data.classes))
         points = choose(specification.kernels, data.points, "dense", "double").points(data.points)
         covariance = specification.bind(points)
         finite = covariance
@@ -127,17 +126,46 @@ class InfluenceMixin:
             latent += self.model_.constants[:, None]
         return Problem(covariance, Softmax(), data.targets, data.weights[None]), latent
 
+    def _check_memory(self, n_points: int, n_classes: int) -> None:
+        n_functions = 1 if n_classes == 2 else n_classes
+        needed = 8.0 * N_MATRICES * n_functions * n_points**2
+        allowed = _settings.memory(self) or available_memory()
+        if needed > allowed:
+            raise ValueError(
+                f"Leave-one-out of {n_points} rows and {n_classes} classes needs about {needed / 1e9:.2g} GB, but "
+                f"{allowed / 1e9:.2g} GB are allowed. Fit to fewer rows, raise `memory_limit`, or cross-validate."
+            )
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """The attributes that scikit-learn shows in a notebook, where nothing is to be computed for it."""
+        # Without its training data the copy has no leave-one-out.
+        shown = copy.copy(self)
+        shown.__dict__.pop("_training", None)
+        whole: Any = super(InfluenceMixin, shown)
+        return whole._get_fitted_attr_html(doc_link)
+
     def _training_data(self) -> Any:
+        """What was fitted; where it is not there, nor are the attributes that need it."""
         check_is_fitted(self)
         if self.one_vs_rest:
-            raise ValueError(
+            raise AttributeError(
                 "Leave-one-out of all classes together is not there with one_vs_rest=True. "
                 "Each model in `binaries_` has its own."
             )
         data = self.__dict__.get("_training")
         if data is None:
-            raise ValueError(
+            raise AttributeError(
                 "The labels that leave-one-out needs are not kept in a model file. Ask for it before the model is "
                 "saved, or fit again."
             )
         return data
+
+
+def _leave_out(problem: Problem, result: FitResult) -> Array:
+    try:
+        return ExactExpansion(problem, result).leave_out()
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "Leave-one-out cannot be computed: without one of its rows this fit has no optimum that double precision "
+            "can tell. Use a smaller variance."
+        ) from error
