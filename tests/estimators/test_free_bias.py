@@ -1,0 +1,124 @@
+"""Constants of infinite prior variance."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from logikern import KernelLogisticClassifier, load_model
+from tests.estimators.samples import NAMES, SPECIES, X, fixed
+from tests.model.forgery import nameless, value, with_attribute, write
+
+WEIGHTS = np.linspace(0.5, 2.0, len(X))
+LARGE = 1e6
+
+
+def free(kernel="gaussian", **settings) -> KernelLogisticClassifier:
+    return fixed(kernel, **{"bias_variance": np.inf, **settings})
+
+
+@pytest.mark.parametrize("tying", ["shared", "scaled", "separate"])
+@pytest.mark.parametrize("kernel", ["gaussian", "linear", "polynomial"])
+def test_predictions_are_those_of_a_large_variance(kernel, tying):
+    near = fixed(kernel, tying=tying, bias_variance=LARGE, solver="exact").fit(X, NAMES, WEIGHTS)
+    found = free(kernel, tying=tying).fit(X, NAMES, WEIGHTS).predict_proba(X)
+    np.testing.assert_allclose(found, near.predict_proba(X), atol=1e-4)
+
+
+def test_two_classes_have_free_constants():
+    near = fixed(bias_variance=LARGE, solver="exact").fit(X, SPECIES == 1)
+    np.testing.assert_allclose(free().fit(X, SPECIES == 1).predict_proba(X), near.predict_proba(X), atol=1e-4)
+
+
+def test_coefficients_of_each_class_sum_to_zero():
+    assert np.abs(free().fit(X, NAMES).dual_coef_.sum(axis=0)).max() < 1e-7
+
+
+def test_constants_alone_give_the_shares():
+    far = free(rate=1e6, variance=1e-8).fit(X, NAMES, WEIGHTS)
+    shares = [WEIGHTS[far.classes_[number] == NAMES].sum() / WEIGHTS.sum() for number in range(3)]
+    np.testing.assert_allclose(far.predict_proba(X[:1] + 50.0)[0], shares, atol=1e-5)
+
+
+@pytest.mark.parametrize("points", [sparse.csr_matrix(X), X.astype(np.float32)], ids=["sparse", "single"])
+def test_kind_of_table_changes_nothing(points):
+    np.testing.assert_allclose(
+        free("linear").fit(points, NAMES).predict_proba(points),
+        free("linear").fit(X, NAMES).predict_proba(X),
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("criterion", ["loo", "auto"])
+def test_leave_one_out_learns_beside_free_constants(criterion):
+    model = free(criterion=criterion, tying="shared", ard=False, random_state=0).fit(X, NAMES)
+    assert model.criterion_value_ == pytest.approx(model.loo_log_loss_, rel=1e-5)
+    assert model.criterion_value_ < free(tying="shared").fit(X, NAMES).loo_log_loss_
+
+
+def test_frame_has_the_infinite_variance():
+    frame = free(criterion="loo", random_state=0).fit(X, NAMES).hyperparameters_
+    assert np.isinf(frame.loc[frame["name"] == "bias_variance", "value"]).all()
+
+
+@pytest.mark.parametrize("settings", [{}, {"criterion": "loo", "random_state": 0}, {"one_vs_rest": True}], ids=str)
+def test_model_file_keeps_every_bit(settings, tmp_path):
+    model = free(**settings).fit(X, NAMES)
+    model.save_model(tmp_path / "model")
+    assert np.array_equal(load_model(tmp_path / "model").predict_proba(X), model.predict_proba(X))
+
+
+PARTS = write(free().fit(X, SPECIES))
+FINITE = write(fixed().fit(X, SPECIES))
+
+
+def with_constants(parts, content) -> bytes:
+    """The file, with other constants in its model."""
+    model = json.loads(parts["schema.json"])["content"]["content"]["model_"]
+    model["content"]["content"]["free_constants"] = content
+    return with_attribute("model_", nameless(model), parts)
+
+
+def stored(parts, name):
+    return json.loads(parts["schema.json"])["content"]["content"][name]
+
+
+HOSTILE = {
+    "missing": (with_constants(PARTS, value(None)), "constants have the wrong shape"),
+    "text": (with_constants(PARTS, value("abc")), "constants have the wrong shape"),
+    "a list": (with_constants(PARTS, value([0.0, 0.0, 0.0])), "constants have the wrong shape"),
+    "a table": (with_constants(PARTS, stored(PARTS, "dual_coef_")), "constants have the wrong shape"),
+    "whole numbers": (with_constants(PARTS, stored(PARTS, "classes_")), "constants have the wrong shape"),
+    "of a finite variance": (with_constants(FINITE, value(1.0)), "constants that do not belong"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_model_file_with_wrong_constants_is_refused(name, tmp_path):
+    content, fragment = HOSTILE[name]
+    (tmp_path / "model").write_bytes(content)
+    with pytest.raises(ValueError, match=fragment):
+        load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"criterion": "cv"}, "criterion='cv'"),
+        ({"solver": "newton"}, "solver='newton'"),
+        ({"operator": "tiled"}, "operator='tiled'"),
+        ({"operator": "features", "kernel": "linear"}, "operator='features'"),
+        ({"criterion": "loo", "learn_bias": True}, "learn_bias=True"),
+    ],
+    ids=lambda setting: str(setting),
+)
+def test_settings_that_need_a_finite_variance_are_refused(settings, named):
+    with pytest.raises(ValueError, match=f"`bias_variance` is infinite, which {named} does not allow"):
+        free(**settings).fit(X, NAMES)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, -np.inf, -1.0, "inf", None])
+def test_bias_variance_that_is_none_is_refused(wrong):
+    with pytest.raises(ValueError, match="`bias_variance` must be a number that is not negative"):
+        fixed(bias_variance=wrong).fit(X, NAMES)
