@@ -74,13 +74,14 @@ class LeaveOneOut(Criterion):
             return unusable(result.outcome, result.n_products)
         try:
             expansion = expand()
+            left_out = expansion.leave_out()
+            gradient = expansion.gradient(left_out)
         except np.linalg.LinAlgError:
             return unusable(Outcome.INDEFINITE, result.n_products)
-        left_out = expansion.leave_out()
         losses = self.likelihood.losses(left_out[None], self.targets)[0]
         return Evaluation(
             value=float(np.average(losses, weights=self.weights)),
-            gradient=expansion.gradient(left_out),
+            gradient=gradient,
             losses=losses[self.weights > 0],
             state=result.latent,
             outcome=result.outcome,
