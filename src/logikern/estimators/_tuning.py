@@ -200,11 +200,21 @@ def _arena(
     solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed)
     criterion: Criterion
     if loo:
-        own_groups = None if groups is None else np.asarray(groups)[data.kept[chosen]]
+        own_groups = None if groups is None else _held_out_together(np.asarray(groups)[data.kept[chosen]])
         criterion = LeaveOneOut(Softmax(), targets, data.weights[chosen], solver, own_groups)
     else:
         criterion = CrossValidation(Softmax(), targets, _folds(cv, data, chosen, groups, seed), solver)
     return Arena(criterion, how.points(points, keep_distances=True), len(chosen), float(data.weights[chosen].sum()))
+
+
+def _held_out_together(groups: Array) -> Array:
+    names = set(groups.tolist())
+    if len(names) < 2:
+        raise ValueError(
+            f"`groups` has one group only, {names.pop()!r}: nothing is left to learn from when it is held out. "
+            "Pass two groups or more, or None."
+        )
+    return groups
 
 
 def _inner_newton(seed: int) -> Newton:
