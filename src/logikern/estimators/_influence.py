@@ -9,16 +9,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.criteria.expansion import ExactExpansion
+from logikern.criteria.factored import leave_out_by_factors
 from logikern.criteria.refitting import exact_leave_one_out
 from logikern.estimators import _settings
+from logikern.fitting.conditioning import largest_rank
 from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Outcome
 from logikern.numerics.simplex import log_probabilities
 from logikern.operators.choose import available_memory, choose
 
-# Matrices of n x n doubles that the posterior covariance holds at its peak, for each function; more are refused.
+# Matrices of n x n doubles that the posterior covariance holds at its peak, for each function.
 N_MATRICES = 7
+# Classes times points cubed, up to which dense factors are a matter of seconds.
+LARGEST_WORK = 2e11
 REFIT_TOLERANCE = 1e-6
 
 
@@ -30,9 +34,16 @@ class InfluenceMixin:
         """Probabilities of each training row without it, (n_samples, n_classes), approximately.
 
         One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes).
-        Computed when first asked for, in O(n_classes * n^3). It is nan for rows without weight.
+        Computed when first asked for, in O(n_classes * n^3), or of many rows from factors of low rank, which make it
+        too pessimistic; `loo_method_` tells which. It is nan for rows without weight.
         """
         return np.exp(self._loo_log_proba())
+
+    @property
+    def loo_method_(self) -> str:
+        """How `loo_proba_` is computed: "exact" (given the Newton step), or "low rank" with the rank."""
+        rank = self._loo_rank()
+        return f"low rank, {rank}: losses are overestimated" if rank else "exact"
 
     @property
     def loo_log_loss_(self) -> float:
@@ -96,10 +107,11 @@ class InfluenceMixin:
         kept: Array | None = self.__dict__.get("_left_out")
         if kept is None:
             with _settings.threads(self.n_jobs):
-                problem, latent = self._final_problem()
+                rank = self._loo_rank()
+                problem, latent = self._final_problem(dense=not rank)
                 dual = self.model_.dual[None]
                 result = FitResult(dual, latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
-                left_out = _leave_out(problem, result)
+                left_out = leave_out_by_factors(problem, result, rank) if rank else _leave_out(problem, result)
             kept = self._on_all_rows(log_probabilities(left_out))
             self.__dict__["_left_out"] = kept
         return kept
@@ -111,12 +123,16 @@ class InfluenceMixin:
         result[data.kept] = log_proba.T
         return result
 
-    def _final_problem(self) -> tuple[Problem, Array]:
-        """The problem that the final fit has solved, in double precision, and its latents."""
+    def _final_problem(self, dense: bool = True) -> tuple[Problem, Array]:
+        """The problem that the final fit has solved, in double precision where it is dense, and its latents."""
         data = self._training_data()
         specification = self.model_.specification
-        self._check_memory(len(data.weights), len(data.classes))
-        points = choose(specification.kernels, data.points, "dense", "double").points(data.points)
+        if dense:
+            self._check_memory(len(data.weights), len(data.classes))
+            how = choose(specification.kernels, data.points, "dense", "double")
+        else:
+            how = _settings.choice(self, specification, data)
+        points = how.points(data.points)
         covariance = specification.bind(points)
         finite = covariance
         if np.isinf(specification.bias_variance):
@@ -125,6 +141,14 @@ class InfluenceMixin:
         if np.isinf(specification.bias_variance):
             latent += self.model_.constants[:, None]
         return Problem(covariance, Softmax(), data.targets, data.weights[None]), latent
+
+    def _loo_rank(self) -> int:
+        """Rank of the factors that stand for the kernel matrices; zero where these are factored whole."""
+        data = self._training_data()
+        n_points, n_classes = len(data.weights), len(data.classes)
+        if np.isinf(self.bias_variance) or n_classes * n_points**3 <= LARGEST_WORK:
+            return 0
+        return largest_rank(n_points, n_classes, _settings.memory(self) or available_memory())
 
     def _check_memory(self, n_points: int, n_classes: int) -> None:
         n_functions = 1 if n_classes == 2 else n_classes
