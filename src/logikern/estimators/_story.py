@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from logikern.estimators._tuning import leaves_one_out
-
 
 def explain(estimator: Any) -> str:
     """What was tried, what it brought, what was kept, and what it cost."""
@@ -13,12 +11,10 @@ def explain(estimator: Any) -> str:
     seconds = sum(record.seconds for record in records)
     products = sum(record.n_products for record in records)
     unusable = sum(not record.usable for record in records)
-    n_classes, n_points = estimator.model_.dual.shape
-    name = "leave-one-out" if leaves_one_out(estimator, n_points, n_classes) else "cross-validation"
     lines = [str(verdict) for verdict in estimator.verdicts_]
     lines.append(
         f"{len(records)} evaluations in {seconds:.1f} s ({products} kernel products, {unusable} without use); "
-        f"{name} criterion {estimator.criterion_value_:.4f} on {records[-1].n_points} points{_by(estimator)}."
+        f"criterion {estimator.criterion_value_:.4f} on {records[-1].n_points} points{_by(estimator)}."
     )
     lines.append(f"Final fit: {len(estimator.newton_trace_) - 1} Newton steps. {estimator.outcome_.value}")
     return "\n".join(lines)
