@@ -30,6 +30,9 @@ def info(run, tmp_path):
 @pytest.mark.parametrize(
     ("option", "name", "expected"),
     [
+        (["--criterion", "loo"], "criterion", "loo"),
+        (["--criterion", "auto"], "criterion", "auto"),
+        ([], "criterion", "cv"),
         (["--max-time", "60"], "max_time", 60.0),
         (["--cv", "3"], "cv", 3),
         (["--ard"], "ard", True),
@@ -52,6 +55,8 @@ def test_option_reaches_the_estimator(option, name, expected, learn, info):
     ("option", "code", "fragment"),
     [
         (["--search-size", "some"], 2, "whole number or 'all'"),
+        (["--criterion", "aic"], 2, "'aic' is not one of 'cv', 'loo', 'auto'"),
+        (["--bias-variance", "inf"], 1, "`bias_variance` is infinite, which criterion='cv' does not allow"),
         (["--cv", "1"], 1, "`cv` must be at least 2 folds"),
         (["--max-time", "-3"], 1, "`max_time` must be a positive number"),
         (["--n-starts", "0"], 1, "`n_starts` must be a whole number of at least 1"),
@@ -65,7 +70,9 @@ def test_setting_without_sense_is_refused(option, code, fragment, learn):
 
 
 @pytest.mark.parametrize(
-    "option", [["--max-time", "1"], ["--cv", "3"], ["--ard"], ["--no-ard"], ["--learn-bias"]], ids=lambda o: o[0]
+    "option",
+    [["--criterion", "loo"], ["--max-time", "1"], ["--cv", "3"], ["--ard"], ["--no-ard"], ["--learn-bias"]],
+    ids=lambda o: o[0],
 )
 def test_fixed_refuses_options_of_learning(option, learn):
     result = learn("--fixed", *option)
@@ -90,7 +97,7 @@ def test_fit_says_what_was_tried_and_found(learn):
 
 def test_of_many_hyperparameters_the_first_are_shown(learn, table):
     wide = table.assign(**{f"x{number}": np.cos(number * np.arange(60.0)) for number in range(1, 16)})
-    said = learn("--ard", "--max-time", "0.5", frame=wide).stderr
+    said = learn("--ard", "--max-time", "5", frame=wide).stderr
     assert "rate of width" in said and "rate of x15" not in said and "more: see `logikern info`" in said
 
 
@@ -115,6 +122,20 @@ def test_info_for_people_shows_verdicts_and_hyperparameters(learn, run, tmp_path
     learn()
     shown = run("info", tmp_path / "m.skops").stdout
     assert "shared (2 hyperparameters): criterion" in shown and "bias_variance" in shown
+
+
+def test_fit_says_which_criterion_it_was(learn):
+    assert "60 points by leave-one-out" in learn("--criterion", "loo").stderr
+    assert "60 points by cross-validation" in learn("--criterion", "auto").stderr
+
+
+def test_free_constants_are_shown_and_told(learn, info, run, tmp_path):
+    result = learn("--criterion", "loo", "--bias-variance", "inf")
+    assert result.exit_code == 0, result.stderr
+    assert "inf" in result.stderr
+    told = info()["hyperparameters"][-1]
+    assert (told["name"], told["value"]) == ("bias_variance", "inf")  # JSON has no infinity
+    assert "bias_variance" in run("info", tmp_path / "m.skops").stdout
 
 
 def test_groups_column_is_no_input(learn, table, info):

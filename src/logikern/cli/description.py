@@ -70,11 +70,11 @@ def verdicts(classifier: Any) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON has; what is no number becomes null."""
+    """A value that JSON has; infinity becomes its name, and what is no number null."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
-        return None
+        return None if math.isnan(value) else str(value)
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
@@ -95,7 +95,7 @@ def _input_names(model: Any) -> list[str]:
     return [str(name).partition("__")[2] for name in model[:-1].get_feature_names_out()]
 
 
-def _numbers(row: dict[str, Any], *names: str) -> dict[str, float | None]:
+def _numbers(row: dict[str, Any], *names: str) -> dict[str, float | str | None]:
     return {name: plain(row[name]) for name in names}
 
 

@@ -52,6 +52,7 @@ def fit(
     bias_variance: own.BiasVarianceOption = None,
     class_weight: own.ClassWeightOption = None,
     fixed: own.FixedOption = False,
+    criterion: own.CriterionOption = None,
     max_time: own.MaxTimeOption = None,
     checkpoint: own.CheckpointOption = None,
     cv: own.FoldsOption = None,

@@ -37,7 +37,7 @@ ARGUMENTS = (
     "n_jobs",
     "memory_limit",
 )
-OF_LEARNING = ("max_time", "checkpoint", "cv", "ard", "learn_bias", "n_starts")
+OF_LEARNING = ("criterion", "max_time", "checkpoint", "cv", "ard", "learn_bias", "n_starts")
 
 
 def check(given: Mapping[str, Any]) -> None:

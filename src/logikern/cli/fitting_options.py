@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from logikern.cli.options import KernelName, OperatorName, Precision, Tying
+from logikern.cli.options import CriterionName, KernelName, OperatorName, Precision, Tying
 
 _COLUMNS, _MODEL, _LEARNING, _COMPUTATION = "Columns", "Model", "Learning", "Computation"
 
@@ -82,6 +82,14 @@ ClassWeightOption = Annotated[
 FixedOption = Annotated[
     bool,
     typer.Option("--fixed", help="Learn no hyperparameters: as given, else by rule.", rich_help_panel=_LEARNING),
+]
+CriterionOption = Annotated[
+    CriterionName | None,
+    typer.Option(
+        "--criterion",
+        help="Learn by cross-validation, by leave-one-out, or by the cheaper one (default: cv).",
+        rich_help_panel=_LEARNING,
+    ),
 ]
 MaxTimeOption = Annotated[
     float | None,

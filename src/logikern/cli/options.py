@@ -23,6 +23,7 @@ KernelName = StrEnum(
 )
 OperatorName = StrEnum("OperatorName", "auto dense tiled features")
 Precision = StrEnum("Precision", "auto single double")
+CriterionName = StrEnum("CriterionName", "cv loo auto")
 
 
 class Tying(StrEnum):

@@ -47,12 +47,12 @@ def print_hyperparameters(
     for row in shown:
         classes = Text(row["classes"])
         classes.truncate(LONGEST_CLASSES, overflow="ellipsis")
-        table.add_row(Text(row["name"]), classes, f"{row['value']:.4g}", _significant(row["start"]))
+        table.add_row(Text(row["name"]), classes, _significant(row["value"]), _significant(row["start"]))
     Console(stderr=stderr).print(table)
 
 
-def _significant(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+def _significant(value: float | str | None) -> str:
+    return "-" if value is None else f"{float(value):.4g}"
 
 
 def _overall(scores: Scores) -> Any:
