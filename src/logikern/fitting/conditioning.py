@@ -55,7 +55,7 @@ class LowRankConditioning(Conditioning):
         Rank of each operator's factor; None weighs the cost of the factor against the products that it saves.
     largest_rank : int, default=300
         Bound on the rank that None begins with.
-    staleness : float, default=0.003
+    staleness : float, default=0.03
         Relative change of the curvature up to which an old preconditioner is used again.
     memory : float, default=inf
         Bytes that the stacked factors may take.
@@ -65,7 +65,7 @@ class LowRankConditioning(Conditioning):
 
     rank: int | None = None
     largest_rank: int = 300
-    staleness: float = 0.003
+    staleness: float = 0.03
     memory: float = np.inf
     seed: int = 0
 
@@ -136,8 +136,10 @@ class _Conditioner:
             return False
         old = built.inner.curvature.scale[np.searchsorted(self.built_for, members)] ** 2
         new = curvature.scale**2
-        change = np.abs(new - old).sum(axis=(1, 2)) / new.sum(axis=(1, 2))
-        return bool((change <= self.policy.staleness).all())
+        # Against the diagonal of W, which of probabilities near zero and one is far below that of S^2.
+        size = new if curvature.null is None else new * (1.0 - curvature.null**2)
+        change, allowed = np.abs(new - old).sum(axis=(1, 2)), self.policy.staleness * size.sum(axis=(1, 2))
+        return bool((change <= allowed).all())
 
     def _factors(self, n_batch: int) -> CovarianceFactors:
         """Factors of the covariance, of twice the rank when the last direction cost more products than they would."""
