@@ -111,7 +111,7 @@ class InfluenceMixin:
                 problem, latent = self._final_problem(dense=not rank)
                 dual = self.model_.dual[None]
                 result = FitResult(dual, latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
-                left_out = leave_out_by_factors(problem, result, rank) if rank else _leave_out(problem, result)
+                left_out = _leave_out(problem, result, rank)
             kept = self._on_all_rows(log_probabilities(left_out))
             self.__dict__["_left_out"] = kept
         return kept
@@ -148,7 +148,7 @@ class InfluenceMixin:
         n_points, n_classes = len(data.weights), len(data.classes)
         if np.isinf(self.bias_variance) or n_classes * n_points**3 <= LARGEST_WORK:
             return 0
-        return largest_rank(n_points, n_classes, _settings.memory(self) or available_memory())
+        return largest_rank(n_points, n_classes, _settings.memory(self) or np.inf)
 
     def _check_memory(self, n_points: int, n_classes: int) -> None:
         n_functions = 1 if n_classes == 2 else n_classes
@@ -185,8 +185,10 @@ class InfluenceMixin:
         return data
 
 
-def _leave_out(problem: Problem, result: FitResult) -> Array:
+def _leave_out(problem: Problem, result: FitResult, rank: int) -> Array:
     try:
+        if rank:
+            return leave_out_by_factors(problem, result, rank)
         return ExactExpansion(problem, result).leave_out()
     except np.linalg.LinAlgError as error:
         raise ValueError(
