@@ -59,7 +59,8 @@ def run(report: Report, chosen: argparse.Namespace) -> None:
                     f"log loss {tuned.scores.log_loss:.4f}, {tuned.seconds:.1f} s"
                 )
     rows = {key: summarise(*key, own) for key, own in fits.items()}
-    report.table(f"satimage, {len(split.y)} rows, means over seeds", list(rows.values()))
+    count = len(next(iter(fits.values())))
+    report.table(f"satimage, {len(split.y)} rows, means over {count} seeds", list(rows.values()))
     for key, own in fits.items():
         report.table(f"Where the time goes, {', '.join(key)}, seed 0", stages(own[0]))
     for settings in chosen.only or SETTINGS:
