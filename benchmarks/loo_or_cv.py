@@ -42,11 +42,11 @@ STEP = 0.2
 
 def problems() -> list[tuple[Split, int]]:
     """Sets with enough rows, and how many classes of them are taken."""
-    waveform = read_partitions("waveform")
     # Nothing is tested here, but a split has some rows for it.
-    whole = Split("waveform", waveform.X, waveform.y, waveform.X[:9], waveform.y[:9])
+    sets = [read_partitions(name) for name in ("banana", "waveform")]
+    banana, waveform = (Split(own.name, own.X, own.y, own.X[:9], own.y[:9]) for own in sets)
     satimage, letter = load("satimage"), load("letter")
-    return [(whole, 2), (satimage, 2), (satimage, 3), (letter, 3), (satimage, 6), (letter, 6)]
+    return [(banana, 2), (waveform, 2), (satimage, 2), (satimage, 3), (letter, 3), (satimage, 6), (letter, 6)]
 
 
 def criterion_of(split: Split, specification: Specification, n_folds: int | None) -> tuple[Criterion, Points]:
