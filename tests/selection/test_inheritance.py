@@ -52,9 +52,15 @@ def test_rates_per_input_inherit_nothing():
 
 def test_rates_go_on_growing_by_the_power_seen():
     fine = Specification((Gaussian(0.5 * 2**0.6),), (5.0,), 16.0, tie("shared", 3))
-    found = extrapolate_rates(SHARED, fine, (1000, 2000, 8000))
-    assert found.kernels[0].rate == pytest.approx(0.5 * 8**0.6)
+    found = extrapolate_rates(SHARED, fine, (1000, 2000, 4000))
+    assert found.kernels[0].rate == pytest.approx(0.5 * 4**0.6)
     assert found.variances == pytest.approx((5.0,))
+
+
+def test_power_is_not_trusted_far_beyond_what_was_seen():
+    fine = Specification((Gaussian(1.0),), (3.0,), 16.0, tie("shared", 3))
+    found = extrapolate_rates(SHARED, fine, (1000, 2000, 10**6))
+    assert found.kernels[0].rate == pytest.approx(2.0**1.5)
 
 
 def test_power_is_common_to_all_classes():

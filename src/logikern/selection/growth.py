@@ -18,11 +18,13 @@ RELEVANCE_CENTRE = -4.0
 RELEVANCE_SCALE = 1.0
 # Standard deviations of other log parameters of kernels, and of log variances, around values read off the data.
 KERNEL_SCALE = 1.5
-VARIANCE_SCALE = 1.0
+VARIANCE_SCALE = 1.5
 VARIANCE_SCALE_BESIDE_RELEVANCE = 0.7
 START_SPREAD = 1.5
 # Rates grow with the number of points at most by this power.
 LARGEST_POWER = 1.0
+# The power is trusted for so many times the step, in logs of the number of points, from which it was read.
+LONGEST_LEVER = 1.5
 # A candidate that has not gained this part of what chance would give it is given up early.
 HURDLE = 0.5
 
@@ -175,7 +177,7 @@ def extrapolate_rates(coarse: Specification, fine: Specification, sizes: tuple[i
     values = fine.log_parameters
     moved = (values[: len(names)] - coarse.log_parameters[: len(names)])[is_rate]
     power = np.clip(moved.mean() / (more - few), 0.0, LARGEST_POWER)
-    values[: len(names)][is_rate] += power * (total - more)
+    values[: len(names)][is_rate] += power * min(total - more, LONGEST_LEVER * (more - few))
     return fine.with_log_parameters(values)
 
 
@@ -243,13 +245,13 @@ class _Growth:
     def consider(self, name: str, candidate: Specification) -> None:
         """Search, compare case by case with the model kept so far, and keep the better one.
 
-        A criterion that was minimised is too good by about one unit of log likelihood for each parameter
-        (Akaike's count): without this a rate for each of many inputs always seems to win.
+        Parameters that matter nothing lower a minimised criterion all the same, by about half a unit of log
+        likelihood each (Wilks): without this a rate for each of many inputs always seems to win.
         """
         assert self.best is not None
         free = free_parameters(candidate, self.plan.learn_bias)
         before = free_parameters(self.best.specification, self.plan.learn_bias)
-        optimism = (int(free.sum()) - int(before.sum())) / self.arena.total_weight
+        optimism = 0.5 * (int(free.sum()) - int(before.sum())) / self.arena.total_weight
         effort = replace(self.effort, hurdle=HURDLE * optimism) if self.plan.compare else self.effort
         inherited = inherit_curvature(self.best.inverse_hessian, self.best.specification, candidate, free)
         task = self.task(name, candidate)
