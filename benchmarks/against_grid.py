@@ -89,7 +89,8 @@ def judge(report: Report, name: str, shared: Row, default: Row) -> None:
 
 def compare(report: Report, split: Split, chosen: argparse.Namespace) -> None:
     warm_up(split)
-    measure_grid(split.head(200), chosen.method, quick=True)
+    # Calibration wants five rows of every class.
+    measure_grid(split.head(max(200, 40 * len(set(split.y)))), chosen.method, quick=True)
     fits = {}
     for label, settings in OURS.items():
         fits[label] = tune(split, random_state=0, **settings)
