@@ -310,7 +310,8 @@ def test_auto_is_the_criterion_that_it_takes():
 
 def test_auto_computes_nothing_of_the_other(forbid):
     forbid(CrossValidation)
-    tuned(criterion="auto", **SHARED).fit(MOONS, SIDES)
+    model = tuned(criterion="auto", **SHARED).fit(MOONS, SIDES)
+    assert model.criterion_method_.startswith("leave-one-out")
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,13 @@ class LeaveOneOut(Criterion):
         return found, lambda: LowRankExpansion(approximate, small, systems, tolerance, self.groups)
 
 
+def leave_out_by_landmarks(problem: Problem, result: FitResult, rank: int, seed: int = 0) -> Array:
+    """Latents (C, n) of every point without it, after a fit that is too large for dense factors."""
+    systems = LowRankSystems(with_landmarks(problem.covariance, choose_landmarks(problem.covariance, rank, seed)))
+    fit = Fit(result, problem.covariance, systems)
+    return LowRankExpansion(problem, fit, systems, tolerance=np.inf).leave_out()
+
+
 def choose_landmarks(covariance: ClassCovariance, rank: int, seed: int = 0) -> tuple[Indices, ...]:
     """At most `rank` points for each operator, fitting these hyperparameters, to be kept for others.
 

@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.criteria.expansion import ExactExpansion
-from logikern.criteria.factored import leave_out_by_factors
+from logikern.criteria.leave_one_out import leave_out_by_landmarks
 from logikern.criteria.refitting import exact_leave_one_out
 from logikern.estimators import _settings
-from logikern.fitting.conditioning import largest_rank
 from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Outcome
@@ -23,6 +22,10 @@ from logikern.operators.choose import available_memory, choose
 N_MATRICES = 7
 # Classes times points cubed, up to which dense factors are a matter of seconds.
 LARGEST_WORK = 2e11
+# Beyond that: landmarks of all classes together, and memory for them, of which each takes so many bytes per point.
+LARGEST_RANK = 3000
+LOW_RANK_MEMORY = 3e9
+LOW_RANK_BYTES = 24
 REFIT_TOLERANCE = 1e-6
 
 
@@ -34,7 +37,7 @@ class InfluenceMixin:
         """Probabilities of each training row without it, (n_samples, n_classes), approximately.
 
         One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes).
-        Computed when first asked for, in O(n_classes * n^3), or of many rows from factors of low rank, which make it
+        Computed when first asked for, in O(n_classes * n^3), or of many rows from few landmarks, which make it
         too pessimistic; `loo_method_` tells which. It is nan for rows without weight.
         """
         return np.exp(self._loo_log_proba())
@@ -148,7 +151,8 @@ class InfluenceMixin:
         n_points, n_classes = len(data.weights), len(data.classes)
         if np.isinf(self.bias_variance) or n_classes * n_points**3 <= LARGEST_WORK:
             return 0
-        return largest_rank(n_points, n_classes, _settings.memory(self) or np.inf)
+        by_memory = LOW_RANK_MEMORY / (LOW_RANK_BYTES * n_points * n_classes**2)
+        return int(np.clip(min(LARGEST_RANK / n_classes, by_memory), 4, n_points))
 
     def _check_memory(self, n_points: int, n_classes: int) -> None:
         n_functions = 1 if n_classes == 2 else n_classes
@@ -188,7 +192,7 @@ class InfluenceMixin:
 def _leave_out(problem: Problem, result: FitResult, rank: int) -> Array:
     try:
         if rank:
-            return leave_out_by_factors(problem, result, rank)
+            return leave_out_by_landmarks(problem, result, rank)
         return ExactExpansion(problem, result).leave_out()
     except np.linalg.LinAlgError as error:
         raise ValueError(

@@ -97,18 +97,15 @@ def affordable_rank(covariance: ClassCovariance, n_batch: int, memory: float) ->
     n, n_classes = covariance.n_points, covariance.n_classes
     per_square = n_batch * n * n_classes**2
     by_time = np.sqrt(PRODUCTS_PER_BUILD * product_cost(covariance, n_batch) / per_square)
-    return int(min(max(4, by_time), _largest_rank(covariance, memory)))
+    return int(min(max(4, by_time), largest_rank(covariance, memory)))
 
 
-def largest_rank(n_points: int, n_classes: int, memory: float, itemsize: int = 8) -> int:
+def largest_rank(covariance: ClassCovariance, memory: float) -> int:
     """What memory allows, and the size of the Woodbury matrix."""
+    n, n_classes = covariance.n_points, covariance.n_classes
     by_size = LARGEST_WOODBURY / n_classes
-    by_memory = memory / (n_points * n_classes * itemsize)
-    return int(np.clip(min(by_size, by_memory), 4, n_points))
-
-
-def _largest_rank(covariance: ClassCovariance, memory: float) -> int:
-    return largest_rank(covariance.n_points, covariance.n_classes, memory, covariance.operators[0].dtype.itemsize)
+    by_memory = memory / (n * n_classes * covariance.operators[0].dtype.itemsize)
+    return int(np.clip(min(by_size, by_memory), 4, n))
 
 
 class _Conditioner:
@@ -144,7 +141,7 @@ class _Conditioner:
     def _factors(self, n_batch: int) -> CovarianceFactors:
         """Factors of the covariance, of twice the rank when the last direction cost more products than they would."""
         rank = self.rank or self.policy.rank_for(self.covariance, n_batch)
-        doubled = min(2 * rank, _largest_rank(self.covariance, self.policy.memory))
+        doubled = min(2 * rank, largest_rank(self.covariance, self.policy.memory))
         n_solves = self.built.n_solves if self.built is not None else 0
         cost = build_cost(self.covariance, n_batch, doubled) / product_cost(self.covariance, n_batch)
         if self.policy.rank is None and n_solves > MANY_PRODUCTS + cost:

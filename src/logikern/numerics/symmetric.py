@@ -22,49 +22,52 @@ def solver(matrix: Array) -> Solve:
     matrix : array of shape (n, n)
         In rows; overwritten.
     """
-    diagonal = matrix.diagonal().copy()
-    # The transposed view is what LAPACK can overwrite, half of it.
-    factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-    if not failed:
-        return lambda right: dpotrs(factor, right, lower=1)[0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LinAlgWarning)
-        pivoted = lu_factor(_recover(matrix, diagonal), check_finite=False)
-    return lambda right: lu_solve(pivoted, right, check_finite=False)
+    factor, whole = _cholesky(matrix)
+    return _solve_by(factor) if factor is not None else _solve_by_pivots(whole)
 
 
 def invert(matrix: Array) -> Array:
-    """The inverse, by Cholesky or by LU; not-a-number where there is none.
-
-    Parameters
-    ----------
-    matrix : array of shape (n, n)
-        In rows; overwritten.
-    """
-    diagonal = matrix.diagonal().copy()
-    factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-    if not failed:
-        return mirror(dpotri(factor, lower=1, overwrite_c=1)[0].T)
-    try:
-        return np.linalg.inv(_recover(matrix, diagonal))
-    except np.linalg.LinAlgError:
-        return np.full_like(matrix, np.nan)
+    """The inverse, by Cholesky or by LU; not-a-number where there is none. Overwrites the matrix (n, n)."""
+    factor, whole = _cholesky(matrix)
+    return _inverse_by(factor, overwrite=True) if factor is not None else _inverse_by_pivots(whole)
 
 
 def solver_and_inverse(matrix: Array) -> tuple[Solve, Array]:
-    """Both: a product with the inverse is less accurate than a solve where the matrix is ill-conditioned.
+    """Both: a product with the inverse is less accurate than a solve where the matrix is ill-conditioned."""
+    factor, whole = _cholesky(matrix)
+    if factor is None:
+        return _solve_by_pivots(whole), _inverse_by_pivots(whole)
+    return _solve_by(factor), _inverse_by(factor, overwrite=False)
 
-    Parameters
-    ----------
-    matrix : array of shape (n, n)
-        In rows; overwritten.
-    """
+
+def _cholesky(matrix: Array) -> tuple[Array | None, Array]:
+    """The factor as LAPACK wants it, written over the matrix; or None, and the matrix as it was."""
     diagonal = matrix.diagonal().copy()
+    # The transposed view is what LAPACK can overwrite, half of it.
     factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-    if failed:
-        whole = _recover(matrix, diagonal)
-        return solver(whole.copy()), invert(whole)
-    return lambda right: dpotrs(factor, right, lower=1)[0], mirror(dpotri(factor, lower=1)[0].T)
+    return (None, _recover(matrix, diagonal)) if failed else (factor, matrix)
+
+
+def _solve_by(factor: Array) -> Solve:
+    return lambda right: dpotrs(factor, right, lower=1)[0]
+
+
+def _solve_by_pivots(whole: Array) -> Solve:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinAlgWarning)
+        pivoted = lu_factor(whole, check_finite=False)
+    return lambda right: lu_solve(pivoted, right, check_finite=False)
+
+
+def _inverse_by(factor: Array, overwrite: bool) -> Array:
+    return mirror(dpotri(factor, lower=1, overwrite_c=overwrite)[0].T)
+
+
+def _inverse_by_pivots(whole: Array) -> Array:
+    try:
+        return np.linalg.inv(whole)
+    except np.linalg.LinAlgError:
+        return np.full_like(whole, np.nan)
 
 
 def _recover(matrix: Array, diagonal: Array) -> Array:

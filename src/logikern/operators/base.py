@@ -49,6 +49,33 @@ class KernelOperator(ABC):
         """d/d log h of sum_r left[r] K right[r], one value per kernel parameter (Seeger 2008, eq. 6)."""
 
 
+class DerivedOperator(KernelOperator):
+    """An operator made from another one, with products in double precision.
+
+    Attributes
+    ----------
+    inner : KernelOperator
+    """
+
+    inner: KernelOperator
+
+    @property
+    def kernel(self) -> Kernel:  # type: ignore[override]
+        return self.inner.kernel
+
+    @property
+    def X(self) -> Any:  # noqa: N802
+        return self.inner.X
+
+    @property
+    def n_points(self) -> int:  # type: ignore[override]
+        return self.inner.n_points
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        return np.dtype(np.float64)
+
+
 def count_points(X: Any) -> int:
     """Number of points, of whatever kind: sparse matrices have no length, lists no shape."""
     return X.shape[0] if hasattr(X, "shape") else len(X)

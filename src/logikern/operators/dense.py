@@ -15,21 +15,16 @@ ACCURATE_TILE = 256
 SMALLEST_SHARE = 256
 
 
-@dataclass(frozen=True, eq=False)
-class Dense(KernelOperator):
-    """K(X, X) in memory; a product is one call of the BLAS.
+class StoredOperator(KernelOperator):
+    """An operator whose matrix is in memory: a product is one call of the BLAS.
 
-    Parameters
+    Attributes
     ----------
-    kernel : Kernel
-    X : the points
     matrix : array of shape (n, n)
-        The stored matrix, float32 or float64.
+        float32 or float64.
     """
 
-    kernel: Kernel
-    X: Any
-    matrix: Array = field(repr=False)
+    matrix: Array
 
     @property
     def n_points(self) -> int:  # type: ignore[override]
@@ -50,6 +45,23 @@ class Dense(KernelOperator):
 
     def rows(self, indices: Indices) -> Array:
         return self.matrix[indices]
+
+
+@dataclass(frozen=True, eq=False)
+class Dense(StoredOperator):
+    """K(X, X) in memory.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : the points
+    matrix : array of shape (n, n)
+        The stored matrix, float32 or float64.
+    """
+
+    kernel: Kernel
+    X: Any
+    matrix: Array = field(repr=False)
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
         return self.kernel.contract_gradient(self.X, self.X, left.astype(self.dtype), right.astype(self.dtype))

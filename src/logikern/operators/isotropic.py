@@ -9,14 +9,13 @@ from logikern.kernels.base import Kernel
 from logikern.kernels.distance import squared_distances
 from logikern.kernels.stationary import Stationary
 from logikern.kernels.tiles import row_tiles
-from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.outcome import Array
 from logikern.numerics.parallel import for_each
-from logikern.operators.base import KernelOperator
-from logikern.operators.dense import accurate_product, product
+from logikern.operators.dense import StoredOperator
 
 
 @dataclass(frozen=True, eq=False)
-class Isotropic(KernelOperator):
+class Isotropic(StoredOperator):
     """K = f(rate * D) in memory, beside the squared distances D, which all rates and classes share.
 
     Parameters
@@ -33,26 +32,6 @@ class Isotropic(KernelOperator):
     X: Any
     distances: Array = field(repr=False)
     matrix: Array = field(repr=False)
-
-    @property
-    def n_points(self) -> int:  # type: ignore[override]
-        return self.matrix.shape[0]
-
-    @property
-    def dtype(self) -> np.dtype:  # type: ignore[override]
-        return self.matrix.dtype
-
-    def matmul(self, functions: Array) -> Array:
-        return product(functions, self.matrix)
-
-    def accurate_matmul(self, functions: Array) -> Array:
-        return accurate_product(functions, self.matrix)
-
-    def diagonal(self) -> Array:
-        return np.ones(self.n_points)
-
-    def rows(self, indices: Indices) -> Array:
-        return self.matrix[indices]
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
         left, right = left.astype(self.dtype), right.astype(self.dtype)

@@ -1,17 +1,16 @@
 """Kernel matrices known through a few of their rows, and the derivative of what they are taken for."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from logikern.kernels.base import Kernel
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.pivoted_cholesky import randomly_pivoted_cholesky
-from logikern.operators.base import KernelOperator
+from logikern.operators.base import DerivedOperator, KernelOperator
 
 # Of the largest diagonal entry, added where landmarks nearly coincide.
 JITTER = 1e-9
@@ -117,7 +116,7 @@ def _weigh_diagonal(operator: KernelOperator, weights: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Landmarked(KernelOperator):
+class Landmarked(DerivedOperator):
     """The approximation itself as an operator: products in O(n r).
 
     Parameters
@@ -129,22 +128,6 @@ class Landmarked(KernelOperator):
 
     inner: KernelOperator
     nystrom: Nystrom = field(repr=False)
-
-    @property
-    def kernel(self) -> Kernel:  # type: ignore[override]
-        return self.inner.kernel
-
-    @property
-    def X(self) -> Any:  # noqa: N802
-        return self.inner.X
-
-    @property
-    def n_points(self) -> int:  # type: ignore[override]
-        return self.inner.n_points
-
-    @property
-    def dtype(self) -> np.dtype:  # type: ignore[override]
-        return np.dtype(np.float64)
 
     def matmul(self, functions: Array) -> Array:
         factor = self.nystrom.factor

@@ -6,12 +6,14 @@ from logikern.numerics.outcome import Array, Indices, Mask
 from logikern.structure.specification import Specification
 
 
-def inherit_curvature(inverse_hessian: Array, coarse: Specification, fine: Specification, free: Mask) -> Array | None:
+def inherit_curvature(
+    inverse_hessian: Array | None, coarse: Specification, fine: Specification, free: Mask
+) -> Array | None:
     """The inverse Hessian to begin with, if classes that shared a parameter had equal parts in its curvature.
 
     Parameters
     ----------
-    inverse_hessian : array of shape (p, p)
+    inverse_hessian : array of shape (p, p) or None
         Over the free parameters of the coarse model.
     coarse, fine : Specification
         Of the same classes, with the same number of kernel parameters for each.
@@ -24,7 +26,7 @@ def inherit_curvature(inverse_hessian: Array, coarse: Specification, fine: Speci
         Over the free parameters of the fine model; None where nothing sensible follows.
     """
     before, after = parameters_of_classes(coarse), parameters_of_classes(fine)
-    if any(len(own) != len(new) for own, new in zip(before, after, strict=True)):
+    if inverse_hessian is None or any(len(own) != len(new) for own, new in zip(before, after, strict=True)):
         return None
     free_before = np.append(np.ones(len(coarse.log_parameters) - 1, dtype=bool), free[-1])
     hessian = np.eye(len(free_before))

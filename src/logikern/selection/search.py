@@ -139,15 +139,15 @@ class Found:
     objective : float
         The criterion and the prior: what was minimised, and what the best is the best of.
     losses : array of shape (n_losses,)
-    inverse_hessian : array of shape (p, p)
-        Of the objective by the free parameters, as far as the search has seen it.
+    inverse_hessian : array of shape (p, p) or None
+        Of the objective by the free parameters, if the search has seen any of it.
     """
 
     specification: Specification
     value: float
     objective: float
     losses: Array
-    inverse_hessian: Array
+    inverse_hessian: Array | None = None
 
 
 class TimeIsUpError(Exception):
@@ -228,8 +228,9 @@ def _descend(run: "_Stage", origin: Array) -> None:
         worth = effort.relative_worth * abs(position.value)
         if finished(position, bounds, worth, effort.small_steps) or run.hopeless:
             break
-        run.radius, run.inverse_hessian = position.radius, position.inverse_hessian
+        run.radius = position.radius
         position = advance(position, run.trial, bounds, worth)
+        run.inverse_hessian = position.inverse_hessian if position.scaled else None
 
 
 def _creep(run: "_Stage", position: Position, bounds: tuple[Array, Array]) -> None:
@@ -284,9 +285,7 @@ class _Stage:
     @property
     def best(self) -> Found | None:
         """What was found, with what is known of the curvature around it."""
-        if self.found is None or self.inverse_hessian is None:
-            return self.found
-        return replace(self.found, inverse_hessian=self.inverse_hessian)
+        return None if self.found is None else replace(self.found, inverse_hessian=self.inverse_hessian)
 
     @property
     def hopeless(self) -> bool:
@@ -344,7 +343,7 @@ class _Stage:
         if entry.usable and self.found is None:
             self.first_value = entry.value
         if entry.usable and (self.found is None or objective < self.found.objective):
-            self.found = Found(self.specification_at(point), entry.value, objective, entry.losses, np.eye(len(point)))
+            self.found = Found(self.specification_at(point), entry.value, objective, entry.losses)
         record = Record(
             stage=self.task.name,
             evaluation=len(self.ledger.records) + 1,

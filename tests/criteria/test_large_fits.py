@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 
 from logikern import KernelLogisticClassifier
 from logikern.criteria.expansion import ExactExpansion
-from logikern.criteria.factored import leave_out_by_factors
+from logikern.criteria.leave_one_out import leave_out_by_landmarks
 from logikern.fitting.exact import Exact
 from logikern.numerics.simplex import log_probabilities
 from tests.fitting import catalogue as fitting_catalogue
@@ -26,26 +26,19 @@ def test_full_rank_is_exact(name):
     problem, result = FLAT[name], fitted(name)
     if not result.outcome.converged or not np.isfinite(problem.covariance.diagonal()).all():
         pytest.skip("no optimum to look at")
-    found = leave_out_by_factors(problem, result, problem.shape[2])
+    found = leave_out_by_landmarks(problem, result, problem.shape[2])
     wanted = ExactExpansion(problem, result).leave_out()
     assert np.allclose(log_probabilities(found), log_probabilities(wanted), atol=1e-6)
 
 
-def test_tiles_change_nothing(monkeypatch):
-    name = next(iter(FLAT))
-    whole = leave_out_by_factors(FLAT[name], fitted(name), 5)
-    monkeypatch.setattr("logikern.criteria.factored.TILE_ENTRIES", 100)
-    assert np.allclose(leave_out_by_factors(FLAT[name], fitted(name), 5), whole)
-
-
-def test_many_rows_are_left_out_by_factors_and_the_user_is_told(monkeypatch):
+def test_many_rows_are_left_out_by_landmarks_and_the_user_is_told(monkeypatch):
     X, y = load_digits(return_X_y=True)
     X, wrong = X[:400] / 16, y[:400].copy()
     flipped = np.random.default_rng(0).choice(400, 20, replace=False)
     wrong[flipped] = (wrong[flipped] + 1 + flipped % 9) % 10
     exact = KernelLogisticClassifier(criterion=None, rate=0.3, random_state=0).fit(X, wrong)
     monkeypatch.setattr("logikern.estimators._influence.LARGEST_WORK", 1e6)
-    monkeypatch.setattr("logikern.fitting.conditioning.LARGEST_WOODBURY", 1500)
+    monkeypatch.setattr("logikern.estimators._influence.LARGEST_RANK", 1500)
     rough = clone(exact).fit(X, wrong)
     assert rough.loo_method_.startswith("low rank, 150")
     assert np.isin(flipped, rough.suspects(40)["row"]).mean() >= 0.9
