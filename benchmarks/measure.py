@@ -21,8 +21,10 @@ from logikern.model.fitted import FittedModel
 from logikern.numerics.simplex import log_probabilities
 from logikern.operators.choose import choose
 from logikern.structure.covariance import ClassCovariance
-from logikern.structure.specification import Specification, tie
+from logikern.structure.flat import Flat
+from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
+from logikern.structure.tying import tie
 
 BIAS_VARIANCE = 16.0
 
@@ -89,13 +91,13 @@ def score(log_probability: np.ndarray, labels: np.ndarray) -> Scores:
 
 def shared(split: Split, rate: float, variance: float) -> Specification:
     """One Gaussian kernel and one variance for all classes."""
-    tying = tie("shared", split.n_classes)
+    tying = tie("shared", Flat(split.n_classes))
     return Specification((Gaussian(rate),), (variance,), BIAS_VARIANCE, tying)
 
 
 def separate(split: Split, rates: Sequence[float], variances: Sequence[float]) -> Specification:
     """A Gaussian kernel and a variance for every class."""
-    tying = tie("separate", split.n_classes)
+    tying = tie("separate", Flat(split.n_classes))
     kernels = tuple(Gaussian(float(rate)) for rate in rates)
     return Specification(kernels, tuple(float(variance) for variance in variances), BIAS_VARIANCE, tying)
 

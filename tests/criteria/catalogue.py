@@ -16,8 +16,10 @@ from logikern.fitting.problem import Problem
 from logikern.kernels import Gaussian, Kernel, Linear, Matern32, Matern52, Polynomial, RationalQuadratic
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
-from logikern.structure.specification import Specification, tie
+from logikern.structure.flat import Flat
+from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
+from logikern.structure.tying import tie
 
 N_POINTS = 15
 N_INPUTS = 3
@@ -112,7 +114,7 @@ class Case:
 
     def specification(self) -> Specification:
         """Every parameter has a value of its own, so that no two may be taken for each other."""
-        tying = tie(TYINGS[self.tying], N_CLASSES)
+        tying = tie(TYINGS[self.tying], Flat(N_CLASSES))
         kernel = KERNELS[self.kernel]
         kernels = tuple(kernel.with_log_parameters(kernel.log_parameters + 0.2 * k) for k in range(tying.n_kernels))
         variances = tuple(3.0 + 1.5 * number for number in range(tying.n_variances))
@@ -169,7 +171,7 @@ def held_out_losses(case: Case) -> list[np.ndarray]:
         latent = np.stack(
             [
                 (variance * kernel(X[held_out], X[kept]) + specification.bias_variance) @ own
-                for kernel, variance, own in zip(kernels, specification.class_variances, dual, strict=True)
+                for kernel, variance, own in zip(kernels, specification.latent_variances, dual, strict=True)
             ]
         )
         log_total = np.log(np.exp(latent).sum(axis=0))

@@ -16,8 +16,10 @@ from logikern.likelihoods.softmax import Softmax
 from logikern.likelihoods.squared import Squared
 from logikern.operators.choose import Choice
 from logikern.structure.covariance import ClassCovariance
-from logikern.structure.specification import Specification, tie
+from logikern.structure.flat import Flat
+from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
+from logikern.structure.tying import tie
 from tests.criteria import catalogue
 
 N = catalogue.N_POINTS
@@ -58,7 +60,7 @@ class Setting:
 
     def specification(self) -> Specification:
         named = self.tying if self.tying != "groups" else ["a", "b", "a"][: self.n_classes]
-        tying = tie(named, self.n_classes)
+        tying = tie(named, Flat(self.n_classes))
         kernel = catalogue.KERNELS[self.kernel]
         kernels = tuple(kernel.with_log_parameters(kernel.log_parameters + 0.2 * k) for k in range(tying.n_kernels))
         variances = tuple(3.0 + 1.5 * number for number in range(tying.n_variances))

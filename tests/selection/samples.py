@@ -14,7 +14,9 @@ from logikern.selection.growth import Plan
 from logikern.selection.journal import Journal
 from logikern.selection.search import Arena, Ledger
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
-from logikern.structure.specification import Specification, tie
+from logikern.structure.flat import Flat
+from logikern.structure.specification import Specification
+from logikern.structure.tying import tie
 
 N_CLASSES = 3
 N_LOSSES = 100
@@ -82,7 +84,7 @@ def arena(criterion: Criterion, total_weight: float = float(N_LOSSES)) -> Arena:
 
 
 def start(tying: Any = "shared", log_rate: float = 0.0, log_variance: float = 0.0) -> Specification:
-    own = tie(tying, N_CLASSES)
+    own = tie(tying, Flat(N_CLASSES))
     kernels = (Gaussian(float(np.exp(log_rate))),) * own.n_kernels
     return Specification(kernels, (float(np.exp(log_variance)),) * own.n_variances, 1.0, own)
 
@@ -92,6 +94,6 @@ def ledger(**settings: Any) -> Ledger:
 
 
 def plan(*names: str, **settings: Any) -> Plan:
-    tyings = tuple((name, tie(name, N_CLASSES)) for name in names or ("shared",))
+    tyings = tuple((name, tie(name, Flat(N_CLASSES))) for name in names or ("shared",))
     usual = {"tyings": tyings, "compare": True, "relevance": False, "n_inputs": 2, "n_points": len(POINTS)}
     return Plan(**{**usual, **settings})

@@ -11,7 +11,8 @@ from logikern.selection.growth import Verdict, learn, paired_gain, plan_tyings
 from logikern.selection.journal import Journal, read
 from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Effort
-from logikern.structure.specification import tie
+from logikern.structure.flat import Flat
+from logikern.structure.tying import tie
 from tests.selection.samples import N_LOSSES, Bowl, Fixed, arena, ledger, plan, start
 
 EXACT = Effort(relative_worth=1e-9)
@@ -146,17 +147,17 @@ def test_gain_of_light_weights_is_finite():
     ],
 )
 def test_path_of_growth(tying, allowed, names):
-    assert [name for name, _ in plan_tyings(tying, 3, allowed)] == names
+    assert [name for name, _ in plan_tyings(tying, Flat(3), allowed)] == names
 
 
 def test_path_of_growth_ends_at_what_is_asked_for():
-    assert plan_tyings(["a", "b", "a"], 3, True)[-1][1] == tie(["a", "b", "a"], 3)
+    assert plan_tyings(["a", "b", "a"], Flat(3), True)[-1][1] == tie(["a", "b", "a"], Flat(3))
 
 
 @pytest.mark.parametrize("tying", ["seperate", ["a", "b"]])
 def test_what_is_no_tying_is_refused(tying):
     with pytest.raises(ValueError, match="`tying`"):
-        plan_tyings(tying, 3, True)
+        plan_tyings(tying, Flat(3), True)
 
 
 @pytest.mark.parametrize("n_starts", [1, 2, 4])

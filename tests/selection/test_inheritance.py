@@ -4,9 +4,11 @@ import pytest
 from logikern.kernels import Gaussian, RationalQuadratic
 from logikern.selection.growth import extrapolate_rates, spread, with_relevance
 from logikern.selection.inheritance import inherit_curvature, parameters_of_classes
-from logikern.structure.specification import Specification, tie
+from logikern.structure.flat import Flat
+from logikern.structure.specification import Specification
+from logikern.structure.tying import tie
 
-SHARED = Specification((Gaussian(0.5),), (3.0,), 16.0, tie("shared", 3))
+SHARED = Specification((Gaussian(0.5),), (3.0,), 16.0, tie("shared", Flat(3)))
 HESSIAN = np.array([[3.0, 1.0], [1.0, 2.0]])
 
 
@@ -16,7 +18,7 @@ def free_of(specification, bias=False):
 
 def moved(tying):
     """From log parameters of the fine model to those of the coarse one, each class alone: (C, 2, q)."""
-    fine = spread(SHARED, tie(tying, 3))
+    fine = spread(SHARED, tie(tying, Flat(3)))
     maps = np.zeros((3, 2, len(fine.log_parameters) - 1))
     for number, own in enumerate(parameters_of_classes(fine)):
         maps[number, 0, own[0]] = maps[number, 1, own[1]] = 1.0
@@ -40,7 +42,7 @@ def test_curvature_along_the_old_parameters_is_the_old_one():
 
 def test_bias_variance_takes_part_where_it_is_learned():
     hessian = np.diag([3.0, 2.0, 0.5])
-    fine = spread(SHARED, tie("separate", 3))
+    fine = spread(SHARED, tie("separate", Flat(3)))
     found = np.linalg.inv(inherit_curvature(np.linalg.inv(hessian), SHARED, fine, free_of(fine, bias=True)))
     assert found[-1, -1] == pytest.approx(0.5)
 
@@ -51,20 +53,20 @@ def test_rates_per_input_inherit_nothing():
 
 
 def test_rates_go_on_growing_by_the_power_seen():
-    fine = Specification((Gaussian(0.5 * 2**0.6),), (5.0,), 16.0, tie("shared", 3))
+    fine = Specification((Gaussian(0.5 * 2**0.6),), (5.0,), 16.0, tie("shared", Flat(3)))
     found = extrapolate_rates(SHARED, fine, (1000, 2000, 4000))
     assert found.kernels[0].rate == pytest.approx(0.5 * 4**0.6)
     assert found.variances == pytest.approx((5.0,))
 
 
 def test_power_is_not_trusted_far_beyond_what_was_seen():
-    fine = Specification((Gaussian(1.0),), (3.0,), 16.0, tie("shared", 3))
+    fine = Specification((Gaussian(1.0),), (3.0,), 16.0, tie("shared", Flat(3)))
     found = extrapolate_rates(SHARED, fine, (1000, 2000, 10**6))
     assert found.kernels[0].rate == pytest.approx(2.0**1.5)
 
 
 def test_power_is_common_to_all_classes():
-    coarse = spread(SHARED, tie("separate", 3))
+    coarse = spread(SHARED, tie("separate", Flat(3)))
     fine = coarse.with_log_parameters(coarse.log_parameters + np.log(2) * np.array([0.9, -0.3, 0.6, 2, 2, 2, 0]))
     found = extrapolate_rates(coarse, fine, (1000, 2000, 4000))
     assert np.allclose(found.log_parameters - fine.log_parameters, np.log(2) * 0.4 * np.array([1, 1, 1, 0, 0, 0, 0]))
@@ -72,18 +74,18 @@ def test_power_is_common_to_all_classes():
 
 @pytest.mark.parametrize("power, wanted", [(-0.5, 0.0), (1.7, 1.0)])
 def test_power_stays_sensible(power, wanted):
-    fine = Specification((Gaussian(0.5 * 2**power),), (3.0,), 16.0, tie("shared", 3))
+    fine = Specification((Gaussian(0.5 * 2**power),), (3.0,), 16.0, tie("shared", Flat(3)))
     found = extrapolate_rates(SHARED, fine, (1000, 2000, 4000))
     assert found.kernels[0].rate == pytest.approx(fine.kernels[0].rate * 2**wanted)
 
 
 def test_nothing_is_extrapolated_where_all_points_were_seen():
-    fine = Specification((Gaussian(2.0),), (3.0,), 16.0, tie("shared", 3))
+    fine = Specification((Gaussian(2.0),), (3.0,), 16.0, tie("shared", Flat(3)))
     assert extrapolate_rates(SHARED, fine, (1000, 2000, 2000)) == fine
 
 
 def test_other_parameters_of_a_kernel_stay():
-    coarse = Specification((RationalQuadratic(0.5, 1.0),), (3.0,), 16.0, tie("shared", 3))
-    fine = Specification((RationalQuadratic(1.0, 4.0),), (3.0,), 16.0, tie("shared", 3))
+    coarse = Specification((RationalQuadratic(0.5, 1.0),), (3.0,), 16.0, tie("shared", Flat(3)))
+    fine = Specification((RationalQuadratic(1.0, 4.0),), (3.0,), 16.0, tie("shared", Flat(3)))
     found = extrapolate_rates(coarse, fine, (1000, 2000, 4000)).kernels[0]
     assert found.log_parameters == pytest.approx(np.log([2.0, 4.0]))

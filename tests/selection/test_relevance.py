@@ -13,8 +13,10 @@ from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
 from logikern.selection.growth import learn
 from logikern.selection.search import Arena, Effort
-from logikern.structure.specification import Specification, tie
+from logikern.structure.flat import Flat
+from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
+from logikern.structure.tying import tie
 from tests.selection.samples import ledger, plan
 
 N_NOISE = 5
@@ -29,7 +31,7 @@ def learn_rates():
     folds = folds_from_splits(StratifiedKFold(3, shuffle=True, random_state=0).split(X, labels), np.ones(90))
     criterion = CrossValidation(Softmax(), from_labels(labels, 2), folds, Exact(1e-8))
     place = Arena(criterion, Choice("dense", np.dtype(float), "", 1e8).points(X), 90, 90.0)
-    tying = tie("shared", 2)
+    tying = tie("shared", Flat(2))
     origin = Specification((Gaussian(0.3),), (10.0,), 4.0, tying)
     own = plan(tyings=(("shared", tying),), compare=False, relevance=True, n_inputs=2 + N_NOISE)
     return learn(origin, own, [place], Effort(), ledger(), np.random.default_rng(0))

@@ -8,7 +8,9 @@ import pytest
 from logikern.kernels import Gaussian, Matern32
 from logikern.selection.growth import spread, with_relevance
 from logikern.structure.covariance import CovarianceGradient
-from logikern.structure.specification import Specification, Tying, tie
+from logikern.structure.flat import Flat
+from logikern.structure.specification import Specification
+from logikern.structure.tying import Tying, tie
 from tests.criteria import catalogue
 from tests.criteria.catalogue import Case
 
@@ -22,7 +24,7 @@ every_setting = pytest.mark.parametrize(
 def dense(specification, X):
     """K~ of each class, (C, n, n), written out."""
     kernels = [specification.kernels[number](X, X) for number in specification.tying.kernel_of]
-    return np.array(kernels) * specification.class_variances[:, None, None] + specification.bias_variance
+    return np.array(kernels) * specification.latent_variances[:, None, None] + specification.bias_variance
 
 
 @every_setting
@@ -48,13 +50,13 @@ def test_bound_covariance_is_the_one_written_out(specification):
 
 
 def test_bias_variance_of_zero_stays_zero():
-    specification = Specification((Gaussian(0.5),), (2.0,), 0.0, tie("shared", 2))
+    specification = Specification((Gaussian(0.5),), (2.0,), 0.0, tie("shared", Flat(2)))
     moved = specification.with_log_parameters(specification.log_parameters + 1.0)
     assert moved.bias_variance == 0.0 and moved.variances == (pytest.approx(2.0 * np.e),)
 
 
 def test_collect_adds_up_by_variance():
-    specification = Specification((Gaussian(0.5), Matern32(1.0)), (2.0, 3.0), 1.0, tie(["a", "b", "a"], 3))
+    specification = Specification((Gaussian(0.5), Matern32(1.0)), (2.0, 3.0), 1.0, tie(["a", "b", "a"], Flat(3)))
     gradient = CovarianceGradient((np.array([10.0]), np.array([20.0])), np.array([1.0, 2.0, 4.0]), 7.0)
     np.testing.assert_array_equal(specification.collect(gradient), [10, 20, 5, 2, 7])
 
@@ -81,13 +83,13 @@ FINER = [
 @pytest.mark.parametrize("before, after", FINER)
 def test_spread_keeps_the_functions(before, after, kernel):
     X, specification = catalogue.points(), Case(kernel, before).specification()
-    finer = spread(specification, tie(catalogue.TYINGS[after], catalogue.N_CLASSES))
+    finer = spread(specification, tie(catalogue.TYINGS[after], Flat(catalogue.N_CLASSES)))
     np.testing.assert_array_equal(dense(finer, X), dense(specification, X))
 
 
 @pytest.mark.parametrize("before, after", FINER)
 def test_spread_has_a_parameter_for_every_group(before, after):
-    tying = tie(catalogue.TYINGS[after], catalogue.N_CLASSES)
+    tying = tie(catalogue.TYINGS[after], Flat(catalogue.N_CLASSES))
     finer = spread(Case(tying=before).specification(), tying)
     assert (len(finer.kernels), len(finer.variances)) == (tying.n_kernels, tying.n_variances)
 
@@ -119,14 +121,14 @@ def tyings():
 
 @pytest.mark.parametrize("name", ["shared", "scaled", "separate"])
 def test_named_tying(name):
-    assert tie(name, 3) == tyings()[name]
+    assert tie(name, Flat(3)) == tyings()[name]
 
 
 @pytest.mark.parametrize(
     "labels", [["x", "y", "x"], (7, 3, 7), np.array(["b", "a", "b"])], ids=["list", "tuple", "array"]
 )
 def test_groups_are_numbered_as_they_appear(labels):
-    assert tie(labels, 3) == Tying((0, 1, 0), (0, 1, 0))
+    assert tie(labels, Flat(3)) == Tying((0, 1, 0), (0, 1, 0))
 
 
 @pytest.mark.parametrize(
@@ -140,4 +142,4 @@ def test_groups_are_numbered_as_they_appear(labels):
 )
 def test_what_is_no_tying_is_refused(tying, fragment):
     with pytest.raises(ValueError, match=fragment):
-        tie(tying, 3)
+        tie(tying, Flat(3))

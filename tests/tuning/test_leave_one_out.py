@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.leave_one_out import LeaveOneOut
 from logikern.estimators import _tuning
-from logikern.structure.specification import tie
+from logikern.structure.flat import Flat
+from logikern.structure.tying import tie
 from tests.estimators.samples import KINDS, WORDS, shared_pairs
 from tests.tuning.samples import MOONS, NAMES, SIDES, X, same, tuned
 
@@ -38,7 +39,7 @@ def refitted(model, *data):
     kernels = {kernel.rate if hasattr(kernel, "rate") else None for kernel in model.kernels_}
     assert len(kernels) == 1
     given = {"rate": kernels.pop(), "variance": model.model_.specification.variances}
-    sizes = [(tie(name, 3).n_variances, name) for name in ("shared", "scaled")]
+    sizes = [(tie(name, Flat(3)).n_variances, name) for name in ("shared", "scaled")]
     return tuned(criterion=None, tying=dict(sizes)[len(given["variance"])], **given).fit(*data)
 
 

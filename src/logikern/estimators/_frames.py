@@ -36,7 +36,7 @@ def hyperparameter_frame(found: Specification, start: Specification, classes: Ar
             rows.append({"name": name, "classes": users, "value": float(value), "start": float(first)})
     for number, variance in enumerate(found.variances):
         users = _users(found.tying.variance_of, number, classes)
-        first = start.class_variances[found.tying.variance_of.index(number)]
+        first = start.latent_variances[found.tying.variance_of.index(number)]
         rows.append({"name": "variance", "classes": users, "value": variance, "start": float(first)})
     bias = {"name": "bias_variance", "classes": "all", "value": found.bias_variance, "start": start.bias_variance}
     return _pandas().DataFrame([*rows, bias])

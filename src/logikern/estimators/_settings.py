@@ -25,7 +25,8 @@ from logikern.model.defaults import default_rate, default_variance
 from logikern.numerics.outcome import Outcome
 from logikern.numerics.parallel import own_threads
 from logikern.operators.choose import OPERATORS, Choice, choose
-from logikern.structure.specification import Specification, tie
+from logikern.structure.specification import Specification
+from logikern.structure.tying import tie
 
 # Below this many points factors are cheaper than the bookkeeping of conjugate gradients.
 EXACT_UP_TO = 100
@@ -142,13 +143,17 @@ def specification(estimator: Any, data: TrainingData) -> Specification:
     """
     learned = estimator.criterion is not None and (estimator.variance is None or np.ndim(estimator.variance) == 0)
     wanted = "shared" if grows(estimator) else estimator.tying
-    tie(wanted, len(data.classes))  # refused before any work
-    tying = tie("shared" if learned else wanted, len(data.classes))
+    tie(wanted, data.mixing)  # refused before any work
+    tying = tie("shared" if learned else wanted, data.mixing)
     kernel = make_kernel(estimator.kernel, estimator.rate, lambda name: default_rate(name, data.points, data.weights))
     _check_diagonal(kernel, data)
     kernels = (kernel,) * tying.n_kernels
     return Specification(
-        kernels, _variances(estimator, kernel, data, tying.n_variances), float(estimator.bias_variance), tying
+        kernels,
+        _variances(estimator, kernel, data, tying.n_variances),
+        float(estimator.bias_variance),
+        tying,
+        data.mixing,
     )
 
 

@@ -138,8 +138,8 @@ def _plan(estimator: Any, data: TrainingData, start: Specification, memory: floa
     fits = n_classes * n * n * itemsize <= 0.5 * memory and n_classes <= MOST_KERNELS
     has_parameters = bool(start.kernels[0].log_parameters.size)
     compare = _settings.grows(estimator)
-    wanted = estimator.tying if isinstance(estimator.tying, str) else list(estimator.tying)
-    tyings = plan_tyings(wanted, n_classes, fits and has_parameters and n_classes > 2)
+    wanted = estimator.tying if isinstance(estimator.tying, str | dict) else list(estimator.tying)
+    tyings = plan_tyings(wanted, start.mixing, fits and has_parameters and n_classes > 2)
     n_inputs = data.points.shape[1] if len(data.points.shape) > 1 else 1
     relevance = bool(estimator.ard) if estimator.ard != "auto" else compare and 1 < n_inputs <= MOST_INPUTS
     if estimator.ard is True:

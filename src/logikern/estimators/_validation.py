@@ -29,6 +29,8 @@ from logikern.kernels import (
     training_points,
 )
 from logikern.numerics.outcome import Array, Indices
+from logikern.structure.base import Mixing
+from logikern.structure.flat import Flat
 from logikern.structure.targets import from_distributions, from_labels
 
 # Beyond this the squares of inputs are no numbers any more.
@@ -46,6 +48,8 @@ class TrainingData:
     targets : array of shape (C, n)
     weights : array of shape (n,)
     classes : array of shape (C,)
+    mixing : Mixing
+        How classes share latent functions.
     kept : integer array of shape (n,)
         Their places among the rows given.
     n_rows : int
@@ -56,6 +60,7 @@ class TrainingData:
     targets: Array
     weights: Array
     classes: Array
+    mixing: Mixing
     kept: Indices
     n_rows: int
 
@@ -100,7 +105,13 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
     _check_enough(targets, kept)
     points = training_points(X) if is_precomputed(estimator.kernel) else X
     return TrainingData(
-        points[kept], np.ascontiguousarray(targets[:, kept]), weights[kept], classes, kept, X.shape[0]
+        points[kept],
+        np.ascontiguousarray(targets[:, kept]),
+        weights[kept],
+        classes,
+        Flat(len(classes)),
+        kept,
+        X.shape[0],
     )
 
 

@@ -282,7 +282,7 @@ class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierM
         self.dual_coef_ = np.zeros((data.n_rows, len(data.classes)))
         self.dual_coef_[data.kept] = model.dual.T
         self.kernels_ = model.specification.kernels
-        self.variances_ = model.specification.class_variances
+        self.variances_ = model.specification.latent_variances
         self.newton_trace_ = result.trace
         self.trace_ = self.trace_ or result.trace
         self.n_iter_ = max(1, result.trace[-1].step)

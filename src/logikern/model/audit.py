@@ -19,7 +19,10 @@ from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep
 from logikern.selection.growth import Verdict
 from logikern.selection.search import Record
-from logikern.structure.specification import Specification, Tying
+from logikern.structure.flat import Flat
+from logikern.structure.specification import Specification
+from logikern.structure.tree import Tree
+from logikern.structure.tying import Tying
 
 SCHEMA = "schema.json"
 # The door is a later layer, known here by name only.
@@ -42,6 +45,8 @@ _OURS: tuple[type, ...] = (
     OneAgainstRest,
     Specification,
     Tying,
+    Flat,
+    Tree,
     NewtonStep,
     Record,
     Verdict,

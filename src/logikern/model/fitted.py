@@ -1,6 +1,7 @@
 """A fitted model: points, dual, hyperparameters. All that prediction needs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,20 +46,40 @@ class FittedModel:
         return np.concatenate(tiles) if tiles else np.empty((0, len(self.dual)))
 
     def _latents(self, X: Any) -> Array:
-        specification = self.specification
+        specification, mixing = self.specification, self.specification.mixing
+        if len(specification.kernels) == 1:
+            latent = self._image(0, X, self.dual)
+            return mixing.couple(latent, specification.latent_variances).T + self.constants
         kernel_of = np.array(specification.tying.kernel_of)
-        latent = np.empty((X.shape[0], len(self.dual)))
-        for number, kernel in enumerate(specification.kernels):
+        inner = mixing.adjoint(self.dual)
+        outer = np.empty((len(inner), X.shape[0]))
+        for number in range(len(specification.kernels)):
             users = np.flatnonzero(kernel_of == number)
-            columns = self.dual[users].T
-            features = kernel.features(X)
-            if features is None:
-                latent[:, users] = kernel(X, self.points) @ columns
-            else:
-                latent[:, users] = features @ (kernel.features(self.points).T @ columns)
-        latent *= specification.class_variances
-        latent += self.constants
-        return latent
+            outer[users] = self._image(number, X, inner[users])
+        outer *= specification.latent_variances[:, None]
+        return mixing.forward(outer).T + self.constants
+
+    def _image(self, number: int, X: Any, functions: Array) -> Array:
+        """sum_i functions_ri k(x, x_i) of one kernel at new points, (r, n_new)."""
+        kernel = self.specification.kernels[number]
+        features = kernel.features(X)
+        if features is None:
+            return functions @ kernel(X, self.points).T
+        return (features @ self._slopes(number, functions)).T
+
+    def _slopes(self, number: int, functions: Array) -> Array:
+        """Coefficients of the features, computed once, (d, r)."""
+        if number not in self._known_slopes:
+            self._known_slopes[number] = self.specification.kernels[number].features(self.points).T @ functions.T
+        return self._known_slopes[number]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is kept in a file: not what can be computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def _known_slopes(self) -> dict[int, Array]:
+        return {}
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,8 @@ from logikern.model.audit import CLASSIFIER
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.selection.search import Record
-from logikern.structure.specification import Specification, Tying
+from logikern.structure.specification import Specification
+from logikern.structure.tying import Tying
 
 
 def final_step(model: Any) -> Any:
@@ -54,7 +55,7 @@ def check_classifier(classifier: Any) -> None:
 def _check_model(model: Any, n_classes: int, n_features: int | None) -> None:
     _require(isinstance(model, FittedModel), "it holds no fitted model")
     _check_specification(model.specification)
-    _require(len(model.specification.tying.kernel_of) == n_classes, "its classes are not those of its kernels")
+    _require(model.specification.mixing.n_classes == n_classes, "its classes are not those of its kernels")
     dual, points = model.dual, model.points
     _require(
         isinstance(dual, np.ndarray) and dual.dtype.kind == "f" and dual.ndim == 2 and len(dual) == n_classes,

@@ -11,7 +11,9 @@ from logikern.numerics.outcome import Array
 from logikern.selection.inheritance import inherit_curvature
 from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Arena, Effort, Found, Ledger, Task, free_parameters, minimise
-from logikern.structure.specification import Specification, Tying, tie
+from logikern.structure.base import Mixing
+from logikern.structure.specification import Specification
+from logikern.structure.tying import Tying, ever_finer, tie
 
 # An input must earn its rate: the rate of one that explains nothing falls by this many powers of e.
 RELEVANCE_CENTRE = -4.0
@@ -101,13 +103,13 @@ class Learned:
     verdicts: tuple[Verdict, ...]
 
 
-def plan_tyings(tying: str | Sequence, n_classes: int, allow_separate: bool) -> tuple[tuple[str, Tying], ...]:
+def plan_tyings(tying: str | Sequence, mixing: Mixing, allow_separate: bool) -> tuple[tuple[str, Tying], ...]:
     """The path of growth: from one shared kernel to what is asked for, or as far as "auto" may go."""
-    if tying == "auto":
-        names = ["shared", "scaled", "separate"] if allow_separate else ["shared", "scaled"]
-        return tuple((name, tie(name, n_classes)) for name in names)
-    wanted = tie(tying, n_classes)
-    shared = tie("shared", n_classes)
+    if isinstance(tying, str) and tying == "auto":
+        names = ever_finer(mixing) if allow_separate else ever_finer(mixing)[:-1]
+        return tuple((name, tie(name, mixing)) for name in names)
+    wanted = tie(tying, mixing)
+    shared = tie("shared", mixing)
     name = tying if isinstance(tying, str) else "groups"
     return (("shared", shared),) if wanted == shared else (("shared", shared), (name, wanted))
 

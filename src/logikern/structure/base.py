@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 from logikern.numerics.outcome import Array
 
 
@@ -22,3 +24,18 @@ class Mixing(ABC):
     @abstractmethod
     def forward_diagonal(self, latent_diagonal: Array) -> Array:
         """diag of the covariance after mixing, (C, n), from the one before it, (P, n)."""
+
+    def couple(self, per_class: Array, variances: Array, out: Array | None = None) -> Array:
+        """Mixing diag(variances) Mixing', (..., C, n) -> (..., C, n): all that one correlation matrix for all needs.
+
+        The result may take the place of the argument.
+        """
+        coupled = self.forward(self.adjoint(per_class) * variances.astype(per_class.dtype)[:, None])
+        if out is None:
+            return coupled
+        out[:] = coupled
+        return out
+
+    def couple_gradient(self, left: Array, right: Array) -> Array:
+        """Derivative of sum left . couple(right, variances) by each variance, (P,); left and right (B, C, n)."""
+        return np.einsum("bpn,bpn->p", self.adjoint(left), self.adjoint(right))

@@ -76,6 +76,16 @@ class ClassCovariance:
         return self._product(per_class, [operator.accurate_matmul for operator in self.operators])
 
     def _product(self, per_class: Array, products: list) -> Array:
+        if len(products) == 1:
+            image = products[0](per_class.reshape(-1, self.n_points)).reshape(per_class.shape)
+            result = self.mixing.couple(image, self.variances, out=image)
+        else:
+            result = self._product_by_function(per_class, products)
+        if self.bias_variance:
+            result += self.bias_variance * per_class.sum(axis=-1, keepdims=True)
+        return result
+
+    def _product_by_function(self, per_class: Array, products: list) -> Array:
         inner = self.mixing.adjoint(per_class)  # (B, P, n)
         outer = np.empty_like(inner)
 
@@ -92,10 +102,7 @@ class ClassCovariance:
         else:
             for index in range(len(products)):
                 multiply(index)
-        result = self.mixing.forward(outer)
-        if self.bias_variance:
-            result += self.bias_variance * per_class.sum(axis=-1, keepdims=True)
-        return result
+        return self.mixing.forward(outer)
 
     def _users(self, index: int) -> Indices | slice:
         """Latent functions of an operator; a slice where it has them all, which copies nothing."""
@@ -111,6 +118,8 @@ class ClassCovariance:
     def contract_gradient(self, left: Array, right: Array) -> CovarianceGradient:
         """d/d log h of sum left . (K~ right), left and right (B, C, n)."""
         bias = self.bias_variance * np.sum(left.sum(axis=-1) * right.sum(axis=-1))
+        if len(self.operators) == 1:
+            return self._contract_one(left, right, float(bias))
         left, right = self.mixing.adjoint(left), self.mixing.adjoint(right)
         variances = np.empty(len(self.variances))
         kernels = []
@@ -122,3 +131,12 @@ class ClassCovariance:
             variances[users] = np.einsum("bpn,bpn->p", scaled, image)
             kernels.append(operator.contract_gradient(scaled.reshape(-1, self.n_points), flat))
         return CovarianceGradient(tuple(kernels), variances, float(bias))
+
+    def _contract_one(self, left: Array, right: Array, bias: float) -> CovarianceGradient:
+        """With one correlation matrix M for all, K~ is M times a matrix over classes: no function per node is needed."""
+        operator, shape = self.operators[0], (-1, self.n_points)
+        image = operator.matmul(right.reshape(shape)).reshape(right.shape)
+        variances = self.variances * self.mixing.couple_gradient(left, image)
+        coupled = self.mixing.couple(left, self.variances)
+        kernel = operator.contract_gradient(coupled.reshape(shape), right.reshape(shape))
+        return CovarianceGradient((kernel,), variances, bias)

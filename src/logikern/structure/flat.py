@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from logikern.numerics.outcome import Array
 from logikern.structure.base import Mixing
 
@@ -29,3 +31,6 @@ class Flat(Mixing):
 
     def forward_diagonal(self, latent_diagonal: Array) -> Array:
         return latent_diagonal
+
+    def couple(self, per_class: Array, variances: Array, out: Array | None = None) -> Array:
+        return np.multiply(per_class, variances.astype(per_class.dtype)[:, None], out=out)

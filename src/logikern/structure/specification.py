@@ -1,79 +1,20 @@
 """What a model is before it has seen data: kernels, who shares them, variances."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.operators.choose import Points
+from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 from logikern.structure.flat import Flat
-
-
-@dataclass(frozen=True)
-class Tying:
-    """Which kernel and which variance each class uses.
-
-    Parameters
-    ----------
-    kernel_of : tuple of int
-        Number of the kernel of each class.
-    variance_of : tuple of int
-        Number of the variance of each class.
-    """
-
-    kernel_of: tuple[int, ...]
-    variance_of: tuple[int, ...]
-
-    @property
-    def n_kernels(self) -> int:
-        return max(self.kernel_of) + 1
-
-    @property
-    def n_variances(self) -> int:
-        return max(self.variance_of) + 1
-
-
-def tie(tying: str | Sequence[Any], n_classes: int) -> Tying:
-    """The tying of a name, or of a list with one group label per class.
-
-    "shared": one kernel with one variance (mc-tied of Seeger 2008, sec. 6.2);
-    "scaled": one kernel, a variance per class (mc-semi); "separate": a kernel
-    and a variance per class (mc-sep); a list: a kernel and a variance per group.
-    """
-    alone, together = tuple(range(n_classes)), (0,) * n_classes
-    if isinstance(tying, str):
-        named = {
-            "shared": Tying(together, together),
-            "scaled": Tying(together, alone),
-            "separate": Tying(alone, alone),
-        }
-        if tying not in named:
-            raise ValueError(
-                f"`tying` must be one of {sorted(named)} or a list with a group per class, but is {tying!r}."
-            )
-        return named[tying]
-    try:
-        labels = list(tying)
-        numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-    except TypeError:
-        raise ValueError(
-            f"`tying` must be a name or a list with a plain group label per class, but is {tying!r}."
-        ) from None
-    if len(labels) != n_classes:
-        raise ValueError(
-            f"`tying` as a list must have one group label per class, but has {len(labels)} labels for "
-            f"{n_classes} classes. The classes are in the order of `classes_`."
-        )
-    groups = tuple(numbers[label] for label in labels)
-    return Tying(groups, groups)
+from logikern.structure.tying import Tying
 
 
 @dataclass(frozen=True)
 class Specification:
-    """All hyperparameters of a flat model.
+    """All hyperparameters of a model.
 
     Parameters
     ----------
@@ -83,16 +24,23 @@ class Specification:
         One per variance group.
     bias_variance : float
     tying : Tying
+    mixing : Mixing, optional
+        From latent functions to class functions; one each unless said otherwise.
     """
 
     kernels: tuple[Kernel, ...]
     variances: tuple[float, ...]
     bias_variance: float
     tying: Tying
+    mixing: Mixing = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.mixing is None:
+            object.__setattr__(self, "mixing", Flat(len(self.tying.kernel_of)))
 
     @property
-    def class_variances(self) -> np.ndarray:
-        """Variance of each class, (C,)."""
+    def latent_variances(self) -> np.ndarray:
+        """Variance of each latent function, (P,)."""
         return np.array(self.variances)[list(self.tying.variance_of)]
 
     @property
@@ -116,7 +64,7 @@ class Specification:
         )
 
     def collect(self, gradient: CovarianceGradient) -> np.ndarray:
-        """A gradient by operators and classes, added up to one by hyperparameters."""
+        """A gradient by operators and latent functions, added up to one by hyperparameters."""
         variances = np.bincount(self.tying.variance_of, weights=gradient.variances, minlength=len(self.variances))
         return np.concatenate([*gradient.kernels, variances, [gradient.bias_variance]])
 
@@ -125,7 +73,7 @@ class Specification:
         return ClassCovariance(
             tuple(points.bind(kernel) for kernel in self.kernels),
             np.array(self.tying.kernel_of, dtype=np.intp),
-            self.class_variances,
-            Flat(len(self.tying.kernel_of)),
+            self.latent_variances,
+            self.mixing,
             self.bias_variance,
         )
