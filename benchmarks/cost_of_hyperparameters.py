@@ -139,7 +139,8 @@ def class_cases(split: Split) -> list[Case]:
 
 def input_cases(split: Split) -> list[Case]:
     rate = 2.0 / split.total_variance
-    each = Specification((Gaussian((rate,) * N_INPUTS),), (VARIANCE,), BIAS_VARIANCE, tie("shared", Flat(split.n_classes)))
+    tying = tie("shared", Flat(split.n_classes))
+    each = Specification((Gaussian((rate,) * N_INPUTS),), (VARIANCE,), BIAS_VARIANCE, tying)
     return [
         Case("one rate", shared(split, rate, VARIANCE), without_bias),
         Case("a rate for each input", each, without_bias),

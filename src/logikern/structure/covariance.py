@@ -133,7 +133,7 @@ class ClassCovariance:
         return CovarianceGradient(tuple(kernels), variances, float(bias))
 
     def _contract_one(self, left: Array, right: Array, bias: float) -> CovarianceGradient:
-        """With one correlation matrix M for all, K~ is M times a matrix over classes: no function per node is needed."""
+        """With one correlation matrix M for all, K~ is M times a matrix over classes: no node is needed."""
         operator, shape = self.operators[0], (-1, self.n_points)
         image = operator.matmul(right.reshape(shape)).reshape(right.shape)
         variances = self.variances * self.mixing.couple_gradient(left, image)

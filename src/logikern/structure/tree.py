@@ -1,5 +1,6 @@
 """Classes as the leaves of a tree: each class function is the sum of those along its path."""
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,10 +65,8 @@ class Tree(Mixing):
     def leaves(self) -> Indices:
         """Nodes without children, (C,), in the order of their labels where these can be put in order."""
         found = np.flatnonzero(self.n_children == 0).tolist()
-        try:
+        with contextlib.suppress(TypeError):
             found.sort(key=lambda node: self.labels[node])
-        except TypeError:
-            pass
         return np.array(found, dtype=np.intp)
 
     @cached_property

@@ -56,7 +56,8 @@ def tie(tying: str | Sequence[Any] | Mapping[Any, Any], mixing: Mixing) -> Tying
         named = _named(mixing)
         if tying not in named:
             raise ValueError(
-                f"`tying` must be one of {sorted(named)}, or a list with a group per {_unit(mixing)}, but is {tying!r}."
+                f"`tying` must be one of {sorted(named)}, or a list with a group per {_unit(mixing)}, "
+                f"but is {tying!r}."
             )
         return named[tying]()
     groups = _numbered(_group_labels(tying, mixing))
@@ -116,10 +117,10 @@ def _group_labels(tying: Any, mixing: Mixing) -> list[Any]:
             f"`tying` must be a name or a list with a plain group label per {_unit(mixing)}, but is {tying!r}."
         ) from None
     if len(labels) != mixing.n_latent:
-        order = "`tree_.branches`" if isinstance(mixing, Tree) else "`classes_`"
+        counted, order = ("nodes", "`tree_.branches`") if isinstance(mixing, Tree) else ("classes", "`classes_`")
         raise ValueError(
             f"`tying` as a list must have one group label per {_unit(mixing)}, but has {len(labels)} labels for "
-            f"{mixing.n_latent} {'nodes' if isinstance(mixing, Tree) else 'classes'}. They are in the order of {order}."
+            f"{mixing.n_latent} {counted}. They are in the order of {order}."
         )
     return labels
 
