@@ -153,7 +153,7 @@ def specification(estimator: Any, data: TrainingData) -> Specification:
         _variances(estimator, kernel, data, tying.n_variances),
         float(estimator.bias_variance),
         tying,
-        data.mixing,
+        data.tree,
     )
 
 

@@ -32,6 +32,7 @@ from logikern.numerics.outcome import Array, Indices
 from logikern.structure.base import Mixing
 from logikern.structure.flat import Flat
 from logikern.structure.targets import from_distributions, from_labels
+from logikern.structure.tree import Tree
 
 # Beyond this the squares of inputs are no numbers any more.
 LARGEST_INPUT = 1e150
@@ -48,8 +49,8 @@ class TrainingData:
     targets : array of shape (C, n)
     weights : array of shape (n,)
     classes : array of shape (C,)
-    mixing : Mixing
-        How classes share latent functions.
+    tree : Tree or None
+        Of the classes.
     kept : integer array of shape (n,)
         Their places among the rows given.
     n_rows : int
@@ -60,9 +61,14 @@ class TrainingData:
     targets: Array
     weights: Array
     classes: Array
-    mixing: Mixing
+    tree: Tree | None
     kept: Indices
     n_rows: int
+
+    @property
+    def mixing(self) -> Mixing:
+        """How classes share latent functions."""
+        return Flat(len(self.classes)) if self.tree is None else self.tree
 
 
 def leaves(kernel: Kernel) -> list[Kernel]:
@@ -109,7 +115,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         np.ascontiguousarray(targets[:, kept]),
         weights[kept],
         classes,
-        Flat(len(classes)),
+        None,
         kept,
         X.shape[0],
     )

@@ -19,7 +19,6 @@ from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep
 from logikern.selection.growth import Verdict
 from logikern.selection.search import Record
-from logikern.structure.flat import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
 from logikern.structure.tying import Tying
@@ -45,7 +44,6 @@ _OURS: tuple[type, ...] = (
     OneAgainstRest,
     Specification,
     Tying,
-    Flat,
     Tree,
     NewtonStep,
     Record,

@@ -9,6 +9,7 @@ from logikern.operators.choose import Points
 from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 from logikern.structure.flat import Flat
+from logikern.structure.tree import Tree
 from logikern.structure.tying import Tying
 
 
@@ -24,19 +25,20 @@ class Specification:
         One per variance group.
     bias_variance : float
     tying : Tying
-    mixing : Mixing, optional
-        From latent functions to class functions; one each unless said otherwise.
+    tree : Tree or None, default=None
+        Of the classes; without one each has a latent function of its own.
     """
 
     kernels: tuple[Kernel, ...]
     variances: tuple[float, ...]
     bias_variance: float
     tying: Tying
-    mixing: Mixing = None  # type: ignore[assignment]
+    tree: Tree | None = None
 
-    def __post_init__(self) -> None:
-        if self.mixing is None:
-            object.__setattr__(self, "mixing", Flat(len(self.tying.kernel_of)))
+    @property
+    def mixing(self) -> Mixing:
+        """From latent functions to class functions."""
+        return Flat(len(self.tying.kernel_of)) if self.tree is None else self.tree
 
     @property
     def latent_variances(self) -> np.ndarray:
