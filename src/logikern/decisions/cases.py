@@ -102,7 +102,7 @@ def align(y: Any, scores: Array, classes: Sequence[Any] | None, sample_weight: A
         raise ValueError("`y` and `proba` have no rows, but at least one case is needed.")
     names = _column_names(labels, scores.shape[1], classes)
     true = _columns_of(labels, names)
-    weights = _as_weights(sample_weight, len(labels))
+    weights = as_shares(as_weights(sample_weight, len(labels)))
     used = np.flatnonzero(weights > 0)
     return Cases(true[used], scores[used], weights[used], names)
 
@@ -149,10 +149,10 @@ def _columns_of(labels: Array, names: list[Any]) -> Indices:
     return columns
 
 
-def _as_weights(sample_weight: Any, n_cases: int) -> Array:
-    """Weights of sum 1."""
+def as_weights(sample_weight: Any, n_cases: int) -> Array:
+    """A weight for each case as it was given, not negative and some positive; 1 for None."""
     if sample_weight is None:
-        return np.full(n_cases, 1.0 / n_cases)
+        return np.ones(n_cases)
     weights = as_numbers(sample_weight, "sample_weight")
     if weights.shape != (n_cases,):
         raise ValueError(f"`sample_weight` must have shape ({n_cases},), but has {weights.shape!r}.")
@@ -162,5 +162,10 @@ def _as_weights(sample_weight: Any, n_cases: int) -> Array:
         )
     if not weights.any():
         raise ValueError("`sample_weight` is zero for every case: nothing is left to count.")
+    return weights
+
+
+def as_shares(weights: Array) -> Array:
+    """Weights of sum 1."""
     weights = weights / weights.max()  # the sum of very large weights is no number
     return weights / weights.sum()

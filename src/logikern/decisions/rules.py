@@ -106,12 +106,26 @@ def decide(
     expected = expected_losses(probabilities, loss, classes)
     # The rounding of 1 - p may hide which p is larger.
     best = probabilities.argmax(axis=1) if loss is None else expected.argmin(axis=1)
-    smallest = np.take_along_axis(expected, best[:, None], axis=1)[:, 0]
+    return reject(best, np.take_along_axis(expected, best[:, None], axis=1)[:, 0], reject_cost)
+
+
+def reject(decisions: Indices, expected_loss: Array, reject_cost: float | None) -> Decided:
+    """The decisions, or none where their expected loss exceeds the cost of that.
+
+    Parameters
+    ----------
+    decisions : integer array of shape (n,)
+    expected_loss : array of shape (n,)
+    reject_cost : float or None
+        As in `decide`.
+    """
     if reject_cost is None:
-        return Decided(best, smallest, np.zeros(len(best), dtype=bool))
+        return Decided(decisions, expected_loss, np.zeros(len(decisions), dtype=bool))
     _check_cost(reject_cost)
-    rejected = smallest > reject_cost
-    return Decided(np.where(rejected, REJECTED, best), np.where(rejected, reject_cost, smallest), rejected)
+    rejected = expected_loss > reject_cost
+    return Decided(
+        np.where(rejected, REJECTED, decisions), np.where(rejected, reject_cost, expected_loss), rejected
+    )
 
 
 def to_labels(decided: Decided, labels: Sequence[Any], reject_label: Any = None) -> Array:
