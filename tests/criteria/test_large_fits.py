@@ -12,7 +12,7 @@ from logikern.fitting.exact import Exact
 from logikern.numerics.simplex import log_probabilities
 from tests.fitting import catalogue as fitting_catalogue
 
-PROBLEMS = {case.name: case.build() for case in fitting_catalogue.ALL}
+PROBLEMS = {case.name: case.build() for case in fitting_catalogue.FLAT}
 FLAT = {name: problem for name, problem in PROBLEMS.items() if len(problem.weights) == 1}
 
 

@@ -1,6 +1,7 @@
 """Problems and solvers. A new solver is one more row here, and is tried on every problem."""
 
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,13 @@ from logikern.fitting.problem import Problem, Solver
 from logikern.kernels import Gaussian, Kernel, Linear, Matern12, Matern32
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
+from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance
 from logikern.structure.flat import Flat
+from logikern.structure.tying import tie
 from tests.kernels import catalogue as kernels
+from tests.structure.catalogue import ByMatrix
+from tests.structure.trees import TREES
 
 # Fine enough for duals to agree to 1e-6, coarse enough for the rounding of latents of size 1e4.
 TOLERANCE = 1e-9
@@ -42,16 +47,18 @@ def make_problem(
     assignment: tuple[int, ...] | None = None,
     operator: str = "dense",
     dtype: type = np.float64,
+    mixing: Mixing | None = None,
 ) -> Problem:
-    """A problem from its parts; every class uses the first kernel unless told."""
+    """A problem from its parts; every latent function uses the first kernel unless told."""
     own = kernel if isinstance(kernel, tuple) else (kernel,)
-    n_classes = len(targets)
+    mixing = mixing or Flat(len(targets))
+    n_latent = mixing.n_latent
     choice = Choice(operator, np.dtype(dtype), "", 1e8)
     covariance = ClassCovariance(
         tuple(choice.points(points).bind(part) for part in own),
-        np.array(assignment or (0,) * n_classes),
-        np.broadcast_to(np.asarray(variances, dtype=float), n_classes).copy(),
-        Flat(n_classes),
+        np.array(assignment or (0,) * n_latent),
+        np.broadcast_to(np.asarray(variances, dtype=float), n_latent).copy(),
+        mixing,
         bias_variance,
     )
     weights = np.ones((1, count(points))) if weights is None else weights
@@ -90,6 +97,11 @@ class Case:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def is_coupled(self) -> bool:
+        """Whether classes have latent functions in common."""
+        return "mixing" in self.options
+
     def build(self) -> Problem:
         return make_problem(self.kernel, self.points, self.targets, **self.options)
 
@@ -104,11 +116,28 @@ def tiny(n: int, n_classes: int) -> Case:
     )
 
 
+def combinations(n_classes: int, n_latent: int) -> ByMatrix:
+    return ByMatrix(np.random.default_rng(3).standard_normal((n_classes, n_latent)))
+
+
+def of_tree(shape: str, tying: str, **options: Any) -> dict[str, Any]:
+    """Arguments of `Case`: a kernel and a variance of its own for everything that the tying tells apart."""
+    own = TREES[shape]
+    tied = tie(tying, own)
+    kernel = tuple(Gaussian(0.3 * (1 + number)) for number in range(tied.n_kernels))
+    variances = 0.7 * 2.0 ** np.array(tied.variance_of)
+    return {
+        "kernel": kernel,
+        "targets": labels(n_classes=own.n_classes),
+        "options": {"variances": variances, "assignment": tied.kernel_of, "mixing": own, **options},
+    }
+
+
 SEPARATE = (Gaussian(0.7), Matern12(0.5), Linear())
 EACH = np.array([0.5, 3.0, 20.0])
 REPEATED = np.repeat(kernels.table()[:8], 3, axis=0)
 
-ALL = (
+FLAT = (
     *(Case(case.name, case.kernel, case.points()) for case in kernels.ALL),
     Case("shared", Gaussian(0.7)),
     Case("shared without bias", Gaussian(0.7), options={"bias_variance": 0.0}),
@@ -150,19 +179,45 @@ ALL = (
     *(tiny(n, n_classes) for n in (1, 2, 3) for n_classes in (2, 3)),
 )
 
+COUPLED = (
+    *(
+        Case(f"{shape} tree, {tying}", **of_tree(shape, tying))
+        for shape, tying in product(TREES, ("shared", "level", "subtree", "scaled", "separate"))
+    ),
+    Case("weightings of a tree", **of_tree("balanced", "separate", weights=weightings())),
+    Case("heavy weights of a tree", **of_tree("chain", "level", weights=1e3 * weightings())),
+    Case(
+        "weighted distributions of a tree",
+        **of_tree("ragged", "scaled", weights=weightings()) | {"targets": distributions()},
+    ),
+    Case("large variance of a tree", **of_tree("without siblings", "level", variances=1e4, bias_variance=1e2)),
+    Case("tree without bias", **of_tree("chain", "shared", bias_variance=0.0)),
+    Case(
+        "tree with a class without points",
+        **of_tree("balanced", "level") | {"targets": np.insert(labels(), 1, 0.0, axis=0)},
+    ),
+    Case("two coupled classes", Gaussian(0.7), targets=labels(n_classes=2), options={"mixing": combinations(2, 3)}),
+    Case("combinations", SEPARATE, options={"assignment": (0, 1, 2, 1), "mixing": combinations(3, 4)}),
+)
+ALL = (*FLAT, *COUPLED)
+
 BY_NAME = {case.name: case for case in ALL}
+# The factors of low rank are those of classes that are independent a priori.
+FOR_COUPLED = ("diagonal", "exact")
+FITS = tuple((case, name) for name in SOLVERS for case in ALL if name in FOR_COUPLED or not case.is_coupled)
 
 
 def dense_covariance(problem: Problem) -> np.ndarray:
     """K~, (C n, C n), written out."""
     covariance = problem.covariance
     n, n_classes = covariance.n_points, covariance.n_classes
-    dense = np.zeros((n_classes, n, n_classes, n))
-    for index, (own, variance) in enumerate(zip(covariance.assignment, covariance.variances, strict=True)):
+    dense = np.kron(np.eye(n_classes), np.full((n, n), covariance.bias_variance))
+    parts = covariance.mixing.forward(np.eye(covariance.mixing.n_latent)).T  # (P, C)
+    for own, variance, part in zip(covariance.assignment, covariance.variances, parts, strict=True):
         operator = covariance.operators[own]
         matrix = np.asarray(operator.kernel(operator.X, operator.X), dtype=float)
-        dense[index, :, index, :] = variance * matrix + covariance.bias_variance
-    return dense.reshape(n_classes * n, n_classes * n)
+        dense += np.kron(np.outer(part, part), variance * matrix)
+    return dense
 
 
 def dense_root(curvature: Any, member: int) -> np.ndarray:

@@ -8,8 +8,7 @@ import pytest
 from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue
 
-every_problem = pytest.mark.parametrize("case", catalogue.ALL, ids=str)
-every_solver = pytest.mark.parametrize("solver", catalogue.SOLVERS)
+every_fit = pytest.mark.parametrize("case, solver", catalogue.FITS, ids=str)
 
 # Newton and exact duals agree to this: issue "Foundation", third point.
 AGREEMENT = 1e-6
@@ -40,21 +39,18 @@ def image(case, dual):
     return (dual.reshape(len(dual), -1) @ dense_covariance(case.name)).reshape(dual.shape)
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_fit_converges(case, solver):
     assert fit(case.name, solver).outcome is Outcome.CONVERGED
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_dual_agrees_with_the_exact_one(case, solver):
     expected = fit(case.name, "exact").dual
     np.testing.assert_allclose(fit(case.name, solver).dual, expected, rtol=0, atol=AGREEMENT)
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_dual_is_minus_the_gradient_of_the_likelihood(case, solver):
     problem, result = build(case.name), fit(case.name, solver)
     latent = image(case, result.dual)
@@ -64,30 +60,26 @@ def test_dual_is_minus_the_gradient_of_the_likelihood(case, solver):
     )
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_latents_are_the_image_of_the_dual(case, solver):
     result = fit(case.name, solver)
     np.testing.assert_allclose(result.latent, image(case, result.dual), rtol=1e-9, atol=1e-9)
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_dual_sums_to_zero_over_classes(case, solver):
     dual = fit(case.name, solver).dual
     np.testing.assert_allclose(dual.sum(axis=1), 0.0, atol=1e-8)
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_points_of_weight_zero_have_dual_zero(case, solver):
     dual = fit(case.name, solver).dual
     without = np.broadcast_to((build(case.name).weights == 0)[:, None, :], dual.shape)
     assert (dual[without] == 0.0).all()
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_penalised_loss_does_not_fall_in_any_direction(case, solver):
     problem, result = build(case.name), fit(case.name, solver)
     dense = dense_covariance(case.name)
@@ -101,8 +93,7 @@ def test_penalised_loss_does_not_fall_in_any_direction(case, solver):
             assert catalogue.penalised_loss(problem, dense, moved, member) >= value - 1e-12 * abs(value)
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_loss_of_the_last_step_is_the_penalised_loss(case, solver):
     problem, result = build(case.name), fit(case.name, solver)
     expected = sum(
@@ -112,30 +103,26 @@ def test_loss_of_the_last_step_is_the_penalised_loss(case, solver):
     assert result.trace[-1].loss == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_gradient_norm_is_that_of_the_dual(case, solver):
     problem, result = build(case.name), fit(case.name, solver)
     expected = np.abs(problem.gradient(result.dual, image(case, result.dual))).max(axis=(1, 2))
     np.testing.assert_allclose(result.gradient_norm, expected, atol=rounding(problem))
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_loss_never_rises(case, solver):
     losses = np.array([step.loss for step in fit(case.name, solver).trace])
     assert (np.diff(losses) <= 1e-10 * np.abs(losses[:-1])).all()
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_steps_are_numbered(case, solver):
     trace = fit(case.name, solver).trace
     assert [step.step for step in trace] == list(range(len(trace)))
 
 
-@every_solver
-@every_problem
+@every_fit
 def test_products_are_counted(case, solver):
     result = fit(case.name, solver)
     counts = [step.products for step in result.trace]

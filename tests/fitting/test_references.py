@@ -12,7 +12,18 @@ from sklearn.linear_model import LogisticRegression
 from logikern.kernels import Gaussian, Linear, Matern32
 from tests.fitting import catalogue
 
-SMALL = ("shared", "scaled", "separate", "groups", "weighted distributions", "two classes", "linear")
+SMALL = (
+    "shared",
+    "scaled",
+    "separate",
+    "groups",
+    "weighted distributions",
+    "two classes",
+    "linear",
+    "balanced tree, level",
+    "weighted distributions of a tree",
+)
+SMALL_FITS = [(case.name, solver) for case, solver in catalogue.FITS if case.name in SMALL]
 
 every_solver = pytest.mark.parametrize("solver", catalogue.SOLVERS)
 
@@ -41,8 +52,7 @@ def minimise_primal(problem, member):
     return (root @ found.x).reshape(problem.targets.shape)
 
 
-@pytest.mark.parametrize("name", SMALL)
-@every_solver
+@pytest.mark.parametrize("name, solver", SMALL_FITS)
 def test_latents_are_those_of_a_general_optimiser(name, solver):
     problem = catalogue.BY_NAME[name].build()
     result = catalogue.SOLVERS[solver].fit(problem)

@@ -9,6 +9,14 @@ from logikern.fitting.systems import ExactSystem, IterativeSystem
 from tests.fitting import catalogue
 
 NAMES = ("shared", "separate", "groups", "weighted distributions", "large variance", "1 points of 2 classes")
+COUPLED = (
+    "balanced tree, separate",
+    "weightings of a tree",
+    "weighted distributions of a tree",
+    "large variance of a tree",
+    "two coupled classes",
+    "combinations",
+)
 every_problem = pytest.mark.parametrize("name", NAMES)
 
 
@@ -27,6 +35,11 @@ def diagonal(problem, curvature):
 
 
 every_system = pytest.mark.parametrize("make", [exact, low_rank, diagonal])
+PAIRS = [
+    *((name, make) for make in (exact, low_rank, diagonal) for name in NAMES),
+    *((name, make) for make in (exact, diagonal) for name in COUPLED),
+]
+every_pair = pytest.mark.parametrize("name, make", PAIRS)
 
 
 def expand(problem, scale=2.0):
@@ -45,8 +58,7 @@ def respond(name, make, tolerance=1e-11):
     return problem, curvature, response
 
 
-@every_system
-@every_problem
+@every_pair
 def test_response_is_that_of_dense_algebra(name, make):
     problem, curvature, response = respond(name, make)
     dense = catalogue.dense_covariance(problem)
@@ -57,8 +69,7 @@ def test_response_is_that_of_dense_algebra(name, make):
         np.testing.assert_allclose(response.value[member].ravel(), expected, atol=1e-8)
 
 
-@every_system
-@every_problem
+@every_pair
 def test_image_is_the_covariance_times_the_response(name, make):
     problem, _, response = respond(name, make)
     np.testing.assert_allclose(response.image, problem.covariance.matmul(response.value), rtol=1e-8, atol=1e-8)
@@ -116,3 +127,10 @@ def test_dense_blocks_are_those_of_the_covariance(name):
     np.testing.assert_allclose(
         dense_blocks(problem.covariance), np.einsum("cncm->cnm", dense), rtol=1e-12, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("name", COUPLED)
+def test_coupled_classes_are_one_dense_block(name):
+    problem = catalogue.BY_NAME[name].build()
+    expected = catalogue.dense_covariance(problem)[None]
+    np.testing.assert_allclose(dense_blocks(problem.covariance), expected, rtol=1e-12, atol=1e-12)

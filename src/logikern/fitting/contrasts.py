@@ -16,7 +16,7 @@ class Contrast(ABC):
 
     @abstractmethod
     def covariances(self, blocks: Array) -> Array:
-        """D K~ D', (C, n, n) -> (F, n, n)."""
+        """D K~ D', (C, n, n) -> (F, n, n); where one block holds all classes, (1, C n, C n) -> (1, F n, F n)."""
 
     @abstractmethod
     def curvature(self, curvature: Curvature) -> Curvature:
@@ -79,6 +79,10 @@ class Difference(Contrast):
     """u_1 - u_2, whose covariance is K_1 + K_2 and whose curvature w pi_1 pi_2 has no null direction."""
 
     def covariances(self, blocks: Array) -> Array:
+        if len(blocks) == 1:
+            n = blocks.shape[1] // 2
+            rows = blocks[:, :n] - blocks[:, n:]
+            return rows[:, :, :n] - rows[:, :, n:]
         return (2.0 * blocks[:1]) if blocks.strides[0] == 0 else blocks.sum(axis=0)[None]
 
     def curvature(self, curvature: Curvature) -> Curvature:

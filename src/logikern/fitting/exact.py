@@ -1,12 +1,12 @@
-"""Newton's method with dense factors, O(C n^3) a step: for small problems, and as a reference."""
+"""Newton's method with dense factors: for small problems, and as a reference."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from logikern.fitting.contrasts import Contrast, contrast_of
 from logikern.fitting.descent import Budget, Fit, MakeSystem, NewtonSolver
+from logikern.fitting.joint import correlation, joint_covariance
 from logikern.fitting.systems import ExactSystem
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
@@ -16,7 +16,9 @@ from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 @dataclass(frozen=True)
 class Exact(NewtonSolver):
-    """Newton steps from Cholesky factors of all class blocks (Seeger 2008, App. C).
+    """Newton steps from Cholesky factors of all class blocks, O(C n^3) a step (Seeger 2008, App. C).
+
+    Classes that are coupled a priori are one block, O(C^3 n^3) a step.
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ class DenseSystems:
 
     Parameters
     ----------
-    blocks : array of shape (C, n, n)
+    blocks : array of shape (C, n, n) or (1, C n, C n)
     """
 
     def __init__(self, blocks: Array):
@@ -48,7 +50,7 @@ class DenseSystems:
         return ExactSystem(self.blocks, curvature, self.seen(contrast_of(curvature)))
 
     def seen(self, contrast: Contrast) -> Array:
-        """Covariances of the functions that the likelihood tells apart, (F, n, n), computed once."""
+        """Covariances of the functions that the likelihood tells apart, computed once."""
         if self.covariances is None:
             self.covariances = contrast.covariances(self.blocks)
         return self.covariances
@@ -61,13 +63,14 @@ def systems_of(fit: Fit) -> DenseSystems:
 
 
 def dense_blocks(covariance: ClassCovariance) -> Array:
-    """K~ as an array (C, n, n), one block per class; flat classes only.
+    """K~ as an array (C, n, n), one block per class; (1, C n, C n) where classes are coupled.
 
     Classes with one covariance share memory. A bias of infinite variance is left out.
     """
+    if covariance.mixing.is_coupled:
+        return joint_covariance(covariance)[None]
     bias_variance = covariance.bias_variance if np.isfinite(covariance.bias_variance) else 0.0
-    everything: Any = slice(None)  # unlike indices it copies nothing
-    own = [np.asarray(operator.rows(everything), dtype=float) for operator in covariance.operators]
+    own = [correlation(operator) for operator in covariance.operators]
     pairs = list(zip(covariance.assignment, covariance.variances, strict=True))
     if len(set(pairs)) == 1:
         only = _block(own[pairs[0][0]], pairs[0][1], bias_variance)

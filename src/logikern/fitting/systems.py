@@ -88,16 +88,15 @@ class IterativeSystem(NewtonSystem):
 class ExactSystem(NewtonSystem):
     """The response by Cholesky factors in O(C n^3), Seeger (2008), App. C.
 
-    With A = I + S K~ S (block-diagonal over classes) and U the null directions,
-    (I + V' K~ V)^-1 restricted to the range of the projector is
+    With A = I + S K~ S and U the null directions, (I + V' K~ V)^-1 restricted to the range of the projector is
     A^-1 - A^-1 U (U' A^-1 U)^-1 U' A^-1. Two classes are one function, their difference, without null directions.
 
     Parameters
     ----------
-    blocks : array of shape (C, n, n)
-        The blocks of K~, which must be block-diagonal over classes.
+    blocks : array of shape (C, n, n) or (1, C n, C n)
+        The blocks of K~: one per class, or one of all classes that are coupled a priori, in O(C^3 n^3).
     curvature : Curvature
-    covariances : array of shape (F, n, n) or None, default=None
+    covariances : array of shape (F, n, n) or (1, F n, F n) or None, default=None
         Those of the functions that the curvature tells apart, if they are known already.
     """
 
@@ -109,10 +108,8 @@ class ExactSystem(NewtonSystem):
         self.inverses = [self._factorise(member) for member in range(len(curvature.scale))]
 
     def _factorise(self, member: int) -> tuple[list[Solve], Solve | None]:
-        matrices = [
-            scaled_covariance(block, scale)
-            for block, scale in zip(self.covariances, self.curvature.scale[member], strict=True)
-        ]
+        scales = self.curvature.scale[member].reshape(len(self.covariances), -1)
+        matrices = [scaled_covariance(block, scale) for block, scale in zip(self.covariances, scales, strict=True)]
         if self.curvature.null is None:
             return [solver(matrix) for matrix in matrices], None
         solves, inverses = zip(*[solver_and_inverse(matrix) for matrix in matrices], strict=True)
@@ -122,18 +119,24 @@ class ExactSystem(NewtonSystem):
         seen = self.contrast.see(functions)
         beta = np.stack([self._solve(member, function) for member, function in enumerate(seen)])
         value = self.contrast.expand(beta)
-        image = np.stack([own @ block for own, block in zip(value.swapaxes(0, 1), self.blocks, strict=True)], axis=1)
-        return Response(value, image, 1)
+        rows = value.reshape(len(value), len(self.blocks), -1).swapaxes(0, 1)
+        image = np.stack([own @ block for own, block in zip(rows, self.blocks, strict=True)], axis=1)
+        return Response(value, image.reshape(value.shape), 1)
 
     def _solve(self, member: int, function: Array) -> Array:
         scale = self.curvature.scale[member]
         inverses, coupling = self.inverses[member]
-        inner = np.stack([inverse(x) for inverse, x in zip(inverses, scale * function, strict=True)])
+        inner = _solve_blocks(inverses, scale * function)
         if coupling is not None and self.curvature.null is not None:
             null = self.curvature.null[member]
-            shift = null * coupling((null * inner).sum(axis=0))
-            inner -= np.stack([inverse(x) for inverse, x in zip(inverses, shift, strict=True)])
+            inner -= _solve_blocks(inverses, null * coupling((null * inner).sum(axis=0)))
         return scale * inner
+
+
+def _solve_blocks(inverses: list[Solve], functions: Array) -> Array:
+    """A^-1 f, (F, n) -> (F, n)."""
+    rows = functions.reshape(len(inverses), -1)
+    return np.stack([inverse(x) for inverse, x in zip(inverses, rows, strict=True)]).reshape(functions.shape)
 
 
 def scaled_covariance(block: Array, scale: Array) -> Array:
@@ -145,10 +148,13 @@ def scaled_covariance(block: Array, scale: Array) -> Array:
 
 
 def null_coupling(inverses: list[Array], null: Array) -> Array:
-    """U' A^-1 U, (n, n), from the inverses of all classes."""
-    total = np.zeros_like(inverses[0])
-    for inverse, own in zip(inverses, null, strict=True):
-        total += own[:, None] * inverse * own
+    """U' A^-1 U, (n, n), from the inverses of all blocks."""
+    n = null.shape[1]
+    total = np.zeros((n, n))
+    for inverse, own in zip(inverses, null.reshape(len(inverses), -1, n), strict=True):
+        for row, first in enumerate(own):
+            for column, second in enumerate(own):
+                total += first[:, None] * inverse[row * n : (row + 1) * n, column * n : (column + 1) * n] * second
     return total
 
 

@@ -13,6 +13,11 @@ class Mixing(ABC):
     n_latent: int
     n_classes: int
 
+    @property
+    def is_coupled(self) -> bool:
+        """Whether classes may have latent functions in common; otherwise K~ is block-diagonal over them."""
+        return True
+
     @abstractmethod
     def forward(self, latent: Array) -> Array:
         """Class functions from latent ones."""

@@ -23,6 +23,10 @@ class Flat(Mixing):
     def n_latent(self) -> int:  # type: ignore[override]
         return self.n_classes
 
+    @property
+    def is_coupled(self) -> bool:
+        return False
+
     def forward(self, latent: Array) -> Array:
         return latent
 

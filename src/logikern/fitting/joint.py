@@ -1,0 +1,73 @@
+"""The covariance of classes that are coupled a priori, written out for all of them together."""
+
+from typing import Any
+
+import numpy as np
+
+from logikern.numerics.outcome import Array
+from logikern.operators.base import KernelOperator
+from logikern.operators.weighing import weigh_gradient
+from logikern.structure.covariance import ClassCovariance, CovarianceGradient
+
+
+def joint_covariance(covariance: ClassCovariance) -> Array:
+    """K~ = sum_l (B V_l B') (x) M_l + bias_variance (I (x) 1 1'), (C n, C n), B the mixing as a matrix.
+
+    V_l holds the variances of the latent functions that use operator l, and zeros.
+    """
+    if np.isinf(covariance.bias_variance):
+        raise ValueError(
+            "`bias_variance` must be finite where a hierarchy couples classes, but is inf. Pass a number."
+        )
+    n_classes, n = covariance.n_classes, covariance.n_points
+    parts = _mixing_matrix(covariance)
+    joint = np.zeros((n_classes, n, n_classes, n))
+    for index, operator in enumerate(covariance.operators):
+        matrix, coupling = correlation(operator), _coupling(covariance, index, parts)
+        for row, column in np.argwhere(coupling):
+            joint[row, :, column] += coupling[row, column] * matrix
+    for own in range(n_classes):
+        joint[own, :, own] += covariance.bias_variance
+    return joint.reshape(n_classes * n, n_classes * n)
+
+
+def weigh_joint(covariance: ClassCovariance, weights: Array, seen: Array) -> CovarianceGradient:
+    """d/d log h of sum_ij weights_ij K_ij, K the joint covariance of some combinations of the class functions.
+
+    Parameters
+    ----------
+    covariance : ClassCovariance
+    weights : array of shape (F n, F n)
+    seen : array of shape (F, C)
+        The combinations.
+    """
+    n, n_seen = covariance.n_points, len(seen)
+    between = weights.reshape(n_seen, n, n_seen, n)
+    parts = seen @ _mixing_matrix(covariance)  # (F, P)
+    kernels, variances = [], np.empty(len(covariance.variances))
+    for index, operator in enumerate(covariance.operators):
+        users = covariance.assignment == index
+        own, inner = parts[:, users], np.einsum("fnem,nm->fe", between, correlation(operator))
+        variances[users] = covariance.variances[users] * np.einsum("fp,fe,ep->p", own, inner, own)
+        kernels.append(
+            weigh_gradient(operator, np.einsum("fe,fnem->nm", _coupling(covariance, index, parts), between))
+        )
+    bias = covariance.bias_variance * np.einsum("fe,fnem->", seen @ seen.T, between)
+    return CovarianceGradient(tuple(kernels), variances, float(bias))
+
+
+def correlation(operator: KernelOperator) -> Array:
+    """The matrix of an operator, (n, n), in double precision."""
+    everything: Any = slice(None)  # unlike indices it copies nothing
+    return np.asarray(operator.rows(everything), dtype=float)
+
+
+def _mixing_matrix(covariance: ClassCovariance) -> Array:
+    """B, (C, P)."""
+    return covariance.mixing.forward(np.eye(covariance.mixing.n_latent))
+
+
+def _coupling(covariance: ClassCovariance, index: int, parts: Array) -> Array:
+    """B V_l B' of one operator, (F, F), from the parts B of latent functions, (F, P)."""
+    users = covariance.assignment == index
+    return (parts[:, users] * covariance.variances[users]) @ parts[:, users].T
