@@ -1,0 +1,121 @@
+"""What is no tree is refused, with the node that is to blame."""
+
+import numpy as np
+import pytest
+
+from logikern.structure.hierarchy import read_tree
+
+NAN = float("nan")
+
+
+def dict_in_itself():
+    inner = {}
+    inner["b"] = {"a": inner, "c": None}
+    return inner
+
+
+def list_in_itself():
+    inner = []
+    inner.append({"a": inner})
+    return {"top": inner}
+
+
+BAD = {
+    "circle": ({"a": "b", "b": "c", "c": "a", "d": None}, "circle of parents: 'a' -> 'b' -> 'c' -> 'a'"),
+    "circle below which others lie": ({"x": "a", "a": "b", "b": "a"}, "circle of parents: 'a' -> 'b' -> 'a'"),
+    "circle of rows": ([("a", "b"), ("b", "a")], "circle of parents: 'a' -> 'b' -> 'a'"),
+    "own parent": ({"a": "a", "b": None}, "makes 'a' its own parent"),
+    "own parent in rows": ([("a", "a"), ("b", "a")], r"rows \(child, parent\), makes 'a' its own parent"),
+    "two parents in rows": ([("a", "p"), ("a", "q")], r"rows .*gives 'a' two parents, 'p' and 'q'"),
+    "parent and the root": ([("a", "p"), ("a", None)], "two parents, 'p' and the root"),
+    "two parents in a nested dict": ({"p": ["a"], "q": ["a"]}, "'a' two parents, .* give paths"),
+    "own ancestor": ({"a": {"b": {"a": None}}}, "'a' below itself: 'a' -> 'b' -> 'a'"),
+    "own ancestor, farther up": ({"a": {"b": {"c": {"a": None}}}}, "'a' -> 'c' -> 'b' -> 'a'"),
+    "dict in itself": (dict_in_itself(), "'b' below itself: 'b' -> 'a' -> 'b'"),
+    "list in itself": (list_in_itself(), "'a' its own parent"),
+    "empty dict": ({}, "has no nodes"),
+    "empty list": ([], "has no nodes"),
+    "single leaf": ({"a": None}, "single leaf 'a'"),
+    "single leaf at the end of a chain": ({"a": "b", "b": "c"}, "single leaf 'a'"),
+    "single path": (["a/b/c"], "single leaf 'a/b/c'"),
+    "number below a name": ({"a": {"b": 3}, "c": []}, r"below 'b', but has 3 \(int\)"),
+    "string below a name": ({"a": ["x", "y"], "b": "z"}, r"below 'b', but has 'z' \(str\). Write a single leaf"),
+    "missing child": ([(None, "a"), ("b", "a")], "None stands as a child of 'a'"),
+    "not a number as a child": ([(NAN, "a"), ("b", "a")], "nan stands as a child of 'a'"),
+    "missing leaf": ({"a": [None, "b"]}, "None stands below 'a'"),
+    "empty name": ({"a": "", "b": ""}, "'' stands as the parent of 'a'"),
+    "empty tuple as a name": ({(): None, "b": None}, r"\(\) stands as a child"),
+    "empty path": (["a", ""], "at least one name, but has ''"),
+    "empty tuple as a path": ([("a",), ()], r"at least one name, but has \(\)"),
+    "missing path": (["a", None], "at least one name, but has None"),
+    "missing name in a path": ([("a", None, "b"), ("c",)], r"None stands in the path \('a', None, 'b'\)"),
+    "needless separator": (["a//b", "c"], "none at the ends, but has 'a//b'"),
+    "separator in front": (["/a/b", "c"], "but has '/a/b'"),
+    "separator at the end": (["a/b/", "c"], "but has 'a/b/'"),
+    "both sorts of paths": (["a/b", ("a", "c")], r"has 'a/b' and \('a', 'c'\)"),
+    "unknown name": ("path", "but is 'path'"),
+    "paths without labels": ("paths", "Pass `y`"),
+}
+OF_THE_WRONG_TYPE = {
+    "number": (3, r"but is 3 \(int\)"),
+    "none": (None, r"but is None \(NoneType\)"),
+    "list of numbers": ([1, 2, 3], r"has 1 \(int\)"),
+    "list in a row": ([(["a"], "b"), ("c", "b")], r"\['a'\] \(list\) stands as a child of 'b'"),
+    "list in a path": ([("a", ["b"], "c")], r"\['b'\] \(list\) stands in the path"),
+    "list in a list": ({"a": [["b"], "c"]}, r"\['b'\] \(list\) stands below 'a'"),
+}
+
+
+@pytest.mark.parametrize("hierarchy, fragment", BAD.values(), ids=BAD)
+def test_what_is_no_tree_is_refused(hierarchy, fragment):
+    with pytest.raises(ValueError, match=fragment):
+        read_tree(hierarchy)
+
+
+@pytest.mark.parametrize("hierarchy, fragment", OF_THE_WRONG_TYPE.values(), ids=OF_THE_WRONG_TYPE)
+def test_what_has_the_wrong_type_is_refused(hierarchy, fragment):
+    with pytest.raises(TypeError, match=fragment):
+        read_tree(hierarchy)
+
+
+BAD_GRAPHS = {
+    "two parents": (
+        [("a", "c"), ("b", "c"), ("b", "d")],
+        "lead to 'c' from 'a' and 'b', and from 'b' to 'c' and 'd'",
+    ),
+    "no direction": ([("a", "b"), ("c", "d")], "'a' may be the parent of 'b' or its child"),
+    "circle": ([("a", "b"), ("b", "a")], "circle of parents: 'a' -> 'b' -> 'a'"),
+    "own parent": ([("a", "b"), ("b", "b"), ("a", "c")], "'b' its own parent"),
+    "chain": ([("a", "b"), ("b", "c")], "single leaf 'c'"),
+    "no nodes": ([], "has no nodes"),
+    "empty name": ([("a", ""), ("a", "b")], "'' stands in the graph"),
+}
+
+
+@pytest.mark.parametrize("own_edges, fragment", BAD_GRAPHS.values(), ids=BAD_GRAPHS)
+def test_what_is_no_tree_of_edges_is_refused(own_edges, fragment):
+    with pytest.raises(ValueError, match=fragment):
+        read_tree(pytest.importorskip("networkx").DiGraph(own_edges))
+
+
+def test_undirected_graph_is_refused():
+    with pytest.raises(ValueError, match="but is undirected. Pass a `DiGraph`"):
+        read_tree(pytest.importorskip("networkx").Graph([("a", "b"), ("a", "c")]))
+
+
+@pytest.mark.parametrize(
+    "labels, error, fragment",
+    [
+        ([1, 2], TypeError, r"`y` must have paths .*has 1 \(int\)"),
+        (np.array([1.0, NAN]), TypeError, r"`y` must have paths .*has 1.0 \(float\)"),
+        (["a", None], ValueError, "`y` must have paths .* has None"),
+        (["a/b", ("a", "c")], ValueError, "`y` must have all paths as strings or all as tuples"),
+        (["a/b", {}], TypeError, r"{} \(dict\) stands at point 1"),
+        (np.array([["a", "b"], ["a", "c"]]), ValueError, r"shape \(2, 2\)"),
+        ("a/b", TypeError, "list or an array of labels"),
+        ([], ValueError, "`y`, read as paths, has no nodes"),
+    ],
+)
+def test_labels_that_are_no_paths_are_refused(labels, error, fragment):
+    with pytest.raises(error, match=fragment):
+        read_tree("paths", labels)
