@@ -66,7 +66,7 @@ class Tree(Mixing):
         """Nodes without children, (C,), in the order of their labels where these can be put in order."""
         found = np.flatnonzero(self.n_children == 0).tolist()
         with contextlib.suppress(TypeError):
-            found.sort(key=lambda node: self.labels[node])
+            found = sorted(found, key=lambda node: self.labels[node])
         return np.array(found, dtype=np.intp)
 
     @cached_property
@@ -190,10 +190,13 @@ def tiles(n_points: int) -> list[slice]:
 
 def as_labels(labels: Sequence[Any] | Iterable[Any]) -> Array:
     """One-dimensional array of labels; a tuple is a label, not a row."""
-    found = list(labels)
-    if any(isinstance(label, tuple | list) for label in found):
-        result = np.empty(len(found), dtype=object)
-        for number, label in enumerate(found):
-            result[number] = tuple(label) if isinstance(label, list) else label
-        return result
-    return np.asarray(found)
+    found = [tuple(label) if isinstance(label, list) else label for label in labels]
+    if not any(isinstance(label, tuple) for label in found):
+        result = np.asarray(found)
+        # Of mixed labels numpy makes one type, such as text of numbers among names.
+        if result.tolist() == found:
+            return result
+    result = np.empty(len(found), dtype=object)
+    for number, label in enumerate(found):
+        result[number] = label
+    return result
