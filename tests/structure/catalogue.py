@@ -11,6 +11,7 @@ from logikern.operators.choose import Choice
 from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance
 from logikern.structure.flat import Flat
+from logikern.structure.hierarchy import read_tree
 
 N_POINTS = 9
 N_CLASSES = 4
@@ -44,7 +45,11 @@ def combinations() -> ByMatrix:
     return ByMatrix(np.random.default_rng(5).standard_normal((N_CLASSES, 6)))
 
 
-MIXINGS = {"flat": Flat(N_CLASSES), "by matrix": combinations()}
+BALANCED = read_tree(["p/a", "p/b", "q/c", "q/d"])
+# A leaf at the top, and a chain from r to s; functions at a, p, p/b, p/r, p/r/s/c and p/r/s/d.
+RAGGED = read_tree(["a", "p/b", "p/r/s/c", "p/r/s/d"])
+
+MIXINGS = {"flat": Flat(N_CLASSES), "by matrix": combinations(), "balanced tree": BALANCED, "ragged tree": RAGGED}
 
 
 def points() -> np.ndarray:
@@ -100,6 +105,7 @@ class Case:
 
 SMOOTH, ROUGH, HEAVY = Gaussian((0.5, 2.0)), Matern32(0.7), RationalQuadratic(0.4, 1.5)
 ONE, EACH = (2.0, 2.0, 2.0, 2.0), (0.5, 1.0, 2.0, 8.0)
+SIX = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
 
 ALL = (
     Case("shared", (SMOOTH,), (0, 0, 0, 0), ONE, 1.5),
@@ -110,5 +116,12 @@ ALL = (
     Case("groups", (SMOOTH, ROUGH), (0, 0, 1, 1), EACH, 1.5),
     Case("groups that interleave", (SMOOTH, ROUGH), (1, 0, 1, 0), EACH, 0.0),
     Case("groups with one left out", (SMOOTH, ROUGH, HEAVY), (2, 0, 2, 0), EACH, 1.5),
-    Case("mixed", (SMOOTH, ROUGH), (0, 1, 0, 1, 1, 0), (0.5, 1.0, 2.0, 3.0, 4.0, 5.0), 1.5, combinations),
+    Case("mixed", (SMOOTH, ROUGH), (0, 1, 0, 1, 1, 0), SIX, 1.5, combinations),
+    Case("tree, shared", (SMOOTH,), (0,) * 6, (2.0,) * 6, 1.5, lambda: BALANCED),
+    Case("tree, scaled", (SMOOTH,), (0,) * 6, SIX, 0.0, lambda: BALANCED),
+    Case(
+        "tree, by level", (SMOOTH, ROUGH), (0, 1, 1, 0, 1, 1), (2.0, 1.0, 1.0, 2.0, 1.0, 1.0), 1.5, lambda: BALANCED
+    ),
+    Case("ragged tree, scaled", (HEAVY,), (0,) * 6, SIX, 1.5, lambda: RAGGED),
+    Case("ragged tree, groups", (SMOOTH, ROUGH, HEAVY), (2, 0, 1, 0, 1, 2), SIX, 1.5, lambda: RAGGED),
 )
