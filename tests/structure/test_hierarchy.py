@@ -320,3 +320,9 @@ def test_unknown_label_is_refused(tree, labels, fragment):
 def test_label_that_is_not_hashable_is_refused():
     with pytest.raises(TypeError, match=r"{'a'} \(set\) stands at point 1"):
         encode(TREES["names"], ["music", {"a"}])
+
+
+def test_labels_in_a_table_are_refused():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"one label per point, but has the shape \(1, 2\)"):
+        encode(TREES["names"], pandas.DataFrame({"music": ["maths"], "maths": ["music"]}))

@@ -104,12 +104,13 @@ def _is_blank(label: Label) -> bool:
 
 def as_list(labels: Any) -> list[Any]:
     """The labels of points, one by one."""
+    # A data frame, too, which would give the names of its columns.
+    if getattr(labels, "ndim", 1) != 1:
+        raise ValueError(
+            f"`y` must have one label per point, but has the shape {np.shape(labels)}. "
+            "Write a path as one string, or as a tuple in a list."
+        )
     if isinstance(labels, np.ndarray):
-        if labels.ndim != 1:
-            raise ValueError(
-                f"`y` must have one label per point, but has the shape {labels.shape}. "
-                "Write a path as one string, or as a tuple in a list."
-            )
         labels = labels.tolist()
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise TypeError(f"`y` must be a list or an array of labels, but is {shown(labels)} ({kind(labels)}).")
