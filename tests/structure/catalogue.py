@@ -31,6 +31,12 @@ class ByMatrix(Mixing):
     def n_latent(self) -> int:
         return self.matrix.shape[1]
 
+    @property
+    def leaf_latents(self):
+        raise NotImplementedError("combinations have no paths")
+
+    links = leaf_latents
+
     def forward(self, latent):
         return np.einsum("cp,...pn->...cn", self.matrix, latent)
 

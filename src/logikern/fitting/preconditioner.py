@@ -1,8 +1,8 @@
 """Approximate inverses of the Newton system for conjugate gradients."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve
@@ -13,6 +13,7 @@ from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, shares
 from logikern.numerics.pivoted_cholesky import LowRankFactor, randomly_pivoted_cholesky
 from logikern.operators.base import KernelOperator
+from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance
 
 LARGEST_SINGLE_ERROR = 0.2
@@ -46,30 +47,36 @@ class Diagonal(Preconditioner):
 
 
 def diagonal_preconditioner(covariance: ClassCovariance, curvature: Curvature) -> Diagonal:
-    """From the diagonal of the covariance alone; the classes' own blocks only (flat classes)."""
+    """From the covariance between classes at each point."""
     own = covariance.diagonal()  # (C, n)
     scale, null = curvature.scale, curvature.null
     if null is None:
         return Diagonal(1.0 / (1.0 + scale**2 * own), curvature)
     probabilities = null**2
-    mean = np.einsum("bcn,cn->bn", probabilities**2, own)[:, None, :]
-    system = 1.0 + scale**2 * ((1.0 - 2.0 * probabilities) * own + mean)
+    spread = covariance.matmul_at_points(probabilities)  # K_i pi_i
+    mean = np.einsum("bcn,bcn->bn", probabilities, spread)[:, None, :]
+    system = 1.0 + scale**2 * (own - 2.0 * spread + mean)
     return Diagonal(1.0 / system, curvature)
 
 
-class CovarianceFactors(NamedTuple):
-    """K~_c ~ v_c F' F + bias_variance 1 1' + diag(residual[c]), F the factor of the class's operator.
+@dataclass(frozen=True, eq=False)
+class CovarianceFactors:
+    """K~ ~ Mixing blockdiag(v_p F_p' F_p) Mixing' + bias_variance (I (x) 1 1') + diag(residual).
+
+    A *piece* is a latent function with the factor of its operator, or the constant of a class, whose factor is a
+    row of ones and which lies below the last latent function of its class.
 
     Attributes
     ----------
     factors : tuple of arrays of shape (r, n), one per operator
-    assignment : integer array of shape (C,)
-    deviations : array of shape (C,)
+    assignment : integer array of shape (P,)
+    deviations : array of shape (P,)
         Square roots of the variances.
     bias_deviation : float
     residual : array of shape (C, n)
+    mixing : Mixing
     scratch : list of arrays of shape (sum of ranks, n)
-        Where rows of all classes are stacked, again and again: new memory each time would cost much.
+        Where rows of all pieces are stacked, again and again: new memory each time would cost much.
     """
 
     factors: tuple[Array, ...]
@@ -77,71 +84,131 @@ class CovarianceFactors(NamedTuple):
     deviations: Array
     bias_deviation: float
     residual: Array
-    scratch: list[Array]
+    mixing: Mixing
+    scratch: list[Array] = field(default_factory=list)
+
+    @cached_property
+    def function_of(self) -> Indices:
+        """The latent function in whose place each piece is, (P,) and for constants another (C,)."""
+        latent = np.arange(len(self.assignment))
+        return np.concatenate([latent, self.mixing.leaf_latents]) if self.bias_deviation else latent
+
+    @cached_property
+    def offsets(self) -> Indices:
+        """Where the coordinates of each piece begin."""
+        ranks = [len(self.factors[index]) for index in self.assignment]
+        ranks += [1] * (len(self.function_of) - len(ranks))
+        return np.concatenate([[0], np.cumsum(ranks)]).astype(int)
+
+    @cached_property
+    def above(self) -> list[list[int]]:
+        """Of every piece the latent functions on the way to it, (those of classes without structure have none)."""
+        above: list[list[int]] = [[] for _ in self.assignment]
+        for number, upper in self.mixing.links:
+            above[number] = [*above[upper], upper]
+        return above + [[*above[leaf], leaf] for leaf in self.function_of[len(above) :]]
 
     @property
-    def offsets(self) -> Indices:
-        """Where the coordinates of each class begin: the rank of its factor and one for the bias."""
-        ranks = [len(self.factors[index]) + 1 for index in self.assignment]
-        return np.concatenate([[0], np.cumsum(ranks)])
+    def constants(self) -> slice:
+        """Where the coordinates of the constants are."""
+        return slice(self.offsets[len(self.assignment)], self.offsets[-1])
 
     def project(self, functions: Array) -> Array:
-        """Coordinates (m, sum of ranks) of functions (m, C, n): one product for all classes of an operator."""
-        offsets, coordinates = self.offsets, np.empty((len(functions), self.offsets[-1]))
+        """Coordinates (m, sum of ranks) of class functions (m, C, n)."""
+        coordinates = np.empty((len(functions), self.offsets[-1]))
+        if self.bias_deviation:
+            coordinates[:, self.constants] = self.bias_deviation * functions.sum(axis=-1)
+        coordinates[:, : self.constants.start] = (
+            self._project_one(functions) if len(self.factors) == 1 else self._project_each(functions)
+        )
+        return coordinates
 
-        def project_on(share: tuple[int, slice]) -> None:
-            number, rows = share
-            factor, users = self.factors[number][rows], np.flatnonzero(self.assignment == number)
-            own = functions[:, users].astype(factor.dtype).reshape(-1, factor.shape[1]) @ factor.T
+    def _project_one(self, functions: Array) -> Array:
+        """With one factor for all, coordinates are mixed rather than functions."""
+        factor = self.factors[0]
+        shape = (*functions.shape[:2], len(factor))
+        flat, own = functions.reshape(-1, functions.shape[2]), np.empty((shape[0] * shape[1], shape[2]))
+
+        def project_on(rows: slice) -> None:
+            own[:, rows] = flat.astype(factor.dtype) @ factor[rows].T
+
+        for_each(project_on, shares(len(factor), SMALLEST_SHARE))
+        mixed = self.mixing.adjoint(own.reshape(shape)) * self.deviations[:, None]
+        return mixed.reshape(len(functions), self.constants.start)
+
+    def _project_each(self, functions: Array) -> Array:
+        latent = self.mixing.adjoint(functions)
+        coordinates = np.empty((len(functions), self.constants.start))
+
+        def project_on(number: int) -> None:
+            factor, users = self.factors[number], np.flatnonzero(self.assignment == number)
+            own = latent[:, users].astype(factor.dtype).reshape(-1, factor.shape[1]) @ factor.T
             own = own.reshape(len(functions), len(users), len(factor)) * self.deviations[users][:, None]
             for place, index in enumerate(users):
-                coordinates[:, offsets[index] + rows.start : offsets[index] + rows.stop] = own[:, place]
+                coordinates[:, self.offsets[index] : self.offsets[index + 1]] = own[:, place]
 
-        for_each(project_on, self._shares([len(factor) for factor in self.factors]))
-        coordinates[:, offsets[1:] - 1] = self.bias_deviation * functions.sum(axis=-1)
+        for_each(project_on, range(len(self.factors)))
         return coordinates
 
     def expand(self, coordinates: Array) -> Array:
         """The transposed map, (m, sum of ranks) -> (m, C, n)."""
-        offsets, n_points = self.offsets, self.residual.shape[1]
-        functions = np.empty((len(coordinates), len(self.assignment), n_points))
-
-        def expand_on(share: tuple[int, slice]) -> None:
-            number, columns = share
-            factor, users = self.factors[number], np.flatnonzero(self.assignment == number)
-            own = np.stack(
-                [self.deviations[index] * coordinates[:, offsets[index] : offsets[index + 1] - 1] for index in users],
-                axis=1,
-            )
-            image = own.astype(factor.dtype).reshape(len(coordinates) * len(users), len(factor)) @ factor[:, columns]
-            functions[:, users, columns] = image.reshape(len(coordinates), len(users), -1)
-
-        for_each(expand_on, self._shares([n_points] * len(self.factors)))
-        functions += self.bias_deviation * coordinates[:, offsets[1:] - 1][:, :, None]
+        inner = coordinates[:, : self.constants.start]
+        functions = self._expand_one(inner) if len(self.factors) == 1 else self._expand_each(inner)
+        if self.bias_deviation:
+            functions += self.bias_deviation * coordinates[:, self.constants, None]
         return functions
 
+    def _expand_one(self, coordinates: Array) -> Array:
+        factor, n_points = self.factors[0], self.residual.shape[1]
+        own = coordinates.reshape(len(coordinates), len(self.assignment), len(factor)) * self.deviations[:, None]
+        n_rows = len(coordinates) * self.mixing.n_classes
+        flat = self.mixing.forward(own).astype(factor.dtype).reshape(n_rows, len(factor))
+        functions = np.empty((n_rows, n_points))
+
+        def expand_on(columns: slice) -> None:
+            functions[:, columns] = flat @ factor[:, columns]
+
+        for_each(expand_on, shares(n_points, SMALLEST_SHARE))
+        return functions.reshape(len(coordinates), -1, n_points)
+
+    def _expand_each(self, coordinates: Array) -> Array:
+        n_points = self.residual.shape[1]
+        latent = np.empty((len(coordinates), len(self.assignment), n_points))
+
+        def expand_on(number: int) -> None:
+            factor, users = self.factors[number], np.flatnonzero(self.assignment == number)
+            own = np.stack(
+                [
+                    self.deviations[index] * coordinates[:, self.offsets[index] : self.offsets[index + 1]]
+                    for index in users
+                ],
+                axis=1,
+            )
+            image = own.astype(factor.dtype).reshape(len(coordinates) * len(users), len(factor)) @ factor
+            latent[:, users] = image.reshape(len(coordinates), len(users), n_points)
+
+        for_each(expand_on, range(len(self.factors)))
+        return self.mixing.forward(latent)
+
     def borrow(self) -> Array:
-        """An array for the scaled rows of all classes, to be put back on `scratch`."""
+        """An array for the scaled rows of all pieces, to be put back on `scratch`."""
         try:
             return self.scratch.pop()
         except IndexError:
             return np.empty((self.offsets[-1], self.residual.shape[1]), dtype=self.factors[0].dtype)
 
-    def scale_rows(self, index: int, weights: Array, out: Array) -> None:
-        """The rows of a class and its bias, times weights (n,)."""
-        scaled = (weights * self.deviations[index]).astype(out.dtype)
-        np.multiply(self.factors[self.assignment[index]], scaled, out=out[:-1])
-        out[-1] = self.bias_deviation * weights
-
-    def _shares(self, lengths: list[int]) -> list[tuple[int, slice]]:
-        """Operators in one piece, a single one in as many as there are threads."""
-        if len(lengths) == 1:
-            return [(0, share) for share in shares(lengths[0], SMALLEST_SHARE)]
-        return [(number, slice(0, length)) for number, length in enumerate(lengths)]
+    def scale_rows(self, piece: int, weights: Array, out: Array) -> Array:
+        """The rows of a piece times weights (n,)."""
+        if piece >= len(self.assignment):
+            np.multiply(self.bias_deviation, weights, out=out[0], casting="same_kind")
+            return out
+        scaled = (weights * self.deviations[piece]).astype(out.dtype)
+        return np.multiply(self.factors[self.assignment[piece]], scaled, out=out)
 
 
 def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generator) -> CovarianceFactors:
-    """Low-rank factors of all class covariances: one pivoted factor per operator."""
+    """Low-rank factors of the covariance: one pivoted factor per operator."""
+
     def factorise_one(share: tuple[KernelOperator, np.random.Generator]) -> LowRankFactor:
         operator, own_random = share
         return randomly_pivoted_cholesky(operator.rows, operator.diagonal(), rank, own_random)
@@ -156,21 +223,21 @@ def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generato
         covariance.assignment,
         np.sqrt(covariance.variances),
         float(np.sqrt(covariance.bias_variance)),
-        residual * covariance.variances[:, None],
-        [],
+        covariance.mixing.forward_diagonal(residual * covariance.variances[:, None]),
+        covariance.mixing,
     )
 
 
 class LowRank(Preconditioner):
-    """(B + G G')^-1 by Woodbury, with the classes coupled and what the factor misses on the diagonal.
+    """(B + G G')^-1 by Woodbury, with the classes coupled and what the factors miss on the diagonal.
 
-    K~_c ~ F_c' F_c + diag(d_c) makes the system, on the range of the projector
+    K~ ~ F' F + diag(d), F the rows of all pieces, makes the system, on the range of the projector
     Pi = I - U U', equal to Pi (I + S d S) Pi + G G' with G = Pi S F'. The first
     part B is a C x C matrix for each point, inverted in closed form:
-    with a = 1 / (1 + S^2 d), B^-1 x = a x - a U (U' a x) / (U' a U). The
-    Woodbury matrix I + G' B^-1 G has the blocks
-    F_c (delta_ce T_c - T_c T_e / T) F_e', T_c = S_c^2 a_c, T = sum_c T_c:
-    C small products and one symmetric product of the stacked rows F_c T_c / T^(1/2).
+    with a = 1 / (1 + S^2 d), B^-1 x = a x - a U (U' a x) / (U' a U). With T_c = S_c^2 a_c, and T_p the sum of it
+    over the classes below p, the Woodbury matrix I + G' B^-1 G has the blocks F_p (T_pq - T_p T_q / T) F_q', where
+    T_pq is T_q if p is q or above it, and else nothing: one symmetric product of the stacked rows F_p T_p / T^(1/2),
+    and small ones along the paths.
     Without d it would be blind at rough kernels, whose matrices are nearly diagonal.
 
     Parameters
@@ -192,33 +259,49 @@ class LowRank(Preconditioner):
     def _woodbury(self, member: int) -> tuple[Array, bool]:
         """Cholesky factor of the matrix, of which the part below the diagonal is computed."""
         factors, offsets = self.factors, self.offsets
-        strength = self.curvature.scale[member] ** 2 * self.damping[member]  # T_c, (C, n)
+        per_class = self.curvature.scale[member] ** 2 * self.damping[member]  # T_c, (C, n)
+        strength = factors.mixing.adjoint(per_class)  # T_p, (P, n)
         coupled = self.curvature.null is not None
-        total = strength.sum(axis=0) if coupled else np.inf
+        total = per_class.sum(axis=0) if coupled else np.inf
         total = np.where(total > 0, total, 1.0)
-        own = np.sqrt(np.maximum(strength - strength**2 / total, 0.0))
-        shared = strength / np.sqrt(total)
         matrix = np.zeros((offsets[-1],) * 2)
         stacked = factors.borrow()
 
-        def fill_diagonal(index: int) -> None:
-            rows = slice(offsets[index], offsets[index + 1])
-            factors.scale_rows(index, own[index], stacked[rows])
+        def fill_diagonal(piece: int) -> None:
+            rows, own = slice(offsets[piece], offsets[piece + 1]), strength[factors.function_of[piece]]
+            factors.scale_rows(piece, np.sqrt(np.maximum(own - own**2 / total, 0.0)), stacked[rows])
             matrix[rows, rows] = stacked[rows] @ stacked[rows].T
             if coupled:
-                factors.scale_rows(index, shared[index], stacked[rows])
+                factors.scale_rows(piece, own / np.sqrt(total), stacked[rows])
 
-        def fill_below(index: int) -> None:
-            rows, before = slice(offsets[index], offsets[index + 1]), slice(0, offsets[index])
-            np.negative(stacked[rows] @ stacked[before].T, out=matrix[rows, before])
+        def fill_below(piece: int) -> None:
+            rows, before = slice(offsets[piece], offsets[piece + 1]), slice(0, offsets[piece])
+            if coupled:
+                np.negative(stacked[rows] @ stacked[before].T, out=matrix[rows, before])
+            upper = [place for place in factors.above[piece] if offsets[place + 1] > offsets[place]]
+            if upper and rows.stop > rows.start:
+                self._add_path(matrix, rows, upper, piece, strength)
 
-        n_classes = len(factors.assignment)
-        for_each(fill_diagonal, range(n_classes))
-        if coupled:
-            for_each(fill_below, range(n_classes - 1, 0, -1))
+        n_pieces = len(offsets) - 1
+        for_each(fill_diagonal, range(n_pieces))
+        for_each(fill_below, range(n_pieces - 1, 0, -1))
         factors.scratch.append(stacked)
         matrix.flat[:: len(matrix) + 1] += 1.0
         return _robust_cholesky(matrix)
+
+    def _add_path(self, matrix: Array, rows: slice, upper: list[int], piece: int, strength: Array) -> None:
+        """F_q T_q F_p' for every function p above the piece q."""
+        factors, offsets = self.factors, self.offsets
+        n_rows, n_points = rows.stop - rows.start, self.factors.residual.shape[1]
+        own = np.empty((n_rows, n_points), dtype=factors.factors[0].dtype)
+        factors.scale_rows(piece, strength[factors.function_of[piece]], own)
+        images: dict[int, Array] = {}
+        for place in upper:
+            number = factors.assignment[place]
+            if number not in images:
+                images[number] = own @ factors.factors[number].T
+            columns = slice(offsets[place], offsets[place + 1])
+            matrix[rows, columns] += factors.deviations[place] * images[number]
 
     def solve(self, residual: Array, members: Indices) -> Array:
         base = self._base_solve(residual, members)

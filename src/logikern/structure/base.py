@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from logikern.numerics.outcome import Array
+from logikern.numerics.outcome import Array, Indices
 
 
 class Mixing(ABC):
@@ -12,6 +12,16 @@ class Mixing(ABC):
 
     n_latent: int
     n_classes: int
+
+    @property
+    @abstractmethod
+    def leaf_latents(self) -> Indices:
+        """The last latent function of each class, (C,)."""
+
+    @property
+    @abstractmethod
+    def links(self) -> list[tuple[int, int]]:
+        """(latent function, the one above it) wherever there is one above, from the top down."""
 
     @property
     def is_coupled(self) -> bool:

@@ -115,6 +115,16 @@ class ClassCovariance:
         latent = own[self.assignment] * self.variances[:, None]
         return self.mixing.forward_diagonal(latent) + self.bias_variance
 
+    def matmul_at_points(self, per_class: Array) -> Array:
+        """K~_ii f_i, the covariance between classes at each point times f there, (B, C, n) -> (B, C, n)."""
+        own = [operator.diagonal() for operator in self.operators]
+        if len(own) == 1:
+            image = self.mixing.couple(per_class, self.variances) * own[0].astype(per_class.dtype)
+        else:
+            latent = np.stack(own)[self.assignment] * self.variances[:, None]
+            image = self.mixing.forward(self.mixing.adjoint(per_class) * latent)
+        return image + self.bias_variance * per_class
+
     def contract_gradient(self, left: Array, right: Array) -> CovarianceGradient:
         """d/d log h of sum left . (K~ right), left and right (B, C, n)."""
         bias = self.bias_variance * np.sum(left.sum(axis=-1) * right.sum(axis=-1))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.numerics.outcome import Array
+from logikern.numerics.outcome import Array, Indices
 from logikern.structure.base import Mixing
 
 
@@ -26,6 +26,14 @@ class Flat(Mixing):
     @property
     def is_coupled(self) -> bool:
         return False
+
+    @property
+    def leaf_latents(self) -> Indices:
+        return np.arange(self.n_classes)
+
+    @property
+    def links(self) -> list[tuple[int, int]]:
+        return []
 
     def forward(self, latent: Array) -> Array:
         return latent
