@@ -12,6 +12,17 @@ _HOMES: dict[str, str] = {
     "load_model": "logikern.model.persistence",
     "error_reject_curve": "logikern.decisions.metrics",
     "target_information": "logikern.decisions.metrics",
+    "decide_on_tree": "logikern.decisions.tree_rules",
+    "taxonomic_loss": "logikern.decisions.tree_scores",
+    "parent_accuracy": "logikern.decisions.tree_scores",
+    "hierarchical_precision": "logikern.decisions.tree_scores",
+    "hierarchical_recall": "logikern.decisions.tree_scores",
+    "hierarchical_f1": "logikern.decisions.tree_scores",
+    "mean_reciprocal_rank": "logikern.decisions.tree_scores",
+    "node_log_loss": "logikern.decisions.tree_scores",
+    "level_scores": "logikern.decisions.tree_scores",
+    "node_scores": "logikern.decisions.tree_errors",
+    "confused_siblings": "logikern.decisions.tree_errors",
 }
 
 __all__ = ["__version__", *_HOMES]

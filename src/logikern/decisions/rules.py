@@ -123,9 +123,7 @@ def reject(decisions: Indices, expected_loss: Array, reject_cost: float | None) 
         return Decided(decisions, expected_loss, np.zeros(len(decisions), dtype=bool))
     _check_cost(reject_cost)
     rejected = expected_loss > reject_cost
-    return Decided(
-        np.where(rejected, REJECTED, decisions), np.where(rejected, reject_cost, expected_loss), rejected
-    )
+    return Decided(np.where(rejected, REJECTED, decisions), np.where(rejected, reject_cost, expected_loss), rejected)
 
 
 def to_labels(decided: Decided, labels: Sequence[Any], reject_label: Any = None) -> Array:

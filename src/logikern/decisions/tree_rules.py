@@ -1,0 +1,149 @@
+"""Decisions for a node of a class tree: the class, or an inner node where the class is in doubt."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from logikern.decisions.cases import as_probabilities
+from logikern.decisions.rules import Decided, loss_matrix, reject
+from logikern.decisions.taxonomy import check_columns, expected_distances
+from logikern.kernels.tiles import row_tiles
+from logikern.numerics.outcome import Array, Indices
+from logikern.structure.tree import Tree
+
+# Probabilities of some cases, (C, m) -> the node that is best for each, and its expected loss.
+Rule: TypeAlias = Callable[[Array], tuple[Indices, Array]]
+
+
+def decide_on_tree(
+    proba: Any,
+    tree: Tree,
+    loss: str | Array | Callable[[Any, Any], float] = "zero_one",
+    allow_inner: bool = False,
+    reject_cost: float | None = None,
+) -> Decided:
+    """The node of least expected loss for each case: a leaf, or any node if inner ones are allowed.
+
+    Among equal decisions the first is taken, in the order of `tree.classes`, or of `tree.labels` if inner nodes are
+    allowed: there a parent stands before its children, so that a tie is decided for the less specific. The root is
+    no decision: to say nothing is to reject.
+
+    Parameters
+    ----------
+    proba : array of shape (n, C)
+        Probabilities of the leaves, columns in the order of `tree.classes`.
+    tree : Tree
+        The classes and what lies above them.
+    loss : "zero_one", "taxonomic", "parent", array or callable, default="zero_one"
+        - "zero_one": the most probable leaf.
+        - "taxonomic": the least expected half length of the path to the truth, Seeger (2008), sec. 6.1. With
+          `allow_inner` that is the deepest node of probability above 1/2, or the most probable at the top if there
+          is none.
+        - "parent": the parent whose children that are leaves are most probable together, and of these children
+          the most probable: Seeger (2008), footnote 11. Its expected loss is that of naming a wrong parent.
+        - Of an array, rows are decisions and columns are true classes, in the order of `tree.classes`; with
+          `allow_inner` rows are all nodes in the order of `tree.labels`. A callable loss(decision_label,
+          true_label) is asked about every pair.
+    allow_inner : bool, default=False
+        Whether inner nodes may be decided. "zero_one" and "parent" do not say what an inner node costs: they
+        raise.
+    reject_cost : float, default=None
+        What deciding nothing costs, on the scale of the losses. None always decides.
+
+    Returns
+    -------
+    Decided
+        Its `decisions` are numbers of nodes, places in `tree.labels`; -1, the root, where rejected. `labels_of` and
+        `paths_of` name them.
+
+    Examples
+    --------
+    A robin or a duck, or after all a trout: the bird is safe, but not which one.
+
+    >>> tree = Tree(("bird", "robin", "duck", "trout"), (-1, 0, 0, -1))
+    >>> proba = [[0.35, 0.3, 0.35]]  # duck, robin, trout
+    >>> decided = decide_on_tree(proba, tree, "taxonomic", allow_inner=True)
+    >>> tree.labels[decided.decisions[0]]
+    'bird'
+    """
+    table = check_columns(as_probabilities(proba), tree)
+    rule = _choose_rule(loss, tree, allow_inner)
+    nodes, losses = np.empty(len(table), dtype=np.intp), np.empty(len(table))
+    for tile in row_tiles(len(table), len(tree.labels)):
+        nodes[tile], losses[tile] = rule(table[tile].T)
+    return reject(nodes, losses, reject_cost)
+
+
+def _choose_rule(loss: Any, tree: Tree, allow_inner: bool) -> Rule:
+    candidates = np.arange(len(tree.labels)) if allow_inner else tree.leaves
+    if not isinstance(loss, str):
+        return partial(_least_by_matrix, losses=_losses(loss, tree, allow_inner), candidates=candidates)
+    if loss == "taxonomic":
+        return partial(_least_distant, tree=tree, candidates=candidates)
+    if loss not in _LEAF_RULES:
+        raise ValueError(
+            f"`loss` must be one of {[*_LEAF_RULES, 'taxonomic']}, a matrix or a callable, but is {loss!r}."
+        )
+    if allow_inner:
+        raise ValueError(
+            f"`allow_inner=True` wants a loss that inner nodes have, but loss={loss!r} is one between leaves. "
+            "Pass loss='taxonomic', or a matrix with a row for every node."
+        )
+    rule = _LEAF_RULES[loss]
+    return lambda per_class: rule(per_class, tree)
+
+
+def _losses(loss: Any, tree: Tree, allow_inner: bool) -> Array:
+    """loss[d, c], a row for each node that may be decided."""
+    decisions = list(tree.labels) if allow_inner else tree.classes.tolist()
+    if callable(loss):
+        loss = [[loss(decision, truth) for truth in tree.classes.tolist()] for decision in decisions]
+    losses = loss_matrix(loss, range(tree.n_classes))
+    if len(losses) != len(decisions):
+        order = "nodes, in the order of `tree.labels`" if allow_inner else "leaves, in the order of `tree.classes`"
+        raise ValueError(
+            f"`loss` must have a row for each of the {len(decisions)} {order}, but has {len(losses)}. "
+            "Rows for all nodes go with `allow_inner=True`, rows for the leaves without."
+        )
+    return losses
+
+
+def _most_probable(per_class: Array, tree: Tree) -> tuple[Indices, Array]:
+    best = per_class.argmax(axis=0)
+    return tree.leaves[best], _rest(per_class, best)
+
+
+def _child_of_best_parent(per_class: Array, tree: Tree) -> tuple[Indices, Array]:
+    _, group = np.unique(np.array(tree.parents)[tree.leaves], return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    mass = np.add.reduceat(per_class[order], np.flatnonzero(np.diff(group[order], prepend=-1)), axis=0)
+    best = mass.argmax(axis=0)
+    children = np.where(group[:, None] == best, per_class, -1.0)
+    return tree.leaves[children.argmax(axis=0)], _rest(mass, best)
+
+
+def _least_distant(per_class: Array, tree: Tree, candidates: Indices) -> tuple[Indices, Array]:
+    # Rounding takes the distance to a truth that is certain below 0.
+    return _least(np.maximum(expected_distances(per_class, tree)[candidates], 0.0), candidates)
+
+
+def _least_by_matrix(per_class: Array, losses: Array, candidates: Indices) -> tuple[Indices, Array]:
+    return _least(losses @ per_class, candidates)
+
+
+def _least(expected: Array, candidates: Indices) -> tuple[Indices, Array]:
+    best = expected.argmin(axis=0)
+    return candidates[best], expected[best, np.arange(len(best))]
+
+
+def _rest(masses: Array, best: Indices) -> Array:
+    """What is not the mass of the best."""
+    return np.maximum(1.0 - masses[best, np.arange(len(best))], 0.0)
+
+
+_LEAF_RULES: dict[str, Callable[[Array, Tree], tuple[Indices, Array]]] = {
+    "zero_one": _most_probable,
+    "parent": _child_of_best_parent,
+}
