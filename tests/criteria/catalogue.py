@@ -1,4 +1,4 @@
-"""Settings of a criterion: kernel, tying, weights, splitter. A new one of each is one more row here."""
+"""Settings of a criterion: kernel, tying, weights, splitter, tree. A new one of each is one more row here."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -10,16 +10,20 @@ from sklearn.model_selection import GroupKFold, LeavePGroupsOut, ShuffleSplit, S
 from logikern.criteria.base import Evaluation
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds, folds_from_splits
+from logikern.fitting.conditioning import DiagonalConditioning
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import Problem
 from logikern.kernels import Gaussian, Kernel, Linear, Matern32, Matern52, Polynomial, RationalQuadratic
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
+from logikern.structure.base import Mixing
 from logikern.structure.flat import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
+from logikern.structure.tree import Tree
 from logikern.structure.tying import tie
+from tests.structure.trees import TREES
 
 N_POINTS = 15
 N_INPUTS = 3
@@ -31,16 +35,16 @@ def points(n: int = N_POINTS) -> np.ndarray:
     return np.random.default_rng(0).standard_normal((n, N_INPUTS))
 
 
-def labels(n: int = N_POINTS) -> np.ndarray:
+def labels(n: int = N_POINTS, n_classes: int = N_CLASSES) -> np.ndarray:
     """Classes that the first input tells apart, though not well."""
     noisy = points(n)[:, 0] + 0.7 * np.random.default_rng(1).standard_normal(n)
     found = np.empty(n, dtype=int)
-    found[np.argsort(noisy)] = np.arange(n) * N_CLASSES // n
+    found[np.argsort(noisy)] = np.arange(n) * n_classes // n
     return found
 
 
-def soft_targets(n: int = N_POINTS) -> np.ndarray:
-    return np.random.default_rng(2).dirichlet(np.full(N_CLASSES, 0.5), n).T
+def soft_targets(n: int = N_POINTS, n_classes: int = N_CLASSES) -> np.ndarray:
+    return np.random.default_rng(2).dirichlet(np.full(n_classes, 0.5), n).T
 
 
 def groups(n: int = N_POINTS) -> np.ndarray:
@@ -66,6 +70,17 @@ TYINGS: dict[str, Any] = {
     "separate": "separate",
     "groups": ["a", "b", "a"],
 }
+TREE_TYINGS = ("shared", "level", "subtree", "scaled", "separate")
+
+
+def specify(kernel: str, tying: Any, mixing: Mixing, bias_variance: float) -> Specification:
+    """Every parameter has a value of its own, so that no two may be taken for each other."""
+    tied = tie(tying, mixing)
+    first = KERNELS[kernel]
+    kernels = tuple(first.with_log_parameters(first.log_parameters + 0.2 * k) for k in range(tied.n_kernels))
+    variances = tuple(3.0 + 1.5 * number for number in range(tied.n_variances))
+    tree = mixing if isinstance(mixing, Tree) else None
+    return Specification(kernels, variances, bias_variance, tied, tree)
 
 
 def _weights(name: str, n: int) -> np.ndarray:
@@ -99,7 +114,7 @@ def splits(name: str, n: int = N_POINTS) -> list[tuple[np.ndarray, np.ndarray]]:
 
 @dataclass(frozen=True)
 class Case:
-    """Names of a kernel, a tying, weights and a splitter."""
+    """Names of a kernel, a tying, weights, a splitter and a tree."""
 
     kernel: str = "gaussian"
     tying: str = "shared"
@@ -108,17 +123,20 @@ class Case:
     bias_variance: float = 1.7
     n: int = N_POINTS
     soft: bool = False
+    tree: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kernel}, {self.tying}, weights {self.weights}, {self.splitter}"
+        plain = f"{self.kernel}, {self.tying}, weights {self.weights}, {self.splitter}"
+        return f"{plain}, {self.tree} tree" if self.tree else plain
+
+    @property
+    def n_classes(self) -> int:
+        return TREES[self.tree].n_classes if self.tree else N_CLASSES
 
     def specification(self) -> Specification:
-        """Every parameter has a value of its own, so that no two may be taken for each other."""
-        tying = tie(TYINGS[self.tying], Flat(N_CLASSES))
-        kernel = KERNELS[self.kernel]
-        kernels = tuple(kernel.with_log_parameters(kernel.log_parameters + 0.2 * k) for k in range(tying.n_kernels))
-        variances = tuple(3.0 + 1.5 * number for number in range(tying.n_variances))
-        return Specification(kernels, variances, self.bias_variance, tying)
+        tying = TYINGS.get(self.tying, self.tying)
+        mixing = TREES.get(self.tree) or Flat(N_CLASSES)
+        return specify(self.kernel, tying, mixing, self.bias_variance)
 
     def point_weights(self) -> np.ndarray:
         return _weights(self.weights, self.n)
@@ -127,10 +145,15 @@ class Case:
         return folds_from_splits(splits(self.splitter, self.n), self.point_weights())
 
     def targets(self) -> np.ndarray:
-        return soft_targets(self.n) if self.soft else from_labels(labels(self.n), N_CLASSES)
+        if self.soft:
+            return soft_targets(self.n, self.n_classes)
+        return from_labels(labels(self.n, self.n_classes), self.n_classes)
+
+    def solver(self) -> Newton:
+        return Newton(TOLERANCE, conditioning=DiagonalConditioning()) if self.tree else Newton(TOLERANCE)
 
     def criterion(self, solver: Exact | Newton | None = None) -> CrossValidation:
-        return CrossValidation(Softmax(), self.targets(), self.folds(), solver or Newton(TOLERANCE))
+        return CrossValidation(Softmax(), self.targets(), self.folds(), solver or self.solver())
 
     def bind(self, specification: Specification, dtype: type = np.float64) -> Any:
         return specification.bind(Choice("dense", np.dtype(dtype), "", 1e8).points(points(self.n)))
@@ -165,15 +188,17 @@ def held_out_losses(case: Case) -> list[np.ndarray]:
     X, targets, weights = points(case.n), case.targets(), case.point_weights()
     specification = case.specification()
     kernels = [specification.kernels[number] for number in specification.tying.kernel_of]
+    parts = specification.mixing.forward(np.eye(len(kernels)))  # (C, P)
     found = []
     for kept, held_out in splits(case.splitter, case.n):
         dual = _fit_alone(specification, X[kept], targets[:, kept], weights[kept])  # (C, n_kept)
-        latent = np.stack(
+        by_function = np.stack(
             [
-                (variance * kernel(X[held_out], X[kept]) + specification.bias_variance) @ own
-                for kernel, variance, own in zip(kernels, specification.latent_variances, dual, strict=True)
+                variance * kernel(X[held_out], X[kept]) @ own
+                for kernel, variance, own in zip(kernels, specification.latent_variances, parts.T @ dual, strict=True)
             ]
         )
+        latent = parts @ by_function + specification.bias_variance * dual.sum(axis=1, keepdims=True)
         log_total = np.log(np.exp(latent).sum(axis=0))
         found.append(log_total - (targets[:, held_out] * latent).sum(axis=0))
     return found
@@ -186,18 +211,35 @@ def _fit_alone(specification: Specification, X: np.ndarray, targets: np.ndarray,
     return result.dual[0]
 
 
-ALL = tuple(
-    Case(kernel, tying, weights, splitter)
-    for kernel, tying, weights, splitter in product(KERNELS, TYINGS, WEIGHTS, SPLITTERS)
-)
-
-
 def _rotate(names: Any, place: int) -> str:
     return tuple(names)[place % len(names)]
 
 
+# Every tree with every tying; the others in turn.
+COUPLED = tuple(
+    Case(
+        _rotate(KERNELS, place),
+        tying,
+        _rotate(WEIGHTS, place),
+        _rotate(SPLITTERS, place // len(WEIGHTS)),
+        soft=place % 4 == 3,
+        tree=tree,
+    )
+    for place, (tree, tying) in enumerate(product(TREES, TREE_TYINGS))
+)
+ALL = (
+    *(
+        Case(kernel, tying, weights, splitter)
+        for kernel, tying, weights, splitter in product(KERNELS, TYINGS, WEIGHTS, SPLITTERS)
+    ),
+    *COUPLED,
+)
+
 # Every kernel with every tying; weights and splitters in turn, such that each meets each.
-SOME = tuple(
-    Case(kernel, tying, _rotate(WEIGHTS, place), _rotate(SPLITTERS, place // len(WEIGHTS)))
-    for place, (kernel, tying) in enumerate(product(KERNELS, TYINGS))
+SOME = (
+    *(
+        Case(kernel, tying, _rotate(WEIGHTS, place), _rotate(SPLITTERS, place // len(WEIGHTS)))
+        for place, (kernel, tying) in enumerate(product(KERNELS, TYINGS))
+    ),
+    *COUPLED,
 )

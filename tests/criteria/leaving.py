@@ -1,4 +1,4 @@
-"""Settings of the leave-one-out criterion: likelihood, kernel, tying, weights, groups, bias."""
+"""Settings of the leave-one-out criterion: likelihood, kernel, tying, weights, groups, bias, tree."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -19,8 +19,8 @@ from logikern.structure.covariance import ClassCovariance
 from logikern.structure.flat import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
-from logikern.structure.tying import tie
 from tests.criteria import catalogue
+from tests.structure.trees import TREES
 
 N = catalogue.N_POINTS
 TOLERANCE = 1e-11
@@ -32,7 +32,7 @@ LIKELIHOODS: dict[str, Likelihood] = {"softmax": Softmax(), "squared": Squared()
 def _targets(name: str, n_classes: int) -> np.ndarray:
     generator = np.random.default_rng(7)
     return {
-        "labels": from_labels(catalogue.labels() % n_classes, n_classes),
+        "labels": from_labels(catalogue.labels(n_classes=max(n_classes, 3)) % n_classes, n_classes),
         "soft": generator.dirichlet(np.full(n_classes, 0.5), N).T,
         "numbers": generator.standard_normal((n_classes, N)),
         "counts": generator.poisson(3.0, (n_classes, N)).astype(float),
@@ -52,19 +52,18 @@ class Setting:
     grouped: bool = False
     bias_variance: float = 1.7
     kept_distances: bool = False
+    tree: str = ""
 
     def __str__(self) -> str:
         groups = "groups" if self.grouped else "points"
         parts = (self.likelihood, self.kernel, self.tying, self.weights, self.n_classes, self.targets, groups)
-        return ", ".join(str(part) for part in (*parts, self.bias_variance))
+        tree = (f"{self.tree} tree",) if self.tree else ()
+        return ", ".join(str(part) for part in (*parts, self.bias_variance, *tree))
 
     def specification(self) -> Specification:
         named = self.tying if self.tying != "groups" else ["a", "b", "a"][: self.n_classes]
-        tying = tie(named, Flat(self.n_classes))
-        kernel = catalogue.KERNELS[self.kernel]
-        kernels = tuple(kernel.with_log_parameters(kernel.log_parameters + 0.2 * k) for k in range(tying.n_kernels))
-        variances = tuple(3.0 + 1.5 * number for number in range(tying.n_variances))
-        return Specification(kernels, variances, self.bias_variance, tying)
+        mixing = TREES.get(self.tree) or Flat(self.n_classes)
+        return catalogue.specify(self.kernel, named, mixing, self.bias_variance)
 
     def bind(self, specification: Specification) -> ClassCovariance:
         choice = Choice("dense", np.dtype(float), "", 1e8)
@@ -103,6 +102,33 @@ def _turn(names: tuple, place: int):
     return names[place % len(names)]
 
 
+# Every tree with every tying, points and groups; the others in turn.
+COUPLED = (
+    *(
+        Setting(
+            _turn(tuple(catalogue.KERNELS), place),
+            tying,
+            _turn(catalogue.WEIGHTS, place),
+            TREES[tree].n_classes,
+            _turn(("labels", "labels", "soft", "labels"), place),
+            grouped=grouped,
+            bias_variance=_turn((1.7, 1.7, 0.0, 1.7, 1.7), place),
+            tree=tree,
+        )
+        for place, (grouped, tree, tying) in enumerate(product((False, True), TREES, catalogue.TREE_TYINGS))
+    ),
+    *(
+        Setting("gaussian", tying, weights, TREES[tree].n_classes, targets, likelihood, grouped, tree=tree)
+        for (likelihood, targets), tree, tying, weights, grouped in product(
+            (("squared", "numbers"), ("poisson", "counts")),
+            ("ragged", "chain"),
+            ("scaled", "separate"),
+            ("random", "zeros"),
+            (False, True),
+        )
+    ),
+    Setting("gaussian", "separate", n_classes=4, kept_distances=True, tree="balanced"),
+)
 CLASSES = (3, 2)
 ALL = (
     *(
@@ -137,4 +163,5 @@ ALL = (
         for grouped in (False, True)
     ),
     *(Setting(kernel, "scaled", kept_distances=True) for kernel in ("gaussian", "rational quadratic")),
+    *COUPLED,
 )

@@ -10,7 +10,19 @@ from logikern.fitting.posterior import ExactPosterior
 from logikern.likelihoods.base import Curvature
 from tests.fitting import catalogue
 
-NAMES = ("shared", "separate", "groups", "distributions", "large variance", "many classes", "1 points of 3 classes")
+NAMES = (
+    "shared",
+    "separate",
+    "groups",
+    "distributions",
+    "large variance",
+    "many classes",
+    "1 points of 3 classes",
+    "balanced tree, separate",
+    "without siblings tree, level",
+    "large variance of a tree",
+    "combinations",
+)
 every_problem = pytest.mark.parametrize("name", NAMES)
 # Latents of 30 make probabilities of 1e-13 or less: nothing may be divided by them.
 scales = pytest.mark.parametrize("scale", [1.0, 30.0, 1e4])
@@ -70,8 +82,9 @@ def test_response_is_the_root_of_the_posterior(name, scale):
     np.testing.assert_allclose(posterior.respond(functions).ravel(), expected, atol=1e-11 * size)
 
 
-def test_difference_of_two_classes_has_the_same_posterior():
-    problem = catalogue.BY_NAME["two classes"].build()
+@pytest.mark.parametrize("name", ["two classes", "of two tree, scaled", "two coupled classes"])
+def test_difference_of_two_classes_has_the_same_posterior(name):
+    problem = catalogue.BY_NAME[name].build()
     latent = np.random.default_rng(1).standard_normal(problem.shape)
     curvature = problem.likelihood.expand(latent, problem.targets, problem.weights).curvature
     contrast = contrast_of(curvature)

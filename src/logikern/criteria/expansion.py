@@ -10,6 +10,7 @@ from logikern.fitting.contrasts import contrast_of
 from logikern.fitting.descent import Fit
 from logikern.fitting.exact import DenseSystems, dense_blocks, weigh_blocks
 from logikern.fitting.groups import partition
+from logikern.fitting.joint import weigh_joint
 from logikern.fitting.low_rank_posterior import LowRankPosterior, LowRankSensitivity, weigh_landmarks
 from logikern.fitting.low_rank_system import LowRankSystems, landmarked_operators
 from logikern.fitting.posterior import ExactPosterior, Sensitivity
@@ -106,9 +107,12 @@ class ExactExpansion(FittedExpansion):
 
     def _contract(self, pull: Array, found: Sensitivity) -> CovarianceGradient:
         adjoint = pull - self.seen.scale[0] * self.posterior.respond(pull)  # T h
-        pairs = zip(self.dual, adjoint, found.weights, strict=True)
+        n_blocks, covariance = len(found.weights), self.problem.covariance
+        pairs = zip(self.dual.reshape(n_blocks, -1), adjoint.reshape(n_blocks, -1), found.weights, strict=True)
         weights = [np.subtract(np.outer(own, other), inner, out=inner) for own, other, inner in pairs]
-        return weigh_blocks(self.problem.covariance, self.systems.blocks, weights, self.function_of)
+        if covariance.mixing.is_coupled:
+            return weigh_joint(covariance, weights[0], self.contrast.see(np.eye(covariance.n_classes)))
+        return weigh_blocks(covariance, self.systems.blocks, weights, self.function_of)
 
 
 class LowRankExpansion(FittedExpansion):

@@ -37,6 +37,10 @@ class Groups:
         starts = np.cumsum(sizes) - sizes
         return tuple(order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes))
 
+    def repeat(self, n_functions: int) -> "Groups":
+        """The same groups of the values of several functions, one function after the other."""
+        return self if n_functions == 1 else Groups(np.tile(self.numbers, n_functions))
+
     def add_up(self, rows: Array) -> Array:
         """Sum of the rows of each group, (n, r) -> (G, r)."""
         if self.alone:

@@ -42,7 +42,7 @@ class Sensitivity(NamedTuple):
     ----------
     products : array of shape (F, n)
         sum_g (V' Q b_g) (V' Q a_g), entry by entry.
-    weights : list of arrays of shape (n, n), one per function
+    weights : list of arrays, one of the shape of each block
         sum_g (T b_g) (T a_g)'.
     """
 
@@ -53,50 +53,53 @@ class Sensitivity(NamedTuple):
 class ExactPosterior:
     """Q = (K~^-1 + W)^-1 through the rows of Q V = K~ V P, with T = I - W Q = I - V (Q V)'.
 
-    With A = I + S K~ S, whose blocks are those of the functions, P = A^-1 - L L' for the `bonds`
+    With A = I + S K~ S, whose blocks are those of K~, P = A^-1 - L L' for the `bonds`
     L = A^-1 U N^(-1/2), N = U' A^-1 U, that null directions tie between functions. So Q V = H - M L', with
-    H = K~ S A^-1 each function's `own`, and the `reach` M = K~ S L. These are S^-1 (I - A^-1) and
+    H = K~ S A^-1 each block's `own`, and the `reach` M = K~ S L. These are S^-1 (I - A^-1) and
     S^-1 (U N^(-1/2) - L) where S may be divided by, and products with K~ where it may not.
+
+    Inside, functions (F, n) are rows of the blocks they belong to, (B, F n / B).
 
     Parameters
     ----------
-    blocks : array of shape (F, n, n)
-        The blocks of K~.
+    blocks : array of shape (F, n, n) or (1, F n, F n)
+        The blocks of K~: one per function, or one of all that are coupled a priori.
     curvature : Curvature
         Of one weighting; of three functions or more if it has null directions.
     groups : Groups
     free_bias : bool, default=False
-        Whether each function has a constant of infinite prior variance beside `blocks`.
+        Whether each function has a constant of infinite prior variance beside its own block.
     """
 
     def __init__(self, blocks: Array, curvature: Curvature, groups: Groups, free_bias: bool = False):
         self.blocks = blocks
-        self.scale = curvature.scale[0]
+        self.scale = curvature.scale[0].reshape(len(blocks), -1)
         self.null = None if curvature.null is None else curvature.null[0]
-        self.groups = groups
+        self.groups = groups.repeat(self.scale.shape[1] // curvature.scale.shape[2])
         self.safe = self.scale**2 > SAFE_CURVATURE
         inverses = [invert(scaled_covariance(block, own)) for block, own in zip(blocks, self.scale, strict=True)]
         self.bonds, self.reach = self._tie(inverses)
         if free_bias:
             self._free_bias(inverses)
-        shrinkages = [self._shrinkage(inverses, members) for members in groups.batches]
+        shrinkages = [self._shrinkage(inverses, members) for members in self.groups.batches]
         self.own = [self._own(index, inverse) for index, inverse in enumerate(inverses)]
         self.batches = tuple(
-            GroupBlocks(members, shrinkage, self._covariance(members))
-            for members, shrinkage in zip(groups.batches, shrinkages, strict=True)
+            GroupBlocks(points, shrinkage, self._covariance(members))
+            for points, members, shrinkage in zip(groups.batches, self.groups.batches, shrinkages, strict=True)
         )
         if self.null is None:
             self._absorb_bonds()
 
     def _tie(self, inverses: list[Array]) -> tuple[list[Array], list[Array]]:
-        """Bonds and reach of each function, (n, n) each; (n, 0) where the curvature is diagonal."""
+        """Bonds and reach of each block, n columns each; none where the curvature is diagonal."""
         if self.null is None:
             return [inverse[:, :0] for inverse in inverses], [inverse[:, :0] for inverse in inverses]
         lower = np.linalg.cholesky(null_coupling(inverses, self.null))
         root = solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T  # N^(-1/2)
         bonds, reach = [], []
+        null = self.null.reshape(len(inverses), -1, len(root))
         for index, inverse in enumerate(inverses):
-            free = self.null[index][:, None] * root
+            free = (null[index][:, :, None] * root).reshape(len(inverse), -1)  # U N^(-1/2)
             bonds.append(inverse @ free)
             free -= bonds[-1]
             reach.append(self._divide(index, free, bonds[-1]))
@@ -149,7 +152,7 @@ class ExactPosterior:
         return _square(blocks)
 
     def _own_covariance(self, index: int, own: Array, members: Indices) -> Array:
-        """Blocks of (K^-1 + S^2)^-1 = H S^-1 = K - H S K of one function, (k, m, m)."""
+        """Blocks of (K^-1 + S^2)^-1 = H S^-1 = K - H S K of one block, (k, m, m)."""
         safe, scale, block = self.safe[index], self.scale[index], self.blocks[index]
         found = own[members[:, :, None], members[:, None, :]] / np.where(safe, scale, 1.0)[members][:, None, :]
         for group, place in np.argwhere(~safe[members]):
@@ -158,7 +161,7 @@ class ExactPosterior:
         return found
 
     def _absorb_bonds(self) -> None:
-        """Without null directions no bond leaves its function: Q V is its own."""
+        """Without null directions no bond leaves its block: Q V is its own."""
         for index, (own, bonds, reach) in enumerate(zip(self.own, self.bonds, self.reach, strict=True)):
             if bonds.shape[1]:
                 own -= reach @ bonds.T
@@ -166,22 +169,22 @@ class ExactPosterior:
 
     def respond(self, functions: Array) -> Array:
         """V' Q f, (F, n) -> (F, n)."""
-        tip = sum(function @ reach for function, reach in zip(functions, self.reach, strict=True))
-        return np.stack(
-            [
-                function @ own - bonds @ tip
-                for function, own, bonds in zip(functions, self.own, self.bonds, strict=True)
-            ]
-        )
+        rows = functions.reshape(self.scale.shape)
+        tip = sum(row @ reach for row, reach in zip(rows, self.reach, strict=True))
+        found = [row @ own - bonds @ tip for row, own, bonds in zip(rows, self.own, self.bonds, strict=True)]
+        return np.stack(found).reshape(functions.shape)
 
     def sensitivity(self, left: Array, right: Array) -> Sensitivity:
         """Of sum_g b_g' Q_gg a_g, where b and a of shape (F, n) are cut into groups."""
+        shape = left.shape
+        left, right = left.reshape(self.scale.shape), right.reshape(self.scale.shape)
         if self.null is None and self.groups.alone:
             found = [self._weigh_alone(index, left[index] * right[index]) for index in range(len(left))]
         else:
             tips = [self._tips(functions) for functions in (left, right)]
             found = [self._weigh(index, (left[index], right[index]), tips) for index in range(len(left))]
-        return Sensitivity(np.stack([products for products, _ in found]), [weights for _, weights in found])
+        products = np.stack([products for products, _ in found]).reshape(shape)
+        return Sensitivity(products, [weights for _, weights in found])
 
     def _tips(self, functions: Array) -> Array:
         return self.groups.add_up(
@@ -220,9 +223,9 @@ class ExactPosterior:
 
 
 def _cross(tied: list[Array], members: Indices) -> Array:
-    """Blocks of L L' between functions at the points of each group, (k, F, m, F, m)."""
+    """Blocks of L L' between the blocks of K~ at the places of each group, (k, B, m, B, m)."""
     n_groups, size = members.shape
-    rows = np.stack([own[members] for own in tied], axis=1)  # (k, F, m, r)
+    rows = np.stack([own[members] for own in tied], axis=1)  # (k, B, m, r)
     rows = rows.reshape(n_groups, len(tied) * size, -1)
     return (rows @ rows.swapaxes(1, 2)).reshape(n_groups, len(tied), size, len(tied), size)
 
