@@ -1,0 +1,267 @@
+"""A tree of classes as a picture and as text, with what is known about its nodes."""
+
+from __future__ import annotations
+
+import heapq
+import numbers
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from logikern.decisions.cases import as_numbers
+from logikern.decisions.taxonomy import sum_up
+from logikern.decisions.tree_errors import NodeScores
+from logikern.numerics.outcome import Array
+from logikern.report.curves import new_axes
+from logikern.structure.tree import ROOT, Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+
+LONGEST_LABEL = 40  # letters, before it is cut
+# Areas of dots in square points: the smallest, and what the largest variance adds to it.
+DOT, GROWTH = 25.0, 225.0
+
+
+def render_tree(tree: Tree, columns: Mapping[str, Any] | None = None, max_nodes: int = 60) -> str:
+    """The top levels of a tree as text: a line per node, indented by depth, with a column for each mapping.
+
+    "(+12)" behind a label stands for 12 nodes below it that are not shown.
+
+    Parameters
+    ----------
+    tree : Tree
+    columns : mapping from heading to array of shape (N,), default=None
+        Numbers of the nodes in the order of `tree.labels`, such as cases, accuracy and variance. What is not
+        finite is shown as "-".
+    max_nodes : int, default=60
+        As many whole levels are shown as have no more nodes.
+
+    Examples
+    --------
+    >>> tree = Tree(("bird", "robin", "duck", "trout"), (-1, 0, 0, -1))
+    >>> print(render_tree(tree, {"cases": [5, 3, 2, 4], "accuracy": [1.0, 0.667, float("nan"), 0.75]}))
+             cases  accuracy
+    bird         5         1
+      robin      3     0.667
+      duck       2         -
+    trout        4      0.75
+    """
+    shown = _top_levels(tree, max_nodes)
+    below = _n_hidden(tree, shown)
+    blocks = [["", *("  " * int(tree.depths[node] - 1) + _name(tree, node, below[node]) for node in shown)]]
+    for heading, values in (columns or {}).items():
+        per_node = _per_node(values, tree, f"columns[{heading!r}]")
+        blocks.append([heading, *(_cell(per_node[node]) for node in shown)])
+    widths = [max(map(len, block)) for block in blocks]
+    lines = []
+    for name, *cells in zip(*blocks, strict=True):
+        aligned = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        lines.append("  ".join([name.ljust(widths[0]), *aligned]).rstrip())
+    n_left_out = tree.parents.count(ROOT) - sum(tree.parents[node] == ROOT for node in shown)
+    rest = [f"and {n_left_out} more at the top"] if n_left_out else []
+    return "\n".join([*(lines if columns else lines[1:]), *rest])
+
+
+def plot_tree(
+    tree: Tree,
+    node_scores: NodeScores | None = None,
+    variances: Any = None,
+    ax: Axes | None = None,
+    max_nodes: int = 60,
+) -> Axes:
+    """A tree from left to right: dots coloured by the share of their cases that is found, as large as their variance.
+
+    Of a tree with more nodes than can be read, the most confused parts are shown: from the top on, the node at which
+    most cases go astray is opened next. Without scores the top levels are shown. "(+12)" behind a label stands for
+    12 nodes below it that are left out.
+
+    Parameters
+    ----------
+    tree : Tree
+    node_scores : NodeScores, default=None
+        From `node_scores`; colours are its recall, grey where a node has no cases.
+    variances : array of shape (N,), default=None
+        Of the latent function of each node, in the order of `tree.labels`; areas of dots beyond a smallest one.
+        Not a number where a node has none.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a figure.
+    max_nodes : int, default=60
+        How many nodes to show at most.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    shown = _top_levels(tree, max_nodes) if node_scores is None else _most_confused(tree, node_scores, max_nodes)
+    heights = _lay_out(tree, shown)
+    drawn_on = new_axes(ax)
+    if ax is None:
+        drawn_on.figure.set_size_inches(4.0 + 2.0 * tree.depths[shown].max(), 1.5 + 0.25 * max(heights.values()))
+    for node in shown:
+        parent = tree.parents[node]
+        step = [tree.depths[node] - 1, tree.depths[node]]
+        drawn_on.plot(step, [heights[parent], heights[node]], color="lightgrey", linewidth=1.0, zorder=1)
+    dots = _draw_dots(tree, shown, heights, node_scores, variances, drawn_on)
+    _draw_labels(tree, shown, heights, drawn_on)
+    if node_scores is not None:
+        drawn_on.figure.colorbar(dots, ax=drawn_on, label="share of its cases found", shrink=0.6)
+    if len(shown) < len(tree.labels):
+        drawn_on.set_title(f"{len(shown)} of {len(tree.labels)} nodes")
+    drawn_on.invert_yaxis()
+    drawn_on.set_axis_off()
+    return drawn_on
+
+
+def _draw_dots(
+    tree: Tree,
+    shown: list[int],
+    heights: Mapping[int, float],
+    node_scores: NodeScores | None,
+    variances: Any,
+    ax: Axes,
+) -> PathCollection:
+    """Dots with their colours and sizes, and a legend for the sizes."""
+    import matplotlib
+
+    recall = np.full(len(tree.labels), np.nan) if node_scores is None else node_scores.recall
+    given = np.zeros(len(tree.labels)) if variances is None else _per_node(variances, tree, "variances")
+    sizes = np.nan_to_num(given[shown])
+    largest = max(sizes.max(), np.finfo(float).tiny)
+    dots = ax.scatter(
+        tree.depths[shown],
+        [heights[node] for node in shown],
+        s=DOT + GROWTH * sizes / largest,
+        c=recall[shown],
+        cmap=matplotlib.colormaps["viridis"].with_extremes(bad="grey"),
+        vmin=0.0,
+        vmax=1.0,
+        plotnonfinite=True,
+        zorder=2,
+    )
+    if variances is not None:
+        handles, texts = dots.legend_elements("sizes", num=3, func=lambda area: (area - DOT) / GROWTH * largest)
+        ax.legend(handles, texts, title="variance", loc="upper left", frameon=False)
+    return dots
+
+
+def _draw_labels(tree: Tree, shown: list[int], heights: Mapping[int, float], ax: Axes) -> None:
+    """Behind the last dots of a branch, above all others."""
+    below = _n_hidden(tree, shown)
+    opened = {tree.parents[node] for node in shown}
+    for node in shown:
+        place = {"xytext": (0, 9), "ha": "center"} if node in opened else {"xytext": (10, 0), "va": "center"}
+        ax.annotate(
+            _name(tree, node, below[node]),
+            (tree.depths[node], heights[node]),
+            textcoords="offset points",
+            fontsize="small",
+            **place,
+        )
+
+
+def _top_levels(tree: Tree, max_nodes: int) -> list[int]:
+    """All nodes down to the depth at which there are not too many, depth first."""
+    _check_most(max_nodes)
+    n_down_to = np.bincount(tree.depths).cumsum()
+    last = max(1, np.flatnonzero(n_down_to <= max_nodes)[-1])
+    return _depth_first(tree, np.flatnonzero(tree.depths <= last)[: max_nodes if last == 1 else None].tolist())
+
+
+def _most_confused(tree: Tree, scores: NodeScores, max_nodes: int) -> list[int]:
+    """The top, then the children of the nodes at which most cases go astray, while there is room; depth first."""
+    _check_most(max_nodes)
+    both = _per_node(scores.both, tree, "node_scores")
+    children = _children(tree)
+    missed = scores.true - both
+    shown = sorted(children[ROOT], key=lambda node: -missed[node])[:max_nodes]
+    waiting: list[tuple[float, int]] = []
+
+    def wait(nodes: list[int]) -> None:
+        for node in nodes:
+            # Cases whose path is right down to this node, and no further.
+            heapq.heappush(waiting, (both[children.get(node, [])].sum() - both[node], node))
+
+    wait(shown)
+    while waiting:
+        _, node = heapq.heappop(waiting)
+        more = children.get(node, [])
+        if len(shown) + len(more) <= max_nodes:
+            shown += more
+            wait(more)
+    return _depth_first(tree, shown)
+
+
+def _children(tree: Tree) -> dict[int, list[int]]:
+    children: dict[int, list[int]] = {}
+    for node, parent in enumerate(tree.parents):
+        children.setdefault(parent, []).append(node)
+    return children
+
+
+def _depth_first(tree: Tree, shown: list[int]) -> list[int]:
+    """The nodes in the order of reading: each is followed by what lies below it."""
+    children, kept = _children(tree), set(shown)
+    order: list[int] = []
+    waiting = children[ROOT][::-1]
+    while waiting:
+        node = waiting.pop()
+        if node in kept:
+            order.append(node)
+            waiting += children.get(node, [])[::-1]
+    return order
+
+
+def _lay_out(tree: Tree, shown: list[int]) -> dict[int, float]:
+    """Heights: the ends in lines of their own, every other node in the middle of its children; the root is -1."""
+    heights: dict[int, float] = {}
+    children: dict[int, list[float]] = {}
+    line = len(set(shown) - {tree.parents[node] for node in shown})
+    for node in reversed(shown):
+        if node in children:
+            heights[node] = float(np.mean([children[node][0], children[node][-1]]))
+        else:
+            line -= 1
+            heights[node] = float(line)
+        children.setdefault(tree.parents[node], []).append(heights[node])
+    heights[ROOT] = float(np.mean([children[ROOT][0], children[ROOT][-1]]))
+    return heights
+
+
+def _n_hidden(tree: Tree, shown: list[int]) -> Array:
+    """How many nodes lie below each one, (N,); 0 where its children are shown."""
+    below = sum_up(np.ones(len(tree.labels), dtype=np.intp), tree) - 1
+    opened = [tree.parents[node] for node in shown if tree.parents[node] != ROOT]
+    below[opened] = 0
+    return below
+
+
+def _name(tree: Tree, node: int, n_hidden: int) -> str:
+    """The label, of a path its last step, and how much is hidden below it."""
+    label = tree.labels[node]
+    text = str(label[-1] if isinstance(label, tuple) and label else label)
+    short = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 3] + "..."
+    return f"{short} (+{n_hidden})" if n_hidden else short
+
+
+def _cell(value: float) -> str:
+    if not np.isfinite(value):
+        return "-"
+    return f"{value:.0f}" if value == round(value) else f"{value:.3g}"
+
+
+def _per_node(values: Any, tree: Tree, name: str) -> Array:
+    per_node = as_numbers(values, name)
+    if per_node.shape != (len(tree.labels),):
+        raise ValueError(
+            f"`{name}` must hold a number for each of the {len(tree.labels)} nodes, in the order of `tree.labels`, "
+            f"but has shape {per_node.shape!r}."
+        )
+    return per_node
+
+
+def _check_most(max_nodes: Any) -> None:
+    if isinstance(max_nodes, bool) or not isinstance(max_nodes, numbers.Integral) or int(max_nodes) < 1:
+        raise ValueError(f"`max_nodes` must be a positive integer, but is {max_nodes!r}.")
