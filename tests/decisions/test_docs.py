@@ -16,7 +16,7 @@ def test_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec("\n".join(BLOCKS), {})
     assert capsys.readouterr().out.splitlines() == PRINTED
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["error_reject.png", "reliability.png"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["error_reject.png", "reliability.png", "tree.png"]
 
 
 def test_page_has_blocks_with_printed_answers():
