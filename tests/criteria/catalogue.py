@@ -10,7 +10,6 @@ from sklearn.model_selection import GroupKFold, LeavePGroupsOut, ShuffleSplit, S
 from logikern.criteria.base import Evaluation
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds, folds_from_splits
-from logikern.fitting.conditioning import DiagonalConditioning
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import Problem
@@ -149,11 +148,8 @@ class Case:
             return soft_targets(self.n, self.n_classes)
         return from_labels(labels(self.n, self.n_classes), self.n_classes)
 
-    def solver(self) -> Newton:
-        return Newton(TOLERANCE, conditioning=DiagonalConditioning()) if self.tree else Newton(TOLERANCE)
-
     def criterion(self, solver: Exact | Newton | None = None) -> CrossValidation:
-        return CrossValidation(Softmax(), self.targets(), self.folds(), solver or self.solver())
+        return CrossValidation(Softmax(), self.targets(), self.folds(), solver or Newton(TOLERANCE))
 
     def bind(self, specification: Specification, dtype: type = np.float64) -> Any:
         return specification.bind(Choice("dense", np.dtype(dtype), "", 1e8).points(points(self.n)))

@@ -10,7 +10,6 @@ from sklearn.datasets import load_iris, load_wine
 from logikern.criteria.expansion import ExactExpansion
 from logikern.criteria.leave_one_out import LeaveOneOut, choose_landmarks, leave_out_by_landmarks
 from logikern.criteria.refitting import exact_leave_one_out
-from logikern.fitting.conditioning import DiagonalConditioning
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import Problem
@@ -106,9 +105,8 @@ def reordered(setting):
 
 def test_iterative_solver_gives_the_same_numbers():
     specification = RAGGED.specification()
-    solver = Newton(1e-10, conditioning=DiagonalConditioning())
-    covariance = RAGGED.bind(specification)
-    other = replace(RAGGED.criterion(), solver=solver).evaluate(covariance, None, 1e-10)
+    criterion = replace(RAGGED.criterion(), solver=Newton(1e-10))
+    other = criterion.evaluate(RAGGED.bind(specification), None, 1e-10)
     assert other.value == pytest.approx(RAGGED.evaluate().value, rel=1e-8)
     own = specification.collect(RAGGED.evaluate().gradient)
     np.testing.assert_allclose(specification.collect(other.gradient), own, atol=1e-6 * np.abs(own).max())

@@ -98,9 +98,9 @@ class Case:
         return self.name
 
     @property
-    def is_coupled(self) -> bool:
-        """Whether classes have latent functions in common."""
-        return "mixing" in self.options
+    def is_combination(self) -> bool:
+        """Whether class functions are any combinations, not sums along paths."""
+        return isinstance(self.options.get("mixing"), ByMatrix)
 
     def build(self) -> Problem:
         return make_problem(self.kernel, self.points, self.targets, **self.options)
@@ -202,9 +202,9 @@ COUPLED = (
 ALL = (*FLAT, *COUPLED)
 
 BY_NAME = {case.name: case for case in ALL}
-# The factors of low rank are those of classes that are independent a priori.
-FOR_COUPLED = ("diagonal", "exact")
-FITS = tuple((case, name) for name in SOLVERS for case in ALL if name in FOR_COUPLED or not case.is_coupled)
+# The factors of low rank are those of functions along paths.
+FOR_COMBINATIONS = ("diagonal", "exact")
+FITS = tuple((case, name) for name in SOLVERS for case in ALL if name in FOR_COMBINATIONS or not case.is_combination)
 
 
 def dense_covariance(problem: Problem) -> np.ndarray:

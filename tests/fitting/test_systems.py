@@ -8,14 +8,21 @@ from logikern.fitting.preconditioner import LowRank, diagonal_preconditioner, fa
 from logikern.fitting.systems import ExactSystem, IterativeSystem
 from tests.fitting import catalogue
 
-NAMES = ("shared", "separate", "groups", "weighted distributions", "large variance", "1 points of 2 classes")
-COUPLED = (
+TREES = (
     "balanced tree, separate",
     "weightings of a tree",
     "weighted distributions of a tree",
     "large variance of a tree",
-    "two coupled classes",
-    "combinations",
+)
+COMBINATIONS = ("two coupled classes", "combinations")
+NAMES = (
+    "shared",
+    "separate",
+    "groups",
+    "weighted distributions",
+    "large variance",
+    "1 points of 2 classes",
+    *TREES,
 )
 every_problem = pytest.mark.parametrize("name", NAMES)
 
@@ -37,7 +44,7 @@ def diagonal(problem, curvature):
 every_system = pytest.mark.parametrize("make", [exact, low_rank, diagonal])
 PAIRS = [
     *((name, make) for make in (exact, low_rank, diagonal) for name in NAMES),
-    *((name, make) for make in (exact, diagonal) for name in COUPLED),
+    *((name, make) for make in (exact, diagonal) for name in COMBINATIONS),
 ]
 every_pair = pytest.mark.parametrize("name, make", PAIRS)
 
@@ -129,7 +136,7 @@ def test_dense_blocks_are_those_of_the_covariance(name):
     )
 
 
-@pytest.mark.parametrize("name", COUPLED)
+@pytest.mark.parametrize("name", TREES + COMBINATIONS)
 def test_coupled_classes_are_one_dense_block(name):
     problem = catalogue.BY_NAME[name].build()
     expected = catalogue.dense_covariance(problem)[None]
