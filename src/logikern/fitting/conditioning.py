@@ -25,6 +25,8 @@ LARGEST_WOODBURY = 3000
 PRODUCTS_PER_BUILD = 4.0
 # A product passes once over each stored matrix, and the processor does so many operations while it reads a byte.
 FLOPS_PER_BYTE = 5.0
+# Beside each product an iteration passes so many times over all functions; it is nothing beside a dense matrix.
+PASSES_PER_PRODUCT = 20.0
 # Products for one direction above which a larger factor is tried.
 MANY_PRODUCTS = 25
 
@@ -81,9 +83,10 @@ class LowRankConditioning(Conditioning):
 
 def product_cost(covariance: ClassCovariance, n_batch: int) -> float:
     """Time of one product with the covariance, in floating-point operations."""
-    n, itemsize = covariance.n_points, covariance.operators[0].dtype.itemsize
-    reading = len(covariance.operators) * n * n * itemsize * FLOPS_PER_BYTE
-    return reading + 2.0 * n * n * covariance.n_classes * n_batch
+    n_reads, itemsize = covariance.operators[0].n_reads, covariance.operators[0].dtype.itemsize
+    reading = len(covariance.operators) * n_reads * itemsize * FLOPS_PER_BYTE
+    beside = PASSES_PER_PRODUCT * covariance.n_points
+    return reading + (2.0 * n_reads + beside) * covariance.n_classes * n_batch
 
 
 def build_cost(covariance: ClassCovariance, n_batch: int, rank: int) -> float:
@@ -95,9 +98,9 @@ def build_cost(covariance: ClassCovariance, n_batch: int, rank: int) -> float:
 def affordable_rank(covariance: ClassCovariance, n_batch: int, memory: float) -> int:
     """The rank at which building the preconditioner takes the time of a few products."""
     n, n_classes = covariance.n_points, covariance.n_classes
-    per_square = n_batch * n * n_classes**2
+    per_square = n_batch * n * max(n_classes, covariance.mixing.n_latent) ** 2
     by_time = np.sqrt(PRODUCTS_PER_BUILD * product_cost(covariance, n_batch) / per_square)
-    return int(min(max(4, by_time), largest_rank(covariance, memory)))
+    return int(min(by_time, largest_rank(covariance, memory)))
 
 
 def largest_rank(covariance: ClassCovariance, memory: float) -> int:
@@ -105,7 +108,7 @@ def largest_rank(covariance: ClassCovariance, memory: float) -> int:
     n, n_classes = covariance.n_points, covariance.n_classes
     by_size = LARGEST_WOODBURY / n_classes
     by_memory = memory / (n * n_classes * covariance.operators[0].dtype.itemsize)
-    return int(np.clip(min(by_size, by_memory), 4, n))
+    return int(np.clip(min(by_size, by_memory), 0, n))
 
 
 class _Conditioner:
@@ -141,7 +144,7 @@ class _Conditioner:
     def _factors(self, n_batch: int) -> CovarianceFactors:
         """Factors of the covariance, of twice the rank when the last direction cost more products than they would."""
         rank = self.rank or self.policy.rank_for(self.covariance, n_batch)
-        doubled = min(2 * rank, largest_rank(self.covariance, self.policy.memory))
+        doubled = min(2 * rank + 1, largest_rank(self.covariance, self.policy.memory))
         n_solves = self.built.n_solves if self.built is not None else 0
         cost = build_cost(self.covariance, n_batch, doubled) / product_cost(self.covariance, n_batch)
         if self.policy.rank is None and n_solves > MANY_PRODUCTS + cost:

@@ -196,7 +196,7 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _R
         system = make_system(curvature, np.arange(n_batch))
         response = system.response(image, START_ACCURACY * np.maximum(max_norm(expansion.gradient), 1e-3))
         direction, image = constant - response.value, image - response.image
-        lengths = _line_search(problem, dual, latent, direction, image)
+        lengths = _line_search(problem.majorised(start), dual, latent, direction, image)
         dual, latent = lengths[:, None, None] * direction, lengths[:, None, None] * image
         n_products = 1 + response.n_products
     infinite = np.full(n_batch, np.inf)
@@ -255,7 +255,7 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     response = system.response(image, np.maximum(forcing * norms, FINEST_RESIDUAL * tolerance[members]))
     run.n_products += response.n_products + 1
     direction, direction_image = response.value - gradient, response.image - image
-    lengths = _line_search(part, dual, latent, direction, direction_image)
+    lengths = _line_search(part.majorised(latent), dual, latent, direction, direction_image)
     # A step that moves no latent lies where the kernel is blind: taken whole, it ends there.
     unfelt = max_norm(direction_image) <= UNFELT * (1.0 + max_norm(latent))
     lengths = np.where(unfelt, 1.0, lengths)

@@ -22,6 +22,7 @@ class Problem:
     covariance : ClassCovariance
     likelihood : Likelihood
     targets : array of shape (C, n)
+        Or whatever the likelihood compares latents with.
     weights : array of shape (B, n)
     """
 
@@ -32,11 +33,18 @@ class Problem:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        return (len(self.weights), *self.targets.shape)
+        return (len(self.weights), self.covariance.n_classes, self.covariance.n_points)
 
     def restrict(self, members: Indices) -> "Problem":
         """The same problem for some of the weightings."""
         return replace(self, weights=self.weights[members])
+
+    def majorised(self, latent: Array) -> "Problem":
+        """The convex problem that touches this one at the latents; itself where it is convex."""
+        if self.likelihood.majoriser is self.likelihood:
+            return self
+        completed = self.likelihood.complete(latent, self.targets)
+        return replace(self, likelihood=self.likelihood.majoriser, targets=completed)
 
     def gradient(self, dual: Array, latent: Array) -> Array:
         """dual + gradient of the likelihood at the latents: zero at the optimum, exactly there."""

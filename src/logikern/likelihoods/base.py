@@ -53,7 +53,20 @@ class Curvature:
 
 
 class Likelihood(ABC):
-    """A convex negative log likelihood, a sum over points with one weight each."""
+    """A negative log likelihood, a sum over points with one weight each; convex, or with a convex one above it."""
+
+    @property
+    def majoriser(self) -> "Likelihood":
+        """The convex likelihood of completed targets: itself where it is convex."""
+        return self
+
+    def complete(self, latent: Array, targets: Array) -> Array:
+        """Targets whose convex likelihood touches this one at the latents, (C, n) or (B, C, n)."""
+        return targets
+
+    def missing(self, latent: Array, targets: Array, weights: Array, functions: Array) -> Array | None:
+        """(W - W_true) f: what the curvature of the majoriser has beyond the true one; None where nothing."""
+        return None
 
     @abstractmethod
     def expand(self, latent: Array, targets: Array, weights: Array) -> Expansion:

@@ -30,13 +30,13 @@ class Softmax(Likelihood):
         )
 
     def losses(self, latent: Array, targets: Array) -> Array:
-        return soft_maximum(latent).log_total - np.einsum("cn,bcn->bn", targets, latent)
+        return soft_maximum(latent).log_total - np.einsum("...cn,...cn->...n", targets, latent)
 
     def slope(self, latent: Array, direction: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
         probabilities = soft_maximum(latent).probabilities
         weighted = probabilities * direction
         mean = weighted.sum(axis=1)  # (B, n)
-        first = mean - np.einsum("cn,bcn->bn", targets, direction)
+        first = mean - np.einsum("...cn,...cn->...n", targets, direction)
         second = np.einsum("bcn,bcn->bn", weighted, direction) - mean**2
         return np.einsum("bn,bn->b", weights, first), np.einsum("bn,bn->b", weights, second)
 
@@ -46,7 +46,7 @@ class Softmax(Likelihood):
 
 
 def _loss(log_total: Array, latent: Array, targets: Array, weights: Array) -> Array:
-    explained = np.einsum("cn,bcn->bn", targets, latent)
+    explained = np.einsum("...cn,...cn->...n", targets, latent)
     return np.einsum("bn,bn->b", weights, log_total - explained)
 
 

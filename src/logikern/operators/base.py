@@ -32,6 +32,11 @@ class KernelOperator(ABC):
     def matmul(self, functions: Array) -> Array:
         """functions @ K, (r, n) -> (r, n), float64 whatever the storage."""
 
+    @property
+    def n_reads(self) -> float:
+        """Stored numbers that a product passes over."""
+        return float(self.n_points) ** 2
+
     @abstractmethod
     def accurate_matmul(self, functions: Array) -> Array:
         """The same product of the same stored matrix, summed in float64."""

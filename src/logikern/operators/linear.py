@@ -37,6 +37,11 @@ class FeatureProduct(KernelOperator):
     def dtype(self) -> np.dtype:  # type: ignore[override]
         return self.features.dtype
 
+    @property
+    def n_reads(self) -> float:
+        stored = self.features.nnz if hasattr(self.features, "nnz") else self.features.size
+        return 2.0 * stored
+
     def matmul(self, functions: Array) -> Array:
         columns = np.ascontiguousarray(functions.T, dtype=self.features.dtype)
         product = self.features @ (self.features.T @ columns)
