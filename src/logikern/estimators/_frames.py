@@ -7,6 +7,10 @@ import numpy as np
 
 from logikern.numerics.outcome import Array
 from logikern.structure.specification import Specification
+from logikern.structure.tying import levels
+
+# Nodes that are named one by one.
+MOST_NAMES = 8
 
 
 def labelled_frame(X: Any, values: Array, classes: Array) -> Any:
@@ -28,23 +32,33 @@ def hyperparameter_frame(found: Specification, start: Specification, classes: Ar
     """One row per hyperparameter: name, the classes that it serves, value and start."""
     rows = []
     for number, kernel in enumerate(found.kernels):
-        users = _users(found.tying.kernel_of, number, classes)
+        users = _users(found.tying.kernel_of, number, found, classes)
         origin = start.kernels[start.tying.kernel_of[found.tying.kernel_of.index(number)]]
         began = dict(zip(origin.parameter_names, np.exp(origin.log_parameters), strict=True))
         for name, value in zip(kernel.parameter_names, np.exp(kernel.log_parameters), strict=True):
             first = began.get(name, began.get(name.split("[")[0], np.nan))
             rows.append({"name": name, "classes": users, "value": float(value), "start": float(first)})
     for number, variance in enumerate(found.variances):
-        users = _users(found.tying.variance_of, number, classes)
+        users = _users(found.tying.variance_of, number, found, classes)
         first = start.latent_variances[found.tying.variance_of.index(number)]
         rows.append({"name": "variance", "classes": users, "value": variance, "start": float(first)})
     bias = {"name": "bias_variance", "classes": "all", "value": found.bias_variance, "start": start.bias_variance}
     return _pandas().DataFrame([*rows, bias])
 
 
-def _users(group_of: tuple[int, ...], number: int, classes: Array) -> str:
-    users = [str(name) for name, group in zip(classes, group_of, strict=True) if group == number]
-    return "all" if len(users) == len(classes) else ", ".join(users)
+def _users(group_of: tuple[int, ...], number: int, found: Specification, classes: Array) -> str:
+    """The classes that a parameter serves, or the nodes of a hierarchy."""
+    tree = found.tree
+    members = np.flatnonzero(np.array(group_of) == number)
+    if len(members) == len(group_of):
+        return "all"
+    if tree is None:
+        return ", ".join(str(classes[member]) for member in members)
+    own = np.unique(levels(tree)[members])
+    if len(own) == 1 and len(members) == np.count_nonzero(levels(tree) == own[0]):
+        return "leaves" if own[0] > tree.latent_depths.max() else f"level {own[0]}"
+    names = [str(tree.labels[tree.branches[member]]) for member in members[:MOST_NAMES]]
+    return ", ".join(names) + (f" and {len(members) - MOST_NAMES} more" if len(members) > MOST_NAMES else "")
 
 
 def stacked_frames(frames: list[Any], classes: Array) -> Any:

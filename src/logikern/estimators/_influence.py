@@ -130,6 +130,8 @@ class InfluenceMixin:
         """The problem that the final fit has solved, in double precision where it is dense, and its latents."""
         data = self._training_data()
         specification = self.model_.specification
+        if len(data.targets) != len(data.classes):
+            raise ValueError("Leave-one-out is not there where labels are inner nodes of the hierarchy.")
         if dense:
             self._check_memory(len(data.weights), len(data.classes))
             how = choose(specification.kernels, data.points, "dense", "double")

@@ -88,6 +88,7 @@ def _check_free_bias(estimator: Any) -> None:
         f"solver={estimator.solver!r}": estimator.solver not in ("auto", "exact"),
         f"operator={estimator.operator!r}": estimator.operator not in ("auto", "dense"),
         "learn_bias=True": bool(estimator.learn_bias),
+        "a hierarchy": estimator.hierarchy is not None,
     }
     for setting, found in wrong.items():
         if found:
@@ -172,7 +173,8 @@ def _check_diagonal(kernel: Kernel, data: TrainingData) -> None:
 def _variances(estimator: Any, kernel: Any, data: TrainingData, n_variances: int) -> tuple[float, ...]:
     given = estimator.variance
     if given is None:
-        return (default_variance(kernel, data.points, data.weights),) * n_variances
+        whole = default_variance(kernel, data.points, data.weights)
+        return (whole / _path_length(data),) * n_variances
     values = (given,) * n_variances if isinstance(given, numbers.Real) else parse_numbers("variance", given)
     if len(values) != n_variances:
         raise ValueError(
@@ -182,6 +184,13 @@ def _variances(estimator: Any, kernel: Any, data: TrainingData, n_variances: int
     for value in values:
         _check_positive("variance", value)
     return tuple(map(float, values))
+
+
+def _path_length(data: TrainingData) -> float:
+    """How many latent functions a class function is the sum of, on average."""
+    if data.tree is None:
+        return 1.0
+    return float(data.tree.latent_depths[data.tree.leaf_latents].mean())
 
 
 def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:

@@ -23,19 +23,23 @@ from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
 from logikern.kernels import KernelRows, Stationary
-from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import choose
 from logikern.selection.growth import Plan, Verdict, learn, plan_tyings
 from logikern.selection.journal import Journal, read
 from logikern.selection.search import Arena, Effort, Ledger, Record, Watch
 from logikern.structure.specification import Specification
+from logikern.structure.tying import tie
 
 # Points on which a model grows, before it is finished on `search_size` points; at least so many per class.
 COARSE_SIZE = 1000
 COARSE_PER_CLASS = 40
 # Points on which "auto" finishes it.
 FINE_SIZE = 2000
+# Or, of many classes, on so many per class.
+FINE_PER_CLASS = 20
+# Folds times classes times points that one evaluation may handle; from then on there are fewer points and folds.
+ENTRIES = 3_000_000
 # Leave-one-out takes about classes squared times points cubed operations: what "auto" allows for one evaluation.
 LOO_WORK = 12e9
 # Two classes of up to so many points are learned by leave-one-out faster than by five folds, on average over sets
@@ -133,13 +137,13 @@ def _journal(estimator: Any, fingerprint: str, seed: int, arenas: list[Arena]) -
 
 
 def _plan(estimator: Any, data: TrainingData, start: Specification, memory: float) -> Plan:
-    n, n_classes = len(data.weights), len(data.classes)
+    n, n_kernels = len(data.weights), tie("separate", data.mixing).n_kernels
     itemsize = 4 if n >= 2000 else 8
-    fits = n_classes * n * n * itemsize <= 0.5 * memory and n_classes <= MOST_KERNELS
+    fits = n_kernels * n * n * itemsize <= 0.5 * memory and n_kernels <= MOST_KERNELS
     has_parameters = bool(start.kernels[0].log_parameters.size)
     compare = _settings.grows(estimator)
     wanted = estimator.tying if isinstance(estimator.tying, str | dict) else list(estimator.tying)
-    tyings = plan_tyings(wanted, start.mixing, fits and has_parameters and n_classes > 2)
+    tyings = plan_tyings(wanted, start.mixing, fits and has_parameters and n_kernels > 1 and len(data.classes) > 2)
     n_inputs = data.points.shape[1] if len(data.points.shape) > 1 else 1
     relevance = bool(estimator.ard) if estimator.ard != "auto" else compare and 1 < n_inputs <= MOST_INPUTS
     if estimator.ard is True:
@@ -157,12 +161,28 @@ def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
     wanted = {"auto": FINE_SIZE, None: n}
     given = estimator.search_size
     if leaves_one_out(estimator, n, n_classes):
-        wanted["auto"] = int(np.cbrt(LOO_WORK / n_classes**2))
+        wanted["auto"] = _loo_size(data)
+    else:
+        wanted["auto"] = max(FINE_SIZE, min(FINE_PER_CLASS * n_classes, max(ENTRIES // n_classes, 4 * n_classes)))
     fine = min(n, wanted[given] if given in wanted else max(int(given), 10 * n_classes))
     coarse = min(fine, max(COARSE_SIZE, COARSE_PER_CLASS * n_classes))
     if leaves_one_out(estimator, n, n_classes) and fine < n:
         coarse = min(coarse, fine // 2)
     return [coarse, fine] if fine > 1.2 * coarse else [coarse]
+
+
+def _loo_size(data: TrainingData) -> int:
+    """Points on which leave-one-out is quick; classes that are coupled a priori make one large matrix."""
+    n_classes = len(data.classes)
+    if data.tree is None:
+        return int(np.cbrt(LOO_WORK / n_classes**2))
+    size = int(np.cbrt(LOO_WORK) / n_classes)
+    if size < min(len(data.weights), SMALLEST_CLASS * n_classes):
+        raise ValueError(
+            f"Leave-one-out of a hierarchy costs the cube of rows times classes, too much for {n_classes} classes. "
+            "Use criterion='cv'."
+        )
+    return size
 
 
 def leaves_one_out(estimator: Any, n_points: int, n_classes: int) -> bool:
@@ -201,10 +221,14 @@ def _arena(
     solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed)
     criterion: Criterion
     if loo:
+        if len(targets) != len(data.classes):
+            raise ValueError(
+                "`criterion` is leave-one-out, but some labels are inner nodes of the hierarchy. Use criterion='cv'."
+            )
         own_groups = None if groups is None else _held_out_together(np.asarray(groups)[data.kept[chosen]])
-        criterion = LeaveOneOut(Softmax(), targets, data.weights[chosen], solver, own_groups)
+        criterion = LeaveOneOut(data.likelihood, targets, data.weights[chosen], solver, own_groups)
     else:
-        criterion = CrossValidation(Softmax(), targets, _folds(cv, data, chosen, groups, seed), solver)
+        criterion = CrossValidation(data.likelihood, targets, _folds(cv, data, chosen, groups, seed), solver)
     return Arena(criterion, how.points(points, keep_distances=True), len(chosen), float(data.weights[chosen].sum()))
 
 
@@ -230,13 +254,20 @@ def _folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array | None, s
         # A class with fewer members than folds is no mistake here: folds without it are fitted all the same.
         warnings.filterwarnings("ignore", message="The least populated class")
         splits = list(_splits(cv, data, chosen, labels, own_groups, seed))
-    folds = folds_from_splits(splits, data.weights[chosen])
+    folds = folds_from_splits(splits[: _affordable_folds(cv, data, chosen)], data.weights[chosen])
     if not (folds.held_out.any() and folds.kept.any(axis=1).all()):
         raise ValueError(
             f"`cv` must hold out some points and keep some in every split, but {cv!r} does not. "
             "Use fewer splits, or another splitter."
         )
     return folds
+
+
+def _affordable_folds(cv: Any, data: TrainingData, chosen: Indices) -> int | None:
+    """Of a number of folds as many as leave an evaluation quick: with very many classes one part is held out only."""
+    if not isinstance(cv, int | np.integer):
+        return None
+    return max(1, int(ENTRIES / (len(data.classes) * len(chosen))))
 
 
 def _splits(

@@ -5,7 +5,7 @@ import numbers
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from logikern.estimators._hierarchy import tree_targets
 from logikern.kernels import (
     KERNELS,
     FunctionKernel,
@@ -28,11 +29,13 @@ from logikern.kernels import (
     new_points,
     training_points,
 )
+from logikern.likelihoods.base import Likelihood
+from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.base import Mixing
 from logikern.structure.flat import Flat
 from logikern.structure.targets import from_distributions, from_labels
-from logikern.structure.tree import Tree
+from logikern.structure.tree import Tree, as_labels
 
 # Beyond this the squares of inputs are no numbers any more.
 LARGEST_INPUT = 1e150
@@ -46,11 +49,13 @@ class TrainingData:
     Parameters
     ----------
     points : the inputs of those rows
-    targets : array of shape (C, n)
+    targets : array of shape (C, n), or (N, n) where labels name inner nodes
     weights : array of shape (n,)
     classes : array of shape (C,)
     tree : Tree or None
         Of the classes.
+    likelihood : Likelihood
+        What compares latents with the targets.
     kept : integer array of shape (n,)
         Their places among the rows given.
     n_rows : int
@@ -62,6 +67,7 @@ class TrainingData:
     weights: Array
     classes: Array
     tree: Tree | None
+    likelihood: Likelihood
     kept: Indices
     n_rows: int
 
@@ -99,14 +105,22 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass class labels."
         )
     names = getattr(y, "columns", None)
-    X, y = _check_together(estimator, X, y)
-    targets, labels, classes = _targets(y, names)
+    known = None if estimator.hierarchy is None else tree_targets(estimator.hierarchy, y)
+    # Paths may be tuples, which only the hierarchy understands: rows and numbers of nodes are checked together.
+    X, y = _check_together(estimator, X, y if known is None else known.targets.argmax(axis=0))
+    if known is None:
+        targets, labels, classes = _targets(y, names)
+        tree, likelihood = None, cast(Likelihood, Softmax())
+    else:
+        tree, targets, likelihood = known
+        labels, classes = targets.argmax(axis=0), tree.classes
     if len(classes) < 2:
         raise ValueError(
             f"`y` must have at least two classes, but has one class: {str(classes[0])!r}. "
             "A classifier of one class has nothing to learn."
         )
-    weights = _weights(estimator, X, labels, classes, sample_weight)
+    names_of_rows = classes if tree is None or len(targets) == len(classes) else as_labels(tree.labels)
+    weights = _weights(estimator, X, labels, names_of_rows, sample_weight)
     kept = np.flatnonzero(weights > 0)
     _check_enough(targets, kept)
     points = training_points(X) if is_precomputed(estimator.kernel) else X
@@ -115,7 +129,8 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         np.ascontiguousarray(targets[:, kept]),
         weights[kept],
         classes,
-        None,
+        tree,
+        likelihood,
         kept,
         X.shape[0],
     )

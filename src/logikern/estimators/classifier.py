@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from logikern.decisions.rules import decide, to_labels
 from logikern.estimators import _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
+from logikern.estimators._decisions import DecisionMixin
 from logikern.estimators._frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._influence import InfluenceMixin
 from logikern.estimators._story import explain
@@ -16,7 +16,6 @@ from logikern.estimators._tuning import tune
 from logikern.estimators._validation import check_groups, is_precomputed, new_data, takes_objects, training_data
 from logikern.fitting.free_bias import free_constants
 from logikern.fitting.problem import FitResult, Problem
-from logikern.likelihoods.softmax import Softmax
 from logikern.model import persistence
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import Array, Outcome
@@ -27,7 +26,7 @@ from logikern.selection.growth import Verdict
 from logikern.structure.specification import Specification
 
 
-class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Joint softmax kernel classifier, fitted by Newton's method from kernel products.
 
     All classes are fitted together: P(class c | x) is the softmax of latent
@@ -40,10 +39,16 @@ class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierM
         "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
         "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
         any objects (strings, graphs).
-    tying : {"auto", "shared", "scaled", "separate"} or list, default="auto"
+    hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths" or None, default=None
+        A tree whose leaves are the classes, in any form that `read_tree` reads; "paths" reads it off labels such as
+        "physics/optics/lasers". Classes are then alike as far as their paths agree, labels may name inner nodes,
+        and classes without data have a probability as well.
+    tying : {"auto", "shared", "scaled", "separate", "level", "subtree"}, list or dict, default="auto"
         Whether classes share one kernel and one variance, share a kernel but have a variance each, or have
         both for themselves. A list has one group label per class; each group has a kernel and a variance.
         "auto" grows from shared to separate as far as the criterion improves by more than its noise.
+        With a hierarchy: "level" has a variance per level, "subtree" one for each subtree below the root, "separate"
+        a kernel and a variance per level; a dict has a group for nodes, and those below them.
     rate : float, sequence of float or None, default=None
         Inverse squared length scale of the inputs, or one per input. None reads it off the spread of the data.
         With a criterion it is where learning starts.
@@ -108,6 +113,9 @@ class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierM
     kernels_ : tuple of Kernel
         One per kernel group.
     variances_ : array of shape (n_classes,)
+        Of a hierarchy, one for each node with siblings (`node_variances_` has one place per node).
+    tree_ : Tree
+        The hierarchy, where there is one.
     n_iter_ : int
         Newton steps taken.
     trace_ : tuple of Record or NewtonStep
@@ -138,6 +146,7 @@ class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierM
         self,
         kernel="gaussian",
         *,
+        hierarchy=None,
         tying="auto",
         rate=None,
         variance=None,
@@ -164,6 +173,7 @@ class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierM
         verbose=0,
     ):
         self.kernel = kernel
+        self.hierarchy = hierarchy
         self.tying = tying
         self.rate = rate
         self.variance = variance
@@ -199,7 +209,8 @@ class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierM
             With kernel="precomputed" the kernel matrix (n_samples, n_samples); with a function as kernel any
             sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_classes)
-            Class labels, or a distribution over classes for every row.
+            Class labels, or a distribution over classes for every row. With a hierarchy, labels of its nodes, or
+            distributions over its leaves or over all its nodes.
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the points' likelihoods.
         groups : array of shape (n_samples,) or None, default=None
@@ -221,7 +232,7 @@ class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierM
             choice = _settings.choice(self, specification, data)
             solver = _settings.solver(self, len(data.weights), choice.memory)
             covariance = specification.bind(choice.points(data.points, len(specification.kernels) > 1))
-            problem = Problem(covariance, Softmax(), data.targets, data.weights[None])
+            problem = Problem(covariance, data.likelihood, data.targets, data.weights[None])
             result = solver.fit(problem, watch=report.newton_step)
             _settings.refuse_failure(result, specification.kernels[0], data.points)
             self.operator_ = choice.reason
@@ -253,6 +264,8 @@ class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierM
         rows[data.kept] = labels
         weights = np.zeros(data.n_rows)
         weights[data.kept] = data.weights
+        if data.tree is not None:
+            raise ValueError("`one_vs_rest` is True, but classes of a hierarchy are fitted together. Drop either.")
         if not isinstance(self.tying, str):
             raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
         own = self.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}
@@ -278,6 +291,8 @@ class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierM
     def _store(self, result: FitResult, data: Any, model: FittedModel) -> None:
         self._training = data
         self.classes_ = data.classes
+        if data.tree is not None:
+            self.tree_ = data.tree
         self.model_ = model
         self.dual_coef_ = np.zeros((data.n_rows, len(data.classes)))
         self.dual_coef_[data.kept] = model.dual.T
@@ -355,32 +370,6 @@ class KernelLogisticClassifier(InfluenceMixin, CallbackSupportMixin, ClassifierM
         if not self.verdicts_:
             raise ValueError("There is no search to draw: hyperparameters were fixed. Fit with criterion='cv'.")
         return plot_search(self.trace_, ax)
-
-    def decide(self, X: Any, loss: Any = None, reject_cost: float | None = None, reject_label: Any = None) -> Array:
-        """The decisions of smallest expected loss.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-        loss : array of shape (n_classes, n_classes), callable or None, default=None
-            `loss[d, c]`, or `loss(d, c)` of two labels: what it costs to decide d where c is true. None costs 1 for
-            every error.
-        reject_cost : float or None, default=None
-            Cost of no decision: taken where every decision is expected to cost more.
-        reject_label : object, default=None
-            What stands for no decision in the result.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            Labels from `classes_`, or `reject_label`.
-        """
-        decided = decide(self.predict_proba(X), loss, reject_cost, self.classes_)
-        return (
-            self.classes_[decided.decisions]
-            if reject_cost is None
-            else to_labels(decided, self.classes_, reject_label)
-        )
 
     def save_model(self, path: Any) -> None:
         """Write the fitted classifier to a file that `logikern.load_model` reads without running code."""

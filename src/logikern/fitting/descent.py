@@ -19,6 +19,8 @@ FINEST_RESIDUAL = 0.3
 # Of the step from given latents: it lands within second order of the optimum, so a rough solve would waste it.
 START_ACCURACY = 0.01
 UNFELT = 1e-12
+# Residuals of the targets below this are not told from rounding.
+SMALLEST_SIZE = 1e-8
 # The gradient below which single precision must look at true latents before it goes on.
 REFRESH_BELOW = 0.1
 # A Newton step of which no more than this part is taken leads nowhere.
@@ -109,7 +111,9 @@ class _Run:
     dual: Array
     latent: Array
     outcomes: list[Outcome | None]
-    norms: Array
+    usual: Array  # size of the weights
+    norms: Array  # of the gradient, in units of `sizes`
+    sizes: Array
     refreshed_at: Array  # gradient norm when the latents were last recomputed from the dual
     fresh: Mask  # no step since then
     step_lengths: Array
@@ -145,12 +149,12 @@ def descend(
     make_system : callable
         From the curvature and the numbers of the weightings that it belongs to.
     tolerance : float
-        For the largest absolute component of the gradient, at weights of about one.
+        For the largest absolute component of the gradient, at weights of about one, and where all targets are met
+        within less than one in units of what is left of them.
     budget : Budget
     """
-    tolerances = tolerance * _usual_weights(problem.weights)
     with np.errstate(over="ignore", invalid="ignore"):
-        return _descend(_begin(problem, start, make_system), watch, make_system, tolerances, budget)
+        return _descend(_begin(problem, start, make_system), watch, make_system, tolerance, budget)
 
 
 def _usual_weights(weights: Array) -> Array:
@@ -164,7 +168,18 @@ def _usual_weights(weights: Array) -> Array:
     return np.minimum(np.maximum(1.0, usual), np.where(largest > 0, largest, 1.0))
 
 
-def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: Array, budget: Budget) -> FitResult:
+def _measure(run: _Run, members: Indices, likelihood_gradient: Array) -> None:
+    """Norms of the gradient, in units of the largest residual of the targets if that is below one.
+
+    Where classes can be separated a large variance brings all probabilities so close to the targets that the
+    gradient is small everywhere, long before the dual is right in any digit.
+    """
+    residual = max_norm(likelihood_gradient) / run.usual[members]
+    run.sizes[members] = run.usual[members] * np.clip(residual, SMALLEST_SIZE, 1.0)
+    run.norms[members] = max_norm(likelihood_gradient + run.dual[members]) / run.sizes[members]
+
+
+def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float, budget: Budget) -> FitResult:
     for step in range(budget.newton + 1):
         expansion = _expand(run, tolerance)
         _note(run, step, expansion, watch)
@@ -194,7 +209,7 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _R
         constant = curvature.root(curvature.root_adjoint(start)) - expansion.gradient
         image = problem.covariance.matmul(constant)
         system = make_system(curvature, np.arange(n_batch))
-        response = system.response(image, START_ACCURACY * np.maximum(max_norm(expansion.gradient), 1e-3))
+        response = system.response(image, START_ACCURACY * np.maximum(max_norm(expansion.gradient), SMALLEST_SIZE))
         direction, image = constant - response.value, image - response.image
         lengths = _line_search(problem.majorised(start), dual, latent, direction, image)
         dual, latent = lengths[:, None, None] * direction, lengths[:, None, None] * image
@@ -202,17 +217,27 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _R
     infinite = np.full(n_batch, np.inf)
     fresh = np.full(n_batch, start is None)
     return _Run(
-        problem, dual, latent, [None] * n_batch, infinite, infinite.copy(), fresh, np.ones(n_batch), n_products
+        problem,
+        dual,
+        latent,
+        [None] * n_batch,
+        _usual_weights(problem.weights),
+        infinite,
+        np.ones(n_batch),
+        infinite.copy(),
+        fresh,
+        np.ones(n_batch),
+        n_products,
     )
 
 
-def _expand(run: _Run, tolerance: Array) -> Expansion | None:
+def _expand(run: _Run, tolerance: float) -> Expansion | None:
     """Expand at the latents of the weightings still at work, after retiring those that are done."""
     while (members := run.members).size:
         part = run.problem.restrict(members)
         expansion = part.likelihood.expand(run.latent[members], part.targets, part.weights)
-        run.norms[members] = max_norm(expansion.gradient + run.dual[members])
-        below = run.norms[members] <= tolerance[members]
+        _measure(run, members, expansion.gradient)
+        below = run.norms[members] <= tolerance
         # Rounding of the long first steps is removed before the last ones, not after them.
         settling = (run.norms[members] < REFRESH_BELOW) & np.isinf(run.refreshed_at[members])
         stalled = run.step_lengths[members] <= NO_STEP
@@ -224,26 +249,27 @@ def _expand(run: _Run, tolerance: Array) -> Expansion | None:
         if not done.any():
             return expansion
         for member in members[done]:
-            small = run.norms[member] <= tolerance[member]
+            small = run.norms[member] <= tolerance
             run.outcomes[member] = Outcome.CONVERGED if small else Outcome.NOT_FINITE
     return None
 
 
-def _refresh(run: _Run, members: Indices, tolerance: Array) -> None:
+def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
     """Recompute latents from the dual, summed in float64; give up where that brings nothing."""
     part = run.problem.restrict(members)
     run.latent[members] = part.covariance.accurate_matmul(run.dual[members])
     run.n_products += 1
     run.fresh[members] = True
-    run.norms[members] = max_norm(part.gradient(run.dual[members], run.latent[members]))
+    _, gradient = part.likelihood.loss_and_gradient(run.latent[members], part.targets, part.weights)
+    _measure(run, members, gradient)
     for member in members:
-        if run.norms[member] > max(tolerance[member], 0.5 * run.refreshed_at[member]):
+        if run.norms[member] > max(tolerance, 0.5 * run.refreshed_at[member]):
             stalled = run.step_lengths[member] <= NO_STEP
             run.outcomes[member] = Outcome.STALLED if stalled else Outcome.ROUNDING
     run.refreshed_at[members] = run.norms[members]
 
 
-def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance: Array) -> None:
+def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance: float) -> None:
     """One Newton step for every weighting still at work."""
     members = run.members
     part = run.problem.restrict(members)
@@ -252,7 +278,8 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     image = part.covariance.matmul(gradient)
     system = make_system(expansion.curvature, members)
     forcing = np.minimum(LOOSEST_FORCING, norms)
-    response = system.response(image, np.maximum(forcing * norms, FINEST_RESIDUAL * tolerance[members]))
+    accuracy = np.maximum(forcing * norms, FINEST_RESIDUAL * tolerance) * run.sizes[members]
+    response = system.response(image, accuracy)
     run.n_products += response.n_products + 1
     direction, direction_image = response.value - gradient, response.image - image
     lengths = _line_search(part.majorised(latent), dual, latent, direction, direction_image)

@@ -1,0 +1,107 @@
+"""What follows from probabilities: decisions, and on a hierarchy nodes and paths."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from logikern.decisions.rules import decide, to_labels
+from logikern.decisions.taxonomy import labels_of, paths_of
+from logikern.decisions.tree_errors import node_scores
+from logikern.decisions.tree_rules import decide_on_tree
+from logikern.estimators._frames import labelled_frame
+from logikern.numerics.outcome import Array
+from logikern.report.tree import plot_tree
+from logikern.structure.tree import Tree, as_labels
+
+
+class DecisionMixin:
+    """Decisions of least expected loss, and the probabilities of inner nodes."""
+
+    def decide(
+        self,
+        X: Any,
+        loss: Any = None,
+        reject_cost: float | None = None,
+        reject_label: Any = None,
+        allow_inner: bool = False,
+    ) -> Array:
+        """The decisions of smallest expected loss.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        loss : array of shape (n_classes, n_classes), callable, str or None, default=None
+            `loss[d, c]`, or `loss(d, c)` of two labels: what it costs to decide d where c is true. None, or
+            "zero_one", costs 1 for every error. With a hierarchy also "taxonomic", half the length of the path
+            between the two, and "parent", 1 where their parents differ.
+        reject_cost : float or None, default=None
+            Cost of no decision: taken where every decision is expected to cost more.
+        reject_label : object, default=None
+            What stands for no decision in the result.
+        allow_inner : bool, default=False
+            With a hierarchy, whether an inner node may be decided where no leaf is certain enough. A matrix then has
+            a row for each node in the order of `tree_.labels`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Labels from `classes_`, of inner nodes, or `reject_label`.
+        """
+        proba = self.predict_proba(X)  # type: ignore[attr-defined]
+        tree = self.__dict__.get("tree_")
+        if tree is not None:
+            decided = decide_on_tree(proba, tree, "zero_one" if loss is None else loss, allow_inner, reject_cost)
+            labels = labels_of(decided.decisions, tree) if reject_cost is None else None
+            return to_labels(decided, as_labels(tree.labels), reject_label) if labels is None else labels
+        if allow_inner or (isinstance(loss, str) and loss != "zero_one"):
+            wanted = "allow_inner=True" if allow_inner else f"loss={loss!r}"
+            raise ValueError(f"`{wanted}` needs a hierarchy of the classes. Fit with `hierarchy`, or leave it out.")
+        decided = decide(proba, None if isinstance(loss, str) else loss, reject_cost, self.classes_)  # type: ignore[attr-defined]
+        classes = self.classes_  # type: ignore[attr-defined]
+        return classes[decided.decisions] if reject_cost is None else to_labels(decided, classes, reject_label)
+
+    def predict_node_proba(self, X: Any) -> Array:
+        """Probabilities of all nodes of the hierarchy in the order of `tree_.labels`, (n_samples, n_nodes).
+
+        That of an inner node is the sum over the leaves below it.
+        """
+        proba = self.predict_proba(X)  # type: ignore[attr-defined]
+        return np.ascontiguousarray(self._fitted_tree().node_sums(proba.T).T)
+
+    def predict_node_proba_frame(self, X: Any) -> Any:
+        """The same as a frame with one column per node."""
+        return labelled_frame(X, self.predict_node_proba(X), as_labels(self._fitted_tree().labels))
+
+    def predict_paths(self, X: Any, loss: Any = "zero_one", allow_inner: bool = False) -> list[tuple[Any, ...]]:
+        """The labels from the top of the hierarchy down to what is decided, one tuple per row."""
+        proba = self.predict_proba(X)  # type: ignore[attr-defined]
+        tree = self._fitted_tree()
+        return paths_of(decide_on_tree(proba, tree, loss, allow_inner).decisions, tree)
+
+    @property
+    def node_variances_(self) -> Array:
+        """Variance of the latent function of every node in the order of `tree_.labels`; nan where it has none."""
+        tree = self._fitted_tree()
+        own = self.variances_  # type: ignore[attr-defined]
+        variances = np.full(len(tree.labels), np.nan)
+        variances[tree.branches] = own
+        return variances
+
+    def plot_tree(self, X: Any = None, y: Any = None, ax: Any = None, max_nodes: int = 60) -> Any:
+        """Draw the hierarchy with the learned variances, and with X and y how often each node is found.
+
+        Returns the matplotlib Axes.
+        """
+        tree = self._fitted_tree()
+        scores = None if X is None else node_scores(y, self.predict(X), tree)  # type: ignore[attr-defined]
+        return plot_tree(tree, scores, self.node_variances_, ax, max_nodes)
+
+    def _fitted_tree(self) -> Tree:
+        check_is_fitted(self)
+        tree = self.__dict__.get("tree_")
+        if tree is None:
+            raise AttributeError("There are no nodes: the classes have no hierarchy. Fit with `hierarchy`.")
+        return tree
+
+

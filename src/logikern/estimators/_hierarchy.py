@@ -1,0 +1,84 @@
+"""Labels and distributions on a tree, as targets."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from logikern.likelihoods.base import Likelihood
+from logikern.likelihoods.coarse import CoarseSoftmax
+from logikern.likelihoods.softmax import Softmax
+from logikern.numerics.outcome import Array, Indices
+from logikern.structure.hierarchy import encode, read_tree
+from logikern.structure.targets import from_distributions, from_labels
+from logikern.structure.tree import Tree
+
+
+class TreeTargets(NamedTuple):
+    """What is known of every row.
+
+    Attributes
+    ----------
+    tree : Tree
+    targets : array of shape (C, n), or (N, n) where some label is an inner node
+    likelihood : Likelihood
+        What compares latents with such targets.
+    """
+
+    tree: Tree
+    targets: Array
+    likelihood: Likelihood
+
+
+def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
+    """Labels of nodes, or distributions over leaves or over all nodes, one per row."""
+    table = _table(y)
+    names = getattr(y, "columns", None)
+    if table is None:
+        tree = read_tree(hierarchy, y)
+        nodes = _lowest(tree, encode(tree, y))
+        return _targets(tree, from_labels(nodes, len(tree.labels)))
+    tree = read_tree(hierarchy, None if names is None else list(names))
+    rows = from_distributions(table)  # (columns, n)
+    columns = _columns(tree, table.shape[1], names)
+    targets = np.zeros((len(tree.labels), rows.shape[1]))
+    np.add.at(targets, _lowest(tree, columns), rows)
+    return _targets(tree, targets)
+
+
+def _table(y: Any) -> Array | None:
+    """y as numbers in several columns, or None where it holds labels; rows of paths are labels."""
+    if isinstance(y, list | tuple) and any(isinstance(label, tuple | list | str) for label in y[:1]):
+        return None
+    values = np.asarray(y)
+    return values if values.ndim == 2 and values.shape[1] > 1 and values.dtype.kind in "buif" else None
+
+
+def _columns(tree: Tree, n_columns: int, names: Any) -> Indices:
+    if names is not None:
+        return encode(tree, list(names))
+    if n_columns == tree.n_classes:
+        return tree.leaves
+    if n_columns == len(tree.labels):
+        return np.arange(n_columns)
+    raise ValueError(
+        f"`y` with {n_columns} columns must hold distributions over the {tree.n_classes} leaves or over all "
+        f"{len(tree.labels)} nodes of the hierarchy, in the order of its `classes` or its `labels`. Pass such a "
+        "table, or a frame whose columns are named by nodes."
+    )
+
+
+def _lowest(tree: Tree, nodes: Indices) -> Indices:
+    """Below a node with one child, that child says the same; (N,) would be a chain at most."""
+    only_child = np.arange(len(tree.labels))
+    for node in range(len(tree.labels) - 1, -1, -1):
+        parent = tree.parents[node]
+        if parent >= 0 and tree.n_children[parent] == 1:
+            only_child[parent] = only_child[node]
+    return only_child[nodes]
+
+
+def _targets(tree: Tree, at_nodes: Array) -> TreeTargets:
+    coarse = at_nodes[tree.n_children > 0].any()
+    if coarse:
+        return TreeTargets(tree, at_nodes, CoarseSoftmax(tree))
+    return TreeTargets(tree, np.ascontiguousarray(at_nodes[tree.leaves]), Softmax())
