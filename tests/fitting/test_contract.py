@@ -5,12 +5,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from logikern.fitting import descent
 from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue
 
 every_fit = pytest.mark.parametrize("case, solver", catalogue.FITS, ids=str)
 
-# Newton and exact duals agree to this: issue "Foundation", third point.
+# Newton and exact duals agree to this.
 AGREEMENT = 1e-6
 
 
