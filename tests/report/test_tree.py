@@ -8,6 +8,7 @@ import pytest
 from logikern.decisions.tree_errors import node_scores
 from logikern.report import tree as report
 from logikern.report.tree import plot_tree, render_tree
+from logikern.structure.hierarchy import read_tree
 from logikern.structure.tree import Tree
 from tests.decisions.trees import ANIMALS, flat
 
@@ -172,3 +173,9 @@ def test_given_axes_are_drawn_on(pyplot, scores):
     figure, ax = pyplot.subplots(figsize=(3, 3))
     assert plot_tree(WIDE, scores, ax=ax) is ax
     assert figure.get_size_inches().tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("path", ["/".join, tuple], ids=["text", "tuples"])
+def test_paths_are_shown_by_their_last_step(path):
+    tree = read_tree([path(steps) for steps in (("birds", "robin"), ("birds", "duck"), ("trout",))])
+    assert render_tree(tree) == "birds\n  duck\n  robin\ntrout"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
+from logikern.structure.links import SEPARATOR
 from logikern.structure.tree import ROOT, Tree, as_labels
 
 
@@ -88,6 +89,28 @@ def paths_of(nodes: Indices, tree: Tree) -> list[tuple[Any, ...]]:
     for node in np.unique(nodes).tolist():
         known[node] = tuple(tree.labels[upper] for upper in tree.path(node))
     return [known[node] for node in np.asarray(nodes).tolist()]
+
+
+def step_of(node: int, tree: Tree) -> str:
+    """What a node is called below its parent: of a label that is a path its last step, else the label.
+
+    Parameters
+    ----------
+    node : int
+    tree : Tree
+
+    Examples
+    --------
+    >>> step_of(1, Tree(("bird", "bird/duck"), (-1, 0)))
+    'duck'
+    """
+    label, parent = tree.labels[node], tree.parents[node]
+    if isinstance(label, tuple) and label:
+        return str(label[-1])
+    above = None if parent == ROOT else tree.labels[parent]
+    if isinstance(label, str) and isinstance(above, str):
+        return label.removeprefix(above + SEPARATOR)
+    return str(label)
 
 
 def climb(nodes: Indices, depths: Indices | int, tree: Tree) -> Indices:

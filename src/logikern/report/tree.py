@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from logikern.decisions.cases import as_numbers
-from logikern.decisions.taxonomy import sum_up
+from logikern.decisions.taxonomy import step_of, sum_up
 from logikern.decisions.tree_errors import NodeScores
 from logikern.numerics.outcome import Array
 from logikern.report.curves import new_axes
@@ -240,8 +240,7 @@ def _n_hidden(tree: Tree, shown: list[int]) -> Array:
 
 def _name(tree: Tree, node: int, n_hidden: int) -> str:
     """The label, of a path its last step, and how much is hidden below it."""
-    label = tree.labels[node]
-    text = str(label[-1] if isinstance(label, tuple) and label else label)
+    text = step_of(node, tree)
     short = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 3] + "..."
     return f"{short} (+{n_hidden})" if n_hidden else short
 
