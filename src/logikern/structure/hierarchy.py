@@ -54,7 +54,11 @@ def read_tree(hierarchy: Any, labels: Any = None) -> Tree:
     """
     if isinstance(hierarchy, Tree):
         return hierarchy
-    reading = read_links(hierarchy, labels)
+    return grow(read_links(hierarchy, labels))
+
+
+def grow(reading: Reading) -> Tree:
+    """The tree with these links; an error about them begins with `reading.how`."""
     return _grow(reading.how, _join(reading))
 
 

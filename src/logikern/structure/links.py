@@ -46,7 +46,7 @@ def _from_name(name: str, labels: Any) -> Reading:
         raise ValueError(f"`hierarchy` must be {FORMS}, but is {shown(name)}.")
     if labels is None:
         raise ValueError("`hierarchy='paths'` reads the tree off the labels, but there are none. Pass `y`.")
-    return Reading("`y`, read as paths,", _from_paths(distinct(labels), "`y`"))
+    return Reading("`y`, read as paths,", from_paths(distinct(labels), "`y`"))
 
 
 # --- labels ---
@@ -180,7 +180,7 @@ def _as_rows(hierarchy: Iterable[Any]) -> list[Any]:
 def _from_rows(rows: list[Any], labels: Any) -> Reading:
     if rows and all(isinstance(row, tuple) and len(row) == 2 for row in rows) and not _is_used(rows, labels):
         return Reading("`hierarchy`, read as rows (child, parent),", _from_pairs(rows))
-    return Reading("`hierarchy`, read as paths,", _from_paths(rows, "`hierarchy`"))
+    return Reading("`hierarchy`, read as paths,", from_paths(rows, "`hierarchy`"))
 
 
 def _is_used(rows: list[Any], labels: Any) -> bool:
@@ -197,7 +197,8 @@ def _is_used(rows: list[Any], labels: Any) -> bool:
 # --- paths ---
 
 
-def _from_paths(paths: Iterable[Any], source: str) -> Iterator[Link]:
+def from_paths(paths: Iterable[Any], source: str) -> Iterator[Link]:
+    """The links of paths and all their beginnings; `source` says in a message where they stand."""
     known: set[Label] = set()
     first: Any = None
     for path in paths:
