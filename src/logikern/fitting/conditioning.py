@@ -177,4 +177,5 @@ class _Reused(Preconditioner):
         earlier.n_solves = 0
 
     def solve(self, residual: Array, members: Indices) -> Array:
-        return self.curvature.project(self.earlier.solve(residual, self.positions[members]), members)
+        solved = self.earlier.solve(residual, self.positions[members])
+        return self.curvature.of(members).in_precision(solved.dtype).project(solved)

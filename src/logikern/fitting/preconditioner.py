@@ -9,6 +9,7 @@ from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpotrf
 
 from logikern.likelihoods.base import Curvature
+from logikern.numerics.conjugate_gradient import of
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, shares
 from logikern.numerics.pivoted_cholesky import LowRankFactor, randomly_pivoted_cholesky
@@ -43,7 +44,8 @@ class Diagonal(Preconditioner):
     curvature: Curvature
 
     def solve(self, residual: Array, members: Indices) -> Array:
-        return self.curvature.project(self.inverse[members] * residual, members)
+        curvature = self.curvature.of(members).in_precision(residual.dtype)
+        return curvature.project(of(self.inverse, members).astype(residual.dtype, copy=False) * residual)
 
 
 def diagonal_preconditioner(covariance: ClassCovariance, curvature: Curvature) -> Diagonal:
@@ -75,6 +77,8 @@ class CovarianceFactors:
     bias_deviation : float
     residual : array of shape (C, n)
     mixing : Mixing
+    dtype : numpy dtype
+        Of the products that are saved.
     scratch : list of arrays of shape (sum of ranks, n)
         Where rows of all pieces are stacked, again and again: new memory each time would cost much.
     """
@@ -85,6 +89,7 @@ class CovarianceFactors:
     bias_deviation: float
     residual: Array
     mixing: Mixing
+    dtype: np.dtype
     scratch: list[Array] = field(default_factory=list)
 
     @cached_property
@@ -155,7 +160,7 @@ class CovarianceFactors:
         inner = coordinates[:, : self.constants.start]
         functions = self._expand_one(inner) if len(self.factors) == 1 else self._expand_each(inner)
         if self.bias_deviation:
-            functions += self.bias_deviation * coordinates[:, self.constants, None]
+            functions += (self.bias_deviation * coordinates[:, self.constants, None]).astype(self.dtype)
         return functions
 
     def _expand_one(self, coordinates: Array) -> Array:
@@ -163,7 +168,9 @@ class CovarianceFactors:
         own = coordinates.reshape(len(coordinates), len(self.assignment), len(factor)) * self.deviations[:, None]
         n_rows = len(coordinates) * self.mixing.n_classes
         flat = self.mixing.forward(own).astype(factor.dtype).reshape(n_rows, len(factor))
-        functions = np.empty((n_rows, n_points))
+        functions = np.empty((n_rows, n_points), dtype=self.dtype)
+        if not len(factor):
+            return np.zeros((len(coordinates), self.mixing.n_classes, n_points), dtype=self.dtype)
 
         def expand_on(columns: slice) -> None:
             functions[:, columns] = flat @ factor[:, columns]
@@ -173,7 +180,7 @@ class CovarianceFactors:
 
     def _expand_each(self, coordinates: Array) -> Array:
         n_points = self.residual.shape[1]
-        latent = np.empty((len(coordinates), len(self.assignment), n_points))
+        latent = np.empty((len(coordinates), len(self.assignment), n_points), dtype=self.dtype)
 
         def expand_on(number: int) -> None:
             factor, users = self.factors[number], np.flatnonzero(self.assignment == number)
@@ -225,6 +232,7 @@ def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generato
         float(np.sqrt(covariance.bias_variance)),
         covariance.mixing.forward_diagonal(residual * covariance.variances[:, None]),
         covariance.mixing,
+        covariance.operators[0].dtype,
     )
 
 
@@ -250,11 +258,18 @@ class LowRank(Preconditioner):
         self.factors = factors
         self.curvature = curvature
         self.offsets = factors.offsets
-        self.damping = 1.0 / (1.0 + curvature.scale**2 * factors.residual)  # a, (B, C, n)
+        self.damping = curvature.scale**2
+        self.damping *= factors.residual
+        self.damping += 1.0
+        np.divide(1.0, self.damping, out=self.damping)  # a, (B, C, n)
+        self.scale = curvature.scale.astype(factors.dtype, copy=False)
         if curvature.null is not None:
-            self.tilted = self.damping * curvature.null  # a U
-            self.total = np.einsum("bcn,bcn->bn", self.tilted, curvature.null)  # U' a U
+            self.null = curvature.null.astype(factors.dtype, copy=False)
+            tilted = self.damping * curvature.null  # a U
+            self.total = np.einsum("bcn,bcn->bn", tilted, curvature.null).astype(factors.dtype)  # U' a U
+            self.tilted = tilted.astype(factors.dtype, copy=False)
         self.woodbury = for_each(self._woodbury, range(len(curvature.scale)))
+        self.damping = self.damping.astype(factors.dtype, copy=False)
 
     def _woodbury(self, member: int) -> tuple[Array, bool]:
         """Cholesky factor of the matrix, of which the part below the diagonal is computed."""
@@ -305,7 +320,7 @@ class LowRank(Preconditioner):
 
     def solve(self, residual: Array, members: Indices) -> Array:
         base = self._base_solve(residual, members)
-        scale = self.curvature.scale[members]
+        scale = of(self.scale, members)
         inner = scale * base
         coordinates = self.factors.project(inner)
 
@@ -321,11 +336,11 @@ class LowRank(Preconditioner):
         return base
 
     def _base_solve(self, per_class: Array, members: Indices) -> Array:
-        result = self.damping[members] * per_class
+        result = of(self.damping, members) * per_class
         if self.curvature.null is None:
             return result
-        along = np.einsum("bcn,bcn->bn", self.curvature.null[members], result) / self.total[members]
-        result -= self.tilted[members] * along[:, None, :]
+        along = np.einsum("bcn,bcn->bn", of(self.null, members), result) / of(self.total, members)
+        result -= of(self.tilted, members) * along[:, None, :]
         return result
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from logikern.fitting.contrasts import contrast_of
 from logikern.fitting.preconditioner import Preconditioner
 from logikern.likelihoods.base import Curvature
-from logikern.numerics.conjugate_gradient import Image, conjugate_gradient
+from logikern.numerics.conjugate_gradient import Image, conjugate_gradient, inner_products
 from logikern.numerics.outcome import Array
 from logikern.numerics.symmetric import Solve, solver, solver_and_inverse
 from logikern.structure.covariance import ClassCovariance
@@ -62,18 +62,25 @@ class IterativeSystem(NewtonSystem):
         self.max_products = max_products
 
     def response(self, functions: Array, tolerance: Array) -> Response:
-        curvature = self.curvature
+        # No more digits than the products have: half the memory is half the time of all that goes on beside them.
+        working = self.covariance.operators[0].dtype
+        curvature = self.curvature.in_precision(working)
+
+        remaining = _Remaining(curvature)
 
         def apply(direction: Array, members: Array) -> Image:
-            image = self.covariance.matmul(curvature.root(direction, members))
-            return Image(direction + curvature.root_adjoint(image, members), image)
+            own = remaining(members)
+            image = self.covariance.matmul(own.root(direction))
+            product = own.root_adjoint(image)
+            product += direction
+            return Image(product, image)
 
-        right_side = curvature.root_adjoint(functions)
+        right_side = curvature.root_adjoint(functions.astype(working, copy=False))
         largest = RELATIVE_RESIDUAL * _lengths(right_side)
 
         def small_enough(residual: Array, members: Array) -> Array:
-            reduced = _lengths(residual) <= largest[members]
-            return reduced & (np.abs(curvature.root(residual, members)).max(axis=(1, 2)) <= tolerance[members])
+            small = np.abs(remaining(members).root(residual)).max(axis=(1, 2)) <= tolerance[members]
+            return small & (_lengths(residual) <= largest[members]) if small.any() else small
 
         result = conjugate_gradient(
             apply,
@@ -82,7 +89,22 @@ class IterativeSystem(NewtonSystem):
             small_enough,
             self.max_products,
         )
-        return Response(curvature.root(result.solution), result.companion, result.n_products)
+        value = curvature.root(result.solution)
+        return Response(value.astype(np.float64), result.companion.astype(np.float64), result.n_products)
+
+
+class _Remaining:
+    """The curvature of the members that a solve still goes on for, cut out once."""
+
+    def __init__(self, curvature: Curvature):
+        self.whole = curvature
+        self.part = curvature
+        self.members = np.arange(len(curvature.scale))
+
+    def __call__(self, members: Array) -> Curvature:
+        if len(members) != len(self.members) or (members != self.members).any():
+            self.members, self.part = members, self.whole.of(members)
+        return self.part
 
 
 class ExactSystem(NewtonSystem):
@@ -159,4 +181,4 @@ def null_coupling(inverses: list[Array], null: Array) -> Array:
 
 
 def _lengths(functions: Array) -> Array:
-    return np.sqrt(np.einsum("bcn,bcn->b", functions, functions))
+    return np.sqrt(inner_products(functions, functions))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from logikern.numerics.conjugate_gradient import is_everyone
 from logikern.numerics.outcome import Array, Indices
 
 
@@ -36,20 +37,31 @@ class Curvature:
     scale: Array
     null: Array | None
 
-    def project(self, per_class: Array, members: Indices | slice = slice(None)) -> Array:
+    def in_precision(self, dtype: np.dtype) -> "Curvature":
+        """The same in other precision."""
+        if self.scale.dtype == dtype:
+            return self
+        return Curvature(self.scale.astype(dtype), None if self.null is None else self.null.astype(dtype))
+
+    def project(self, per_class: Array) -> Array:
         """(I - U U') applied in place."""
         if self.null is not None:
-            null = self.null[members]
-            per_class -= null * np.einsum("bcn,bcn->bn", null, per_class)[:, None, :]
+            per_class -= self.null * np.einsum("bcn,bcn->bn", self.null, per_class)[:, None, :]
         return per_class
 
-    def root(self, projected: Array, members: Indices | slice = slice(None)) -> Array:
+    def root(self, projected: Array) -> Array:
         """V x for x in the range of the projector."""
-        return self.scale[members] * projected
+        return self.scale * projected
 
-    def root_adjoint(self, per_class: Array, members: Indices | slice = slice(None)) -> Array:
+    def root_adjoint(self, per_class: Array) -> Array:
         """V' x."""
-        return self.project(self.scale[members] * per_class, members)
+        return self.project(self.scale * per_class)
+
+    def of(self, members: Indices) -> "Curvature":
+        """That of some members of the batch; itself where these are all."""
+        if is_everyone(members, len(self.scale)):
+            return self
+        return Curvature(self.scale[members], None if self.null is None else self.null[members])
 
 
 class Likelihood(ABC):

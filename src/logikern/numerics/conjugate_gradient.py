@@ -51,7 +51,7 @@ def conjugate_gradient(
     settled = np.zeros(len(right_side), dtype=bool)
     members = np.arange(len(right_side))
     residual = right_side.copy()
-    direction = np.zeros_like(right_side)
+    direction, scratch = np.zeros_like(right_side), np.empty_like(right_side)
     previous = np.ones(len(right_side))
     stuck = np.zeros(len(right_side), dtype=bool)
     n_products = 0
@@ -66,21 +66,41 @@ def conjugate_gradient(
         if not members.size or n_products >= max_products:
             break
         conditioned = precondition(residual, members)
-        strength = _inner(residual, conditioned)
-        direction *= (strength / previous)[:, None, None]
+        strength = inner_products(residual, conditioned)
+        direction *= (strength / previous).astype(direction.dtype)[:, None, None]
         direction += conditioned
         image = apply(direction, members)
         n_products += 1
-        curvature = _inner(direction, image.product)
+        curvature = inner_products(direction, image.product)
         # Curvature that is not positive is rounding: nothing more can be gained for this member.
         stuck = ~(np.isfinite(strength) & (curvature > 0))
-        step = np.where(stuck, 0.0, strength / np.where(curvature > 0, curvature, 1.0))[:, None, None]
-        solution[members] += step * direction
-        companion[members] += step * image.companion
-        residual -= step * image.product
+        step = np.where(stuck, 0.0, strength / np.where(curvature > 0, curvature, 1.0))
+        step = step.astype(direction.dtype)[:, None, None]
+        scratch = scratch[: len(members)]
+        _add(solution, members, np.multiply(step, direction, out=scratch))
+        _add(companion, members, np.multiply(step, image.companion, out=scratch))
+        residual -= np.multiply(step, image.product, out=scratch)
         previous = np.where(strength > 0, strength, 1.0)
     return CgResult(solution, companion, n_products, settled)
 
 
-def _inner(left: Array, right: Array) -> Array:
-    return np.einsum("bcn,bcn->b", left, right)
+def inner_products(left: Array, right: Array) -> Array:
+    """Sum of products of each member, (B, C, n) twice -> (B,); rows are added up in double precision."""
+    return np.einsum("bcn,bcn->bc", left, right).sum(axis=1, dtype=np.float64)
+
+
+def of(values: Array, members: Indices) -> Array:
+    """values[members], without a copy where that is everything in order."""
+    return values if is_everyone(members, len(values)) else values[members]
+
+
+def is_everyone(members: Indices, n_batch: int) -> bool:
+    """Whether these are all members of the batch, in order."""
+    return len(members) == n_batch and bool((members == np.arange(n_batch)).all())
+
+
+def _add(total: Array, members: Indices, addend: Array) -> None:
+    if is_everyone(members, len(total)):
+        total += addend
+    else:
+        total[members] += addend

@@ -30,7 +30,7 @@ class KernelOperator(ABC):
 
     @abstractmethod
     def matmul(self, functions: Array) -> Array:
-        """functions @ K, (r, n) -> (r, n), float64 whatever the storage."""
+        """functions @ K, (r, n) -> (r, n), in the precision of the functions."""
 
     @property
     def n_reads(self) -> float:

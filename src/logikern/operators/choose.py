@@ -12,7 +12,7 @@ from logikern.numerics.outcome import Array
 from logikern.operators.base import KernelOperator, count_points, in_precision
 from logikern.operators.dense import dense
 from logikern.operators.isotropic import distances_between, is_isotropic, isotropic
-from logikern.operators.linear import FeatureProduct
+from logikern.operators.linear import feature_product
 from logikern.operators.tiled import tiled
 
 # From this many points on, "auto" stores single precision: products take half the time, and the solver
@@ -71,7 +71,7 @@ class Points:
         if self.choice.name == "tiled":
             return tiled(kernel, X, self.choice.dtype, TILE_SHARE * self.choice.memory)
         if self.choice.name == "features":
-            return FeatureProduct(kernel, X, kernel.features(X))
+            return feature_product(kernel, X)
         if self.keep_distances and is_isotropic(kernel):
             return isotropic(kernel, X, self.distances)
         return dense(kernel, X, self.choice.dtype)
@@ -130,9 +130,7 @@ def choose(
     if operator != "auto":
         return Choice(operator, dtype, f"Products are {operator}, as asked for.", memory)
     if _features_pay(kernels, X):
-        # Products cost two passes over the features, so little is gained by halving them.
-        wide = dtype if precision == "single" else np.dtype(np.float64)
-        return Choice("features", wide, "The kernel has few or sparse features: products pass through them.", memory)
+        return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
     if matrices <= MATRIX_SHARE * memory:
         return Choice("dense", dtype, f"{_describe(n_matrices, matrices)}: kept in memory.", memory)
     reason = (

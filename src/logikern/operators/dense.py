@@ -68,13 +68,13 @@ class Dense(StoredOperator):
 
 
 def product(functions: Array, matrix: Array) -> Array:
-    """functions @ matrix in the precision of the matrix, returned as float64.
+    """functions @ matrix in the precision of the matrix, returned in that of the functions.
 
     The functions are cast, not the matrix: a float64 block would make NumPy copy the whole matrix to float64
     for every product.
     """
+    result = np.empty((len(functions), matrix.shape[1]), dtype=functions.dtype)
     functions = functions.astype(matrix.dtype, copy=False)
-    result = np.empty((len(functions), matrix.shape[1]))
 
     def multiply(columns: slice) -> None:
         result[:, columns] = functions @ matrix[:, columns]

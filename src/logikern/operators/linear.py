@@ -7,7 +7,11 @@ import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import for_each
 from logikern.operators.base import KernelOperator
+
+# Functions that are multiplied at a time: few enough for their block in feature space to stay in the cache.
+BLOCK = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +27,14 @@ class FeatureProduct(KernelOperator):
         A kernel with `features`.
     X : the points
     features : array or sparse array of shape (n, d)
+    transposed : array or sparse array of shape (d, n)
+        The same, stored by rows.
     """
 
     kernel: Kernel
     X: Any
     features: Any
+    transposed: Any
 
     @property
     def n_points(self) -> int:  # type: ignore[override]
@@ -43,15 +50,23 @@ class FeatureProduct(KernelOperator):
         return 2.0 * stored
 
     def matmul(self, functions: Array) -> Array:
-        columns = np.ascontiguousarray(functions.T, dtype=self.features.dtype)
-        product = self.features @ (self.features.T @ columns)
-        return np.ascontiguousarray(product.T, dtype=np.float64)
+        return self._product(functions, self.features, self.transposed)
 
     def accurate_matmul(self, functions: Array) -> Array:
         if self.features.dtype == np.float64:
             return self.matmul(functions)
-        wide = self.features.astype(np.float64)
-        return np.ascontiguousarray((wide @ (wide.T @ functions.T)).T)
+        return self._product(functions.astype(np.float64), self.features.astype(np.float64), self.transposed)
+
+    def _product(self, functions: Array, features: Any, transposed: Any) -> Array:
+        result = np.empty(functions.shape, dtype=functions.dtype)
+
+        def multiply(start: int) -> None:
+            some = slice(start, start + BLOCK)
+            columns = np.ascontiguousarray(functions[some].T, dtype=features.dtype)
+            result[some] = (features @ (transposed @ columns)).T
+
+        for_each(multiply, range(0, len(functions), BLOCK))
+        return result
 
     def diagonal(self) -> Array:
         return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
@@ -62,3 +77,13 @@ class FeatureProduct(KernelOperator):
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
         return self.kernel.contract_gradient(self.X, self.X, left, right)
+
+
+def feature_product(kernel: Kernel, X: Any) -> FeatureProduct:
+    """The operator of a kernel with features; those that no point has are left out of the products."""
+    features: Any = kernel.features(X)
+    if hasattr(features, "nnz"):
+        used = np.flatnonzero(np.bincount(features.indices, minlength=features.shape[1]))
+        features = features[:, used].tocsr() if len(used) < features.shape[1] else features
+        return FeatureProduct(kernel, X, features, features.T.tocsr())
+    return FeatureProduct(kernel, X, features, features.T)

@@ -39,7 +39,7 @@ class Tiled(KernelOperator):
         return self.X.dtype if self.X.dtype == np.float32 else np.dtype(np.float64)
 
     def matmul(self, functions: Array) -> Array:
-        return self._product(functions.astype(self.dtype, copy=False))
+        return self._product(functions.astype(self.dtype, copy=False)).astype(functions.dtype, copy=False)
 
     def accurate_matmul(self, functions: Array) -> Array:
         return self._product(functions)

@@ -93,7 +93,7 @@ class ClassCovariance:
             users = self._users(index)
             block = inner[:, users]
             image = products[index](block.reshape(-1, self.n_points)).reshape(block.shape)
-            np.multiply(image, self.variances[users][:, None], out=image)
+            image *= self.variances[users].astype(image.dtype)[:, None]
             outer[:, users] = image
 
         # Several operators for each thread: nobody waits for the others after each of them.
