@@ -157,7 +157,7 @@ def descend(
         return _descend(_begin(problem, start, make_system), watch, make_system, tolerance, budget)
 
 
-def _usual_weights(weights: Array) -> Array:
+def usual_weights(weights: Array) -> Array:
     """The size of the weights of each weighting, by which gradients are to be judged.
 
     The gradient is weights times probabilities. With weights of 1e-4 it would be small everywhere; with weights
@@ -168,14 +168,17 @@ def _usual_weights(weights: Array) -> Array:
     return np.minimum(np.maximum(1.0, usual), np.where(largest > 0, largest, 1.0))
 
 
-def _measure(run: _Run, members: Indices, likelihood_gradient: Array) -> None:
-    """Norms of the gradient, in units of the largest residual of the targets if that is below one.
+def residual_sizes(likelihood_gradient: Array, usual: Array) -> Array:
+    """The unit of the gradient, (B,): the weights, times the largest residual of the targets if that is below one.
 
     Where classes can be separated a large variance brings all probabilities so close to the targets that the
     gradient is small everywhere, long before the dual is right in any digit.
     """
-    residual = max_norm(likelihood_gradient) / run.usual[members]
-    run.sizes[members] = run.usual[members] * np.clip(residual, SMALLEST_SIZE, 1.0)
+    return usual * np.clip(max_norm(likelihood_gradient) / usual, SMALLEST_SIZE, 1.0)
+
+
+def _measure(run: _Run, members: Indices, likelihood_gradient: Array) -> None:
+    run.sizes[members] = residual_sizes(likelihood_gradient, run.usual[members])
     run.norms[members] = max_norm(likelihood_gradient + run.dual[members]) / run.sizes[members]
 
 
@@ -221,7 +224,7 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _R
         dual,
         latent,
         [None] * n_batch,
-        _usual_weights(problem.weights),
+        usual_weights(problem.weights),
         infinite,
         np.ones(n_batch),
         infinite.copy(),
@@ -292,8 +295,10 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     run.fresh[members] = False
 
 
-def _line_search(part: Problem, dual: Array, latent: Array, direction: Array, image: Array) -> Array:
-    """Step lengths along (direction, K~ direction): O(n C) each trial, no product (sec. 5.1.2)."""
+def slope_along(
+    part: Problem, dual: Array, latent: Array, direction: Array, image: Array
+) -> Callable[[Array], Slope]:
+    """Derivatives of the penalised loss along (direction, K~ direction), O(n C) each and without a product."""
     linear = np.einsum("bcn,bcn->b", dual, image)
     quadratic = np.einsum("bcn,bcn->b", direction, image)
 
@@ -302,7 +307,12 @@ def _line_search(part: Problem, dual: Array, latent: Array, direction: Array, im
         first, second = part.likelihood.slope(trial, image, part.targets, part.weights)
         return Slope(first + linear + lengths * quadratic, second + quadratic)
 
-    return convex_step_lengths(slope_at, len(dual))
+    return slope_at
+
+
+def _line_search(part: Problem, dual: Array, latent: Array, direction: Array, image: Array) -> Array:
+    """Step lengths of Seeger (2008), sec. 5.1.2."""
+    return convex_step_lengths(slope_along(part, dual, latent, direction, image), len(dual))
 
 
 def _note(run: _Run, step: int, expansion: Expansion | None, watch: Watch) -> None:
