@@ -186,3 +186,35 @@ def test_large_latents_give_finite_expansions(case):
         expansion = expand(case, latents(scale=1e4))
     parts = (expansion.loss, expansion.gradient, expansion.curvature.scale, expansion.curvature.null)
     assert all(np.isfinite(part).all() for part in parts if part is not None)
+
+
+@every_likelihood
+def test_curvature_is_the_same_everywhere_where_it_is_said_to_be(case):
+    first, second = (expand(case, latents(seed)).curvature.scale for seed in (0, 1))
+    assert case.likelihood.is_quadratic == np.allclose(first, second)
+
+
+def duals(case):
+    """Any, but zero where there is no weight: elsewhere the conjugate is infinite."""
+    drawn = np.random.default_rng(9).standard_normal(SHAPE)
+    return np.where(catalogue.weights()[:, None, :] > 0, drawn, 0.0)
+
+
+with_gap = pytest.mark.parametrize("case", [case for case in catalogue.ALL if case.name == "squared"], ids=str)
+
+
+@with_gap
+def test_gap_is_that_of_no_other_latents(case):
+    own, dual = latents(), duals(case)
+    gap = case.likelihood.gap(dual, own, case.targets, catalogue.weights())
+    for seed in range(1, 20):
+        other = latents(seed)
+        bound = loss(case, own) - loss(case, other) + np.einsum("bcn,bcn->b", dual, own - other)
+        assert (bound <= gap).all()
+
+
+@with_gap
+def test_gap_closes_where_the_dual_is_minus_the_gradient(case):
+    own = latents()
+    gap = case.likelihood.gap(-gradient(case, own), own, case.targets, catalogue.weights())
+    np.testing.assert_allclose(gap, 0.0, atol=1e-25)

@@ -68,6 +68,18 @@ class Likelihood(ABC):
     """A negative log likelihood, a sum over points with one weight each; convex, or with a convex one above it."""
 
     @property
+    def is_quadratic(self) -> bool:
+        """Whether the curvature is the same everywhere, so that a line search has a closed form."""
+        return False
+
+    def gap(self, dual: Array, latent: Array, targets: Array, weights: Array) -> Array | None:
+        """Loss at the latents, its conjugate at -dual and dual' u, (B,): the minimum is lower by no more than that.
+
+        None where the conjugate is not known.
+        """
+        return None
+
+    @property
     def majoriser(self) -> "Likelihood":
         """The convex likelihood of completed targets: itself where it is convex."""
         return self

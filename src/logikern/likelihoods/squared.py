@@ -12,6 +12,16 @@ from logikern.numerics.outcome import Array
 class Squared(Likelihood):
     """-log P = sum_i w_i sum_c (u_ic - t_ic)^2 / 2, targets t any numbers; a weight is an inverse noise variance."""
 
+    @property
+    def is_quadratic(self) -> bool:
+        return True
+
+    def gap(self, dual: Array, latent: Array, targets: Array, weights: Array) -> Array:
+        # The conjugate is b't - b'(W^-1) b / 2, so the difference is that of the gradient: |W (u - t) + b|^2 / (2 W).
+        residual = (latent - targets) * weights[:, None, :] + dual
+        inverse = np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
+        return 0.5 * np.einsum("bn,bcn,bcn->b", inverse, residual, residual)
+
     def loss_and_gradient(self, latent: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
         residual = latent - targets
         loss = 0.5 * np.einsum("bn,bcn,bcn->b", weights, residual, residual)
