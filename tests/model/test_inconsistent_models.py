@@ -6,7 +6,24 @@ import numpy as np
 import pytest
 
 from logikern.model import persistence
-from tests.model.forgery import PARTS, X, nameless, node, record, sequence, value, with_attribute
+from tests.estimators.samples import fixed
+from tests.model.forgery import (
+    PARTS,
+    SPECIES,
+    X,
+    archive_of,
+    nameless,
+    node,
+    record,
+    sequence,
+    value,
+    with_attribute,
+    write,
+)
+
+PATHS = np.array(["a/x", "a/y", "b"])[SPECIES]
+TREE_PARTS = write(fixed(hierarchy="paths").fit(X, PATHS))
+TREE = (("a", "a/x", "a/y", "b"), (-1, 0, 0, -1))
 
 
 def part(name, parts=PARTS):
@@ -32,6 +49,22 @@ def with_kernel(**fields) -> bytes:
     return with_specification(kernels=sequence(kernel))
 
 
+def tree_of(labels, parents):
+    fields = record(labels=sequence(*map(value, labels)), parents=sequence(*map(value, parents)))
+    return node("ObjectNode", "logikern.structure.tree", "Tree", content=fields)
+
+
+def with_tree(labels, parents) -> bytes:
+    """A model on a tree, with another tree wherever there is one."""
+    other = tree_of(labels, parents)
+    schema = nameless(json.loads(TREE_PARTS["schema.json"]))
+    own = schema["content"]["content"]
+    for holder in (own["model_"]["content"]["content"]["specification"], own["start_"]):
+        holder["content"]["content"]["tree"] = other
+    own["tree_"] = other
+    return archive_of({**TREE_PARTS, "schema.json": json.dumps(schema)})
+
+
 SUM = node("ObjectNode", "logikern.kernels.base", "Sum", content=record(left=value(1), right=value(2)))
 INCONSISTENT = {
     "untouched": (with_attribute("verbose", value(0)), None),
@@ -53,6 +86,23 @@ INCONSISTENT = {
     "variance is no number": (with_specification(variances=sequence(value(float("nan")))), "variances"),
     "tying is text": (with_specification(tying=value("shared")), "two classes"),
     "no start": (with_attribute("start_", value(1)), "no specification"),
+    "tree untouched": (with_tree(*TREE), None),
+    "tree of a circle": (with_tree(TREE[0], (1, 0, 0, -1)), "parents that are none"),
+    "tree with its own parent": (with_tree(TREE[0], (-1, 1, 0, -1)), "parents that are none"),
+    "tree with children first": (with_tree(("a/x", "a", "a/y", "b"), (1, -1, 1, -1)), "parents that are none"),
+    "parents far away": (with_tree(TREE[0], (-1, 0, 70, -1)), "parents that are none"),
+    "parents below the root": (with_tree(TREE[0], (-1, -2, 0, -1)), "parents that are none"),
+    "parents are text": (with_tree(TREE[0], ("a", "b", "c", "d")), "parents that are none"),
+    "nodes of one name": (with_tree(("a", "a/x", "a/x", "b"), TREE[1]), "name of their own"),
+    "nodes without parents": (with_tree(TREE[0], (-1, 0)), "name of their own"),
+    "tree of one leaf": (with_tree(("a",), (-1,)), "leaves"),
+    "tree of other classes": (with_tree(("a", "a/x", "a/z", "b"), TREE[1]), "not the leaves"),
+    "tree of more latents": (with_tree(("a", "a/x", "a/y", "b", "b/x", "b/y"), (-1, 0, 0, -1, 3, 3)), "tying"),
+    "no tree to see": (with_attribute("tree_", value(None), TREE_PARTS), "half a hierarchy"),
+    "tree without a model": (with_attribute("tree_", tree_of(*TREE)), "half a hierarchy"),
+    "tree is text": (with_attribute("tree_", value("tree"), TREE_PARTS), "no tree"),
+    "two trees": (with_attribute("tree_", tree_of(("a", "a/x", "b", "b/x"), TREE[1]), TREE_PARTS), "two hierarchies"),
+    "circle to fit again on": (with_attribute("hierarchy", tree_of(("a", "b"), (1, 0))), "parents that are none"),
     "outcome unknown": (with_attribute("outcome_", value("FINE")), "FINE"),
     "trace is text": (with_attribute("trace_", value("long")), "trace"),
 }

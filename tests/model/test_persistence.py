@@ -33,6 +33,10 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
 FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
 DISTRIBUTIONS = np.eye(3)[SPECIES] * 0.8 + 0.2 / 3
 
+LINKS = [("setosa", "petal"), ("versicolor", "petal"), ("virginica", None)]
+PATHS = np.array(["a/x", "a/y", "b"])[SPECIES]
+TUPLES = [("a", "x"), ("a", "y"), ("b",)]
+
 MODELS = {
     "defaults": (fixed(), X, SPECIES),
     "names of classes": (fixed(), X, NAMES),
@@ -60,6 +64,11 @@ MODELS = {
         X,
         SPECIES,
     ),
+    "tree by paths": (fixed(hierarchy="paths"), X, PATHS),
+    "tree of tuples": (fixed(hierarchy=[("a", "x"), ("a", "y"), ("b",)]), X, [TUPLES[own] for own in SPECIES]),
+    "tree of rows": (fixed(hierarchy=pd.DataFrame(LINKS), tying="level"), X, NAMES),
+    "tree of mixed labels": (fixed(hierarchy={0: "a", 1: "a", 2: None}), X, SPECIES),
+    "coarse labels": (fixed(hierarchy="paths", tying="scaled"), X, np.where(np.arange(len(X)) % 4, PATHS, "a")),
     "one against the rest": (fixed(one_vs_rest=True), X, NAMES),
     "options": (
         fixed(
@@ -107,6 +116,24 @@ def test_round_trip_keeps_binary_models(path):
     model.save_model(path)
     found = [binary.outcome_ for binary in persistence.load(path).binaries_]
     assert found == [binary.outcome_ for binary in model.binaries_]
+
+
+def test_round_trip_keeps_the_tree(path):
+    model = fixed(hierarchy={"a": ["x", "y"], "b": None}).fit(X, np.array(["x", "y", "b"])[SPECIES])
+    model.save_model(path)
+    loaded = persistence.load(path)
+    assert (loaded.tree_.labels, loaded.tree_.parents) == (model.tree_.labels, model.tree_.parents)
+    assert loaded.predict_paths(X) == model.predict_paths(X)
+
+
+def test_tree_of_a_graph_is_kept_as_a_tree(path):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.DiGraph([("a", "x"), ("a", "y"), ("top", "a"), ("top", "b")])
+    labels = np.array(["x", "y", "b"])[SPECIES]
+    model = fixed(hierarchy=graph).fit(X, labels)
+    model.save_model(path)
+    loaded = persistence.load(path)
+    assert np.array_equal(loaded.fit(X, labels).predict_proba(X), model.predict_proba(X))
 
 
 def test_checkpoint_is_kept_as_text(path):

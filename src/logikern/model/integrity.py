@@ -12,6 +12,7 @@ from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.selection.search import Record
 from logikern.structure.specification import Specification
+from logikern.structure.tree import ROOT, Tree
 from logikern.structure.tying import Tying
 
 
@@ -36,6 +37,8 @@ def check_classifier(classifier: Any) -> None:
     found = vars(classifier)
     model, classes, n_features = found.get("model_"), found.get("classes_"), found.get("n_features_in_")
     _require(isinstance(classes, np.ndarray) and classes.ndim == 1, "its classes are no list")
+    if isinstance(found.get("hierarchy"), Tree):
+        _check_tree(found["hierarchy"])
     if isinstance(model, OneAgainstRest):
         _require(len(model.models) == len(classes) == len(found["binaries_"]), "it has no model for every class")
         for part, binary in zip(model.models, found["binaries_"], strict=True):
@@ -44,6 +47,7 @@ def check_classifier(classifier: Any) -> None:
     else:
         _check_model(model, len(classes), n_features)
         _check_specification(found.get("start_"))
+        _check_hierarchy(found.get("tree_"), model.specification.tree, classes)
     _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
     trace = found.get("trace_")
     _require(
@@ -84,6 +88,9 @@ def _check_specification(specification: Any) -> None:
     _require(isinstance(specification, Specification), "it has no specification")
     kernels, variances, tying = specification.kernels, specification.variances, specification.tying
     _require(isinstance(tying, Tying) and len(tying.kernel_of) >= 2, "it has no two classes")
+    if specification.tree is not None:
+        _check_tree(specification.tree)
+    _require(len(tying.kernel_of) == specification.mixing.n_latent, "its tying is not that of its classes")
     _require(
         set(tying.kernel_of) == set(range(len(kernels)))
         and set(tying.variance_of) == set(range(len(variances)))
@@ -94,6 +101,27 @@ def _check_specification(specification: Any) -> None:
     _require(all(positive) and specification.bias_variance >= 0, "its variances are not positive")
     for kernel in kernels:
         _check_kernel(kernel)
+
+
+def _check_hierarchy(tree: Any, mixing: Tree | None, classes: np.ndarray) -> None:
+    """The tree that users see is the one that mixes, and its leaves are the classes."""
+    if tree is None or mixing is None:
+        _require(tree is mixing, "it has half a hierarchy")
+        return
+    _check_tree(tree)
+    _require((tree.labels, tree.parents) == (mixing.labels, mixing.parents), "it has two hierarchies")
+    _require(tree.classes.tolist() == classes.tolist(), "its classes are not the leaves of its hierarchy")
+
+
+def _check_tree(tree: Any) -> None:
+    """Parents before their children: whoever climbs a tree arrives at the top."""
+    _require(isinstance(tree, Tree), "its hierarchy is no tree")
+    labels, parents = tree.labels, tree.parents
+    _require(isinstance(labels, tuple) and isinstance(parents, tuple), "its hierarchy has no nodes")
+    _require(len(labels) == len(parents) == len(set(labels)), "its hierarchy has nodes without a name of their own")
+    ordered = all(type(parent) is int and ROOT <= parent < node for node, parent in enumerate(parents))
+    _require(ordered, "its hierarchy has parents that are none")
+    _require(tree.n_classes >= 2, "its hierarchy has no two leaves")
 
 
 def _check_kernel(kernel: Any) -> None:

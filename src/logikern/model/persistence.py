@@ -126,6 +126,8 @@ def _bare(model: Any) -> Any:
     else:
         bare.outcome_ = model.outcome_.name
         bare.checkpoint = None if model.checkpoint is None else os.fspath(model.checkpoint)
+        if not isinstance(model.hierarchy, str | None):
+            bare.hierarchy = model.tree_  # whatever it was read from: a graph, a table
         if "binaries_" in vars(model):
             bare.binaries_ = tuple(map(_bare, model.binaries_))
     for name in [name for name in vars(bare) if "callback" in name or name in ("_training", "_left_out")]:
