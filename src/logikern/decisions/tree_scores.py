@@ -262,7 +262,8 @@ def level_scores(y: Any, proba: Any, tree: Tree, sample_weight: Any = None) -> L
             best = cut[mass[cut].argmax(axis=0)]
             accuracy[level] += shares @ (climb(best, tree.depths[true], tree) == true)
             log_loss[level] += shares @ _log_losses(mass, true)
-    return LevelScores(depths, np.array([len(cut) for cut in cuts]), accuracy, log_loss)
+    # Shares add up to one but for rounding.
+    return LevelScores(depths, np.array([len(cut) for cut in cuts]), np.minimum(accuracy, 1.0), log_loss)
 
 
 @dataclass(frozen=True, eq=False)
