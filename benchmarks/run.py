@@ -30,7 +30,8 @@ LEARNED = (
     "loo_satimage",
     "loo_or_cv",
 )
-NAMES = FIXED + LEARNED
+TREES = ("hierarchies",)
+NAMES = FIXED + LEARNED + TREES
 
 
 def describe(name: str) -> str:
