@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from logikern.fitting.conditioning import DiagonalConditioning, LowRankConditioning
+from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
+from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import Problem, Solver
 from logikern.kernels import Gaussian, Kernel, Linear, Matern12, Matern32
@@ -29,6 +31,8 @@ SOLVERS: dict[str, Solver] = {
     "low rank": Newton(tolerance=TOLERANCE),
     "low rank of 3": Newton(tolerance=TOLERANCE, conditioning=LowRankConditioning(rank=3)),
     "diagonal": Newton(tolerance=TOLERANCE, conditioning=DiagonalConditioning()),
+    # Steps of first order end just below their tolerance, where those of Newton's method end far below it.
+    "kernel gradient": KernelGradient(tolerance=0.1 * TOLERANCE, budget=Budget(newton=5000)),
     "exact": EXACT,
 }
 
@@ -203,7 +207,7 @@ ALL = (*FLAT, *COUPLED)
 
 BY_NAME = {case.name: case for case in ALL}
 # The factors of low rank are those of functions along paths.
-FOR_COMBINATIONS = ("diagonal", "exact")
+FOR_COMBINATIONS = ("diagonal", "kernel gradient", "exact")
 FITS = tuple((case, name) for name in SOLVERS for case in ALL if name in FOR_COMBINATIONS or not case.is_combination)
 
 

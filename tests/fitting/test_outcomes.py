@@ -6,6 +6,7 @@ import pytest
 from logikern.fitting.conditioning import DiagonalConditioning, LowRankConditioning
 from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
+from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
 from logikern.kernels import Gaussian, Precomputed, training_points
 from logikern.numerics.outcome import Outcome
@@ -21,12 +22,15 @@ def make(name, **changes):
         "low rank": lambda: Newton(**changes),
         "low rank of 3": lambda: Newton(conditioning=LowRankConditioning(rank=3), **changes),
         "diagonal": lambda: Newton(conditioning=DiagonalConditioning(), **changes),
+        "kernel gradient": lambda: KernelGradient(**changes),
         "exact": lambda: Exact(**changes),
     }
     return solvers[name]()
 
 
-every_solver = pytest.mark.parametrize("solver", ["low rank", "low rank of 3", "diagonal", "exact"])
+every_solver = pytest.mark.parametrize(
+    "solver", ["low rank", "low rank of 3", "diagonal", "kernel gradient", "exact"]
+)
 
 
 def precomputed(matrix, variances=10.0, **options):
@@ -136,7 +140,7 @@ def test_a_tolerance_below_rounding_is_not_reached(solver):
 @every_solver
 def test_a_tolerance_below_rounding_still_gives_the_optimum(solver):
     problem = precomputed(MATRIX, variances=1e3)
-    dual = make(solver, tolerance=1e-30, budget=Budget(direction=100, products=1000)).fit(problem).dual
+    dual = make(solver, tolerance=1e-30, budget=Budget(newton=1000, direction=100, products=1000)).fit(problem).dual
     np.testing.assert_allclose(dual, Exact(tolerance=1e-10).fit(problem).dual, atol=1e-6)
 
 

@@ -1,0 +1,251 @@
+"""Conjugate gradients in the metric of the function space, Ratliff & Bagnell (2007): one product a step."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from logikern.fitting.descent import Budget, residual_sizes, slope_along, usual_weights
+from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.numerics.line_search import Slope, convex_step_lengths
+from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
+
+# In single precision latents drift from the image of the dual; after so many steps they are computed anew.
+REFRESH_AFTER = 50
+
+
+@dataclass(frozen=True)
+class KernelGradient(Solver):
+    """Polak-Ribiere conjugate gradients with restarts in the metric of K~ (Ratliff & Bagnell 2007, Algorithm 1).
+
+    The penalised loss changes by <gamma, .>_K~ with gamma = dual + gradient of the likelihood, so gamma are the
+    coefficients of the functional gradient, without a product. The parameter gradient is K~ gamma, and the condition
+    number of the loss in it is that in the function space times the condition number of K~.
+
+    The squared loss ends where the gap to its lower bound falls below tolerance^2 times the penalised loss. As
+    |f - f*|^2 <= 2 gap in the function space, the fitted function is then right to about the tolerance.
+
+    Parameters
+    ----------
+    tolerance : float, default=1e-4
+        For the largest absolute component of the gradient, as in Newton's method; for the squared loss as above.
+    budget : Budget
+        Its Newton steps are the steps here, 2000 if nothing else is said.
+    """
+
+    tolerance: float = 1e-4
+    budget: Budget = Budget(newton=2000)
+
+    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = _descend(_begin(problem, start), watch, self.tolerance, self.budget)
+            if result.outcome.converged or not problem.covariance.is_single:
+                return result
+            # What single precision cannot tell apart is finished with products summed in float64.
+            accurate = replace(problem, covariance=problem.covariance.accurate())
+            onward = result.latent if np.isfinite(result.latent).all() else start
+            return _descend(_begin(accurate, onward), watch, self.tolerance, self.budget).after(result)
+
+
+@dataclass(eq=False)
+class _Run:
+    """The moving state of one fit; what belongs to a step is that of the last one."""
+
+    problem: Problem
+    dual: Array
+    latent: Array
+    outcomes: list[Outcome | None]
+    usual: Array  # size of the weights
+    gradient: Array
+    direction: Array
+    image: Array  # K~ direction
+    strength: Array  # |gradient|^2 in the metric of K~; zero where the next direction is a first one
+    norms: Array
+    remaining: Array  # what the tolerance is compared with
+    refreshed_at: Array  # `remaining` when the latents were last recomputed from the dual because it was small
+    step_lengths: Array
+    age: Array  # steps since the latents were recomputed
+    losses: Array
+    n_products: int = 0
+    trace: list[NewtonStep] = field(default_factory=list)
+
+    @property
+    def members(self) -> Indices:
+        """Weightings that are still being fitted."""
+        return np.array([b for b, outcome in enumerate(self.outcomes) if outcome is None], dtype=np.intp)
+
+
+def _begin(problem: Problem, start: Array | None) -> _Run:
+    """At zero, or at the best multiple of the dual that latents ask for: minus the gradient of the likelihood."""
+    n_batch, usual = problem.shape[0], usual_weights(problem.weights)
+    dual, latent = np.zeros(problem.shape), np.zeros(problem.shape)
+    n_products = 0
+    if start is not None:
+        _, gradient = problem.likelihood.loss_and_gradient(start, problem.targets, problem.weights)
+        direction, image = -gradient, -problem.covariance.matmul(gradient)
+        lengths = _step_lengths(problem.majorised(start), dual, latent, direction, image)[:, None, None]
+        dual, latent, n_products = lengths * direction, lengths * image, 1
+    infinite = np.full(n_batch, np.inf)
+    return _Run(
+        problem=problem,
+        dual=dual,
+        latent=latent,
+        outcomes=[None] * n_batch,
+        usual=usual,
+        gradient=np.zeros(problem.shape),
+        direction=np.zeros(problem.shape),
+        image=np.zeros(problem.shape),
+        strength=np.zeros(n_batch),
+        norms=infinite,
+        remaining=infinite.copy(),
+        refreshed_at=infinite.copy(),
+        step_lengths=np.ones(n_batch),
+        age=np.full(n_batch, 0 if start is None else 1),
+        losses=np.zeros(n_batch),
+        n_products=n_products,
+    )
+
+
+def _descend(run: _Run, watch: Watch, tolerance: float, budget: Budget) -> FitResult:
+    for step in range(budget.newton + 1):
+        gradient = _look(run, tolerance)
+        _note(run, step, watch)
+        if gradient is None:
+            break
+        if step == budget.newton or run.n_products >= budget.products:
+            ended = Outcome.OUT_OF_STEPS if step == budget.newton else Outcome.OUT_OF_PRODUCTS
+            run.outcomes = [outcome or ended for outcome in run.outcomes]
+            break
+        _advance(run, gradient, tolerance)
+    outcomes = tuple(outcome or Outcome.OUT_OF_STEPS for outcome in run.outcomes)
+    return FitResult(run.dual, run.latent, run.norms, outcomes, tuple(run.trace), run.n_products)
+
+
+def _look(run: _Run, tolerance: float) -> Array | None:
+    """The functional gradient of the weightings still at work, after retiring those that are done."""
+    while (members := run.members).size:
+        seen = _see(run.problem.restrict(members), run.dual[members], run.latent[members], run.usual[members])
+        run.norms[members], run.remaining[members], run.losses[members] = seen.norms, seen.remaining, seen.losses
+        below, stalled = seen.remaining <= tolerance, run.step_lengths[members] <= 0
+        old = run.problem.covariance.is_single & (run.age[members] >= REFRESH_AFTER)
+        doubtful: Mask = (run.age[members] > 0) & (below | stalled | old)
+        if doubtful.any():
+            _refresh(run, members[doubtful], tolerance)
+            continue
+        done = below | stalled | ~np.isfinite(seen.remaining)
+        if not done.any():
+            return seen.gradient
+        for member in members[done]:
+            run.outcomes[member] = _ending(run, member, tolerance)
+    return None
+
+
+def _ending(run: _Run, member: int, tolerance: float) -> Outcome:
+    if not np.isfinite(run.remaining[member]):
+        return Outcome.NOT_FINITE
+    return Outcome.CONVERGED if run.remaining[member] <= tolerance else Outcome.STALLED
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What latents and duals of some weightings say."""
+
+    gradient: Array
+    losses: Array
+    norms: Array
+    remaining: Array
+
+
+def _see(part: Problem, dual: Array, latent: Array, usual: Array) -> _Seen:
+    likelihood = part.likelihood
+    loss, gradient = likelihood.loss_and_gradient(latent, part.targets, part.weights)
+    losses = loss + 0.5 * np.einsum("bcn,bcn->b", dual, latent)
+    sizes = residual_sizes(gradient, usual)
+    gradient += dual
+    norms = max_norm(gradient) / sizes
+    gap = likelihood.gap(dual, latent, part.targets, part.weights)
+    return _Seen(gradient, losses, norms, norms if gap is None else _relative(gap, losses))
+
+
+def _relative(gap: Array, losses: Array) -> Array:
+    """The root of the gap in units of the penalised loss; zero where both are."""
+    return np.sqrt(np.divide(gap, losses, out=np.where(gap == 0, 0.0, np.inf), where=losses > 0))
+
+
+def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
+    """Recompute latents from the dual, summed in float64; give up where that brings nothing."""
+    part = run.problem.restrict(members)
+    run.latent[members] = part.covariance.accurate_matmul(run.dual[members])
+    run.n_products += 1
+    seen = _see(part, run.dual[members], run.latent[members], run.usual[members])
+    for member, carried, true in zip(members, run.remaining[members], seen.remaining, strict=True):
+        if true > 2 * carried:
+            run.strength[member] = 0.0  # the old direction was conjugate to another gradient
+        expected = carried <= tolerance or run.step_lengths[member] <= 0
+        if expected and true > max(tolerance, 0.5 * run.refreshed_at[member]):
+            run.outcomes[member] = Outcome.STALLED if run.step_lengths[member] <= 0 else Outcome.ROUNDING
+        if expected:
+            run.refreshed_at[member] = true
+            run.step_lengths[member] = 1.0
+    run.age[members] = 0
+
+
+def _advance(run: _Run, gradient: Array, tolerance: float) -> None:
+    """One step along conjugate directions for every weighting still at work."""
+    members = run.members
+    part = run.problem.restrict(members)
+    dual, latent = run.dual[members], run.latent[members]
+    image = part.covariance.matmul(gradient)
+    run.n_products += 1
+    _turn(run, members, gradient, image)
+    lengths = _step_lengths(part.majorised(latent), dual, latent, run.direction[members], run.image[members])
+    # Where the kernel is blind gradients have no length, and steps across it none either: if the whole step back
+    # to what latents ask for leaves nothing, it is taken.
+    whole = _see(part, dual - gradient, latent - image, run.usual[members]).remaining <= tolerance
+    run.direction[members[whole]], run.image[members[whole]] = -gradient[whole], -image[whole]
+    lengths = np.where(whole, 1.0, lengths)
+    run.dual[members] += lengths[:, None, None] * run.direction[members]
+    run.latent[members] += lengths[:, None, None] * run.image[members]
+    run.step_lengths[members] = lengths
+    run.age[members] += 1
+
+
+def _turn(run: _Run, members: Indices, gradient: Array, image: Array) -> None:
+    """The next direction, and its product from that with the gradient."""
+    strength = np.einsum("bcn,bcn->b", gradient, image)
+    change = strength - np.einsum("bcn,bcn->b", run.gradient[members], image)
+    before = run.strength[members]
+    part = np.where(before > 0, np.maximum(0.0, change) / np.where(before > 0, before, 1.0), 0.0)
+    descent = part * np.einsum("bcn,bcn->b", gradient, run.image[members]) < strength
+    part = np.where(descent, part, 0.0)[:, None, None]
+    run.direction[members] = part * run.direction[members] - gradient
+    run.image[members] = part * run.image[members] - image
+    run.gradient[members], run.strength[members] = gradient, np.maximum(strength, 0.0)
+
+
+def _step_lengths(part: Problem, dual: Array, latent: Array, direction: Array, image: Array) -> Array:
+    """Where the penalised loss is lowest along each direction; zero where it does not fall."""
+    slope_at = slope_along(part, dual, latent, direction, image)
+    start = slope_at(np.zeros(len(dual)))
+    falls = (start.first < 0) & (start.second > 0)
+    unit = np.where(falls, -start.first / np.where(falls, start.second, 1.0), 0.0)
+    if part.likelihood.is_quadratic:
+        return unit
+
+    def scaled(lengths: Array) -> Slope:
+        first, second = slope_at(unit * lengths)
+        return Slope(unit * first, unit**2 * second)
+
+    return unit * convex_step_lengths(scaled, len(dual))
+
+
+def _note(run: _Run, step: int, watch: Watch) -> None:
+    """Write the trace and tell the watch."""
+    record = NewtonStep(
+        step=step,
+        loss=float(run.losses.sum()),
+        gradient_norm=float(run.norms.max()),
+        step_length=float(run.step_lengths.min()),
+        products=run.n_products,
+    )
+    run.trace.append(record)
+    watch(record)
