@@ -18,6 +18,7 @@ ESTIMATORS = [
     fixed("polynomial"),
     fixed(solver="newton"),
     fixed(solver="exact"),
+    fixed(solver="kcg"),
     fixed(precision="single"),
     fixed(operator="tiled"),
     fixed(class_weight="balanced", bias_variance=0.0),

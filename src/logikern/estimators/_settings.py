@@ -18,6 +18,7 @@ from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
 from logikern.fitting.free_bias import FreeBias
+from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import FitResult
 from logikern.kernels import FunctionKernel, Kernel, KernelRows, Precomputed, reference_points
@@ -32,8 +33,14 @@ from logikern.structure.tying import tie
 EXACT_UP_TO = 100
 EXACT_TOLERANCE = 1e-10
 FREE_BIAS_TOLERANCE = 1e-8
+# Of conjugate gradients so many steps are allowed where one of Newton's would be.
+GRADIENT_STEPS = 100
 # Of the memory allowed, the part that the preconditioner may take.
 CONDITIONING_SHARE = 0.15
+
+# Arrays of the size of the coefficients that a fit holds at its peak, and the part of the memory that they may take.
+N_STATES = 20
+STATE_SHARE = 0.5
 
 logger = logging.getLogger("logikern")
 
@@ -43,6 +50,7 @@ def check(estimator: Any) -> None:
     _check_name("solver", estimator.solver, tuple(_SOLVERS))
     _check_name("operator", estimator.operator, ("auto", *OPERATORS))
     _check_name("precision", estimator.precision, ("auto", "single", "double"))
+    _check_name("state_precision", estimator.state_precision, ("auto", "single", "double"))
     _check_positive("tol", estimator.tol)
     if not isinstance(estimator.max_iter, numbers.Integral) or estimator.max_iter < 1:
         raise ValueError(f"`max_iter` must be a whole number of at least 1, but is {estimator.max_iter!r}.")
@@ -224,7 +232,17 @@ def _exact(estimator: Any, memory: float) -> Exact:
     return Exact(min(float(estimator.tol), EXACT_TOLERANCE), Budget(newton=int(estimator.max_iter)))
 
 
-_SOLVERS: dict[str, Callable[[Any, float], Any]] = {"auto": _newton, "newton": _newton, "exact": _exact}
+def _kernel_gradient(estimator: Any, memory: float) -> KernelGradient:
+    steps = GRADIENT_STEPS * int(estimator.max_iter)
+    return KernelGradient(float(estimator.tol), Budget(newton=steps, products=2 * steps))
+
+
+_SOLVERS: dict[str, Callable[[Any, float], Any]] = {
+    "auto": _newton,
+    "newton": _newton,
+    "exact": _exact,
+    "kcg": _kernel_gradient,
+}
 
 
 def solver(estimator: Any, n_points: int, memory: float) -> Any:
@@ -254,6 +272,15 @@ def threads(n_jobs: int | None) -> Iterator[None]:
     limit = None if n_jobs is None or n_jobs < 0 else int(n_jobs)
     with threadpool_limits(limit) if limit else contextlib.nullcontext(), own_threads():
         yield
+
+
+def state_dtype(estimator: Any, data: TrainingData, allowed: float) -> np.dtype:
+    """Of coefficients and latents: single on request, or where many classes of many rows would not fit."""
+    double = N_STATES * 8.0 * len(data.classes) * len(data.weights)
+    single = estimator.state_precision == "single" or (
+        estimator.state_precision == "auto" and double > STATE_SHARE * allowed
+    )
+    return np.dtype(np.float32 if single else np.float64)
 
 
 def stored_points(data: TrainingData) -> Any:
@@ -297,7 +324,7 @@ def warn_unless_converged(ended: Outcome, result: FitResult, wanted: float) -> N
     """One warning, with the outcome's sentence and what to do."""
     if not ended.converged:
         warnings.warn(
-            f"{ended.value} After {result.trace[-1].step} Newton steps the gradient norm is "
+            f"{ended.value} After {result.trace[-1].step} steps the gradient norm is "
             f"{result.gradient_norm.max():.1e} (wanted {wanted:.0e}). {_ADVICE[ended]}",
             ConvergenceWarning,
             stacklevel=3 + WRAPPER_FRAMES,

@@ -83,17 +83,20 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
         Seconds for the search; the best hyperparameters by then are used.
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A fit that was killed resumes from it.
-    solver : {"auto", "newton", "exact"}, default="auto"
-        "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "auto" goes by size.
+    solver : {"auto", "newton", "exact", "kcg"}, default="auto"
+        "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "kcg" takes conjugate
+        gradients in the function space, one product a step; "auto" goes by size.
     operator : {"auto", "dense", "tiled", "features"}, default="auto"
         Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features.
     precision : {"auto", "single", "double"}, default="auto"
         Of the kernel products; the exact solver has double always. "auto" is single for large data, with
         latents recomputed in double before the fit is believed.
+    state_precision : {"auto", "single", "double"}, default="auto"
+        Of coefficients and latents. "auto" is single where rows times classes in double would fill half the memory.
     tol : float, default=1e-4
         For the largest component of the gradient, in units of probability.
     max_iter : int, default=60
-        Newton steps at most.
+        Newton steps at most; of conjugate gradients a hundred for each.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' likelihoods.
     memory_limit : int, str or None, default=None
@@ -164,6 +167,7 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
         solver="auto",
         operator="auto",
         precision="auto",
+        state_precision="auto",
         tol=1e-4,
         max_iter=60,
         class_weight=None,
@@ -191,6 +195,7 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
         self.solver = solver
         self.operator = operator
         self.precision = precision
+        self.state_precision = state_precision
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
@@ -232,7 +237,9 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
             choice = _settings.choice(self, specification, data)
             solver = _settings.solver(self, len(data.weights), choice.memory)
             covariance = specification.bind(choice.points(data.points, len(specification.kernels) > 1))
-            problem = Problem(covariance, data.likelihood, data.targets, data.weights[None])
+            dtype = _settings.state_dtype(self, data, choice.memory)
+            targets, weights = data.targets.astype(dtype, copy=False), data.weights[None].astype(dtype, copy=False)
+            problem = Problem(covariance, data.likelihood, targets, weights)
             result = solver.fit(problem, watch=report.newton_step)
             _settings.refuse_failure(result, specification.kernels[0], data.points)
             self.operator_ = choice.reason
