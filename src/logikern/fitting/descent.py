@@ -9,6 +9,7 @@ import numpy as np
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.systems import NewtonSystem
 from logikern.likelihoods.base import Curvature, Expansion
+from logikern.numerics.conjugate_gradient import add, inner_products, of
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
 from logikern.structure.covariance import ClassCovariance
@@ -179,7 +180,7 @@ def residual_sizes(likelihood_gradient: Array, usual: Array) -> Array:
 
 def _measure(run: _Run, members: Indices, likelihood_gradient: Array) -> None:
     run.sizes[members] = residual_sizes(likelihood_gradient, run.usual[members])
-    run.norms[members] = max_norm(likelihood_gradient + run.dual[members]) / run.sizes[members]
+    run.norms[members] = max_norm(likelihood_gradient + of(run.dual, members)) / run.sizes[members]
 
 
 def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float, budget: Budget) -> FitResult:
@@ -204,7 +205,7 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _R
     the hyperparameters, whereas an old dual can make wild latents under a new kernel.
     """
     n_batch = problem.shape[0]
-    dual, latent = np.zeros(problem.shape), np.zeros(problem.shape)
+    dual, latent = np.zeros(problem.shape, problem.dtype), np.zeros(problem.shape, problem.dtype)
     n_products = 0
     if start is not None:
         expansion = problem.likelihood.expand(start, problem.targets, problem.weights)
@@ -214,7 +215,7 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _R
         system = make_system(curvature, np.arange(n_batch))
         response = system.response(image, START_ACCURACY * np.maximum(max_norm(expansion.gradient), SMALLEST_SIZE))
         direction, image = constant - response.value, image - response.image
-        lengths = _line_search(problem.majorised(start), dual, latent, direction, image)
+        lengths = _line_search(problem.majorised(start), dual, latent, direction, image).astype(problem.dtype)
         dual, latent = lengths[:, None, None] * direction, lengths[:, None, None] * image
         n_products = 1 + response.n_products
     infinite = np.full(n_batch, np.inf)
@@ -238,7 +239,7 @@ def _expand(run: _Run, tolerance: float) -> Expansion | None:
     """Expand at the latents of the weightings still at work, after retiring those that are done."""
     while (members := run.members).size:
         part = run.problem.restrict(members)
-        expansion = part.likelihood.expand(run.latent[members], part.targets, part.weights)
+        expansion = part.likelihood.expand(of(run.latent, members), part.targets, part.weights)
         _measure(run, members, expansion.gradient)
         below = run.norms[members] <= tolerance
         # Rounding of the long first steps is removed before the last ones, not after them.
@@ -276,7 +277,7 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     """One Newton step for every weighting still at work."""
     members = run.members
     part = run.problem.restrict(members)
-    dual, latent, norms = run.dual[members], run.latent[members], run.norms[members]
+    dual, latent, norms = of(run.dual, members), of(run.latent, members), run.norms[members]
     gradient = dual + expansion.gradient
     image = part.covariance.matmul(gradient)
     system = make_system(expansion.curvature, members)
@@ -284,13 +285,17 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     accuracy = np.maximum(forcing * norms, FINEST_RESIDUAL * tolerance) * run.sizes[members]
     response = system.response(image, accuracy)
     run.n_products += response.n_products + 1
-    direction, direction_image = response.value - gradient, response.image - image
+    # In place: of very many classes every array counts.
+    direction, direction_image = np.subtract(response.value, gradient, out=gradient), response.image
+    direction_image -= image
+    del response, image
     lengths = _line_search(part.majorised(latent), dual, latent, direction, direction_image)
     # A step that moves no latent lies where the kernel is blind: taken whole, it ends there.
     unfelt = max_norm(direction_image) <= UNFELT * (1.0 + max_norm(latent))
     lengths = np.where(unfelt, 1.0, lengths)
-    run.dual[members] = dual + lengths[:, None, None] * direction
-    run.latent[members] = latent + lengths[:, None, None] * direction_image
+    steps = lengths.astype(run.problem.dtype)[:, None, None]
+    add(run.dual, members, np.multiply(steps, direction, out=direction))
+    add(run.latent, members, np.multiply(steps, direction_image, out=direction_image))
     run.step_lengths[members] = lengths
     run.fresh[members] = False
 
@@ -299,11 +304,10 @@ def slope_along(
     part: Problem, dual: Array, latent: Array, direction: Array, image: Array
 ) -> Callable[[Array], Slope]:
     """Derivatives of the penalised loss along (direction, K~ direction), O(n C) each and without a product."""
-    linear = np.einsum("bcn,bcn->b", dual, image)
-    quadratic = np.einsum("bcn,bcn->b", direction, image)
+    linear, quadratic = inner_products(dual, image), inner_products(direction, image)
 
     def slope_at(lengths: Array) -> Slope:
-        trial = latent + lengths[:, None, None] * image
+        trial = latent + lengths.astype(latent.dtype)[:, None, None] * image
         first, second = part.likelihood.slope(trial, image, part.targets, part.weights)
         return Slope(first + linear + lengths * quadratic, second + quadratic)
 
@@ -318,7 +322,7 @@ def _line_search(part: Problem, dual: Array, latent: Array, direction: Array, im
 def _note(run: _Run, step: int, expansion: Expansion | None, watch: Watch) -> None:
     """Write the trace and tell the watch."""
     loss, _ = run.problem.likelihood.loss_and_gradient(run.latent, run.problem.targets, run.problem.weights)
-    penalty = 0.5 * np.einsum("bcn,bcn->b", run.dual, run.latent)
+    penalty = 0.5 * inner_products(run.dual, run.latent)
     record = NewtonStep(
         step=step,
         loss=float((loss + penalty).sum()),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from logikern.likelihoods.base import Likelihood
+from logikern.numerics.conjugate_gradient import is_everyone
 from logikern.numerics.outcome import Array, Indices, NewtonStep, Outcome
 from logikern.structure.covariance import ClassCovariance
 
@@ -35,9 +36,14 @@ class Problem:
     def shape(self) -> tuple[int, int, int]:
         return (len(self.weights), self.covariance.n_classes, self.covariance.n_points)
 
+    @property
+    def dtype(self) -> np.dtype:
+        """Of duals and latents: that of the targets."""
+        return self.targets.dtype
+
     def restrict(self, members: Indices) -> "Problem":
         """The same problem for some of the weightings."""
-        return replace(self, weights=self.weights[members])
+        return self if is_everyone(members, len(self.weights)) else replace(self, weights=self.weights[members])
 
     def majorised(self, latent: Array) -> "Problem":
         """The convex problem that touches this one at the latents; itself where it is convex."""

@@ -90,7 +90,11 @@ class IterativeSystem(NewtonSystem):
             self.max_products,
         )
         value = curvature.root(result.solution)
-        return Response(value.astype(np.float64), result.companion.astype(np.float64), result.n_products)
+        return Response(
+            value.astype(functions.dtype, copy=False),
+            result.companion.astype(functions.dtype, copy=False),
+            result.n_products,
+        )
 
 
 class _Remaining:

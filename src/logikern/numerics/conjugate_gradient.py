@@ -77,8 +77,8 @@ def conjugate_gradient(
         step = np.where(stuck, 0.0, strength / np.where(curvature > 0, curvature, 1.0))
         step = step.astype(direction.dtype)[:, None, None]
         scratch = scratch[: len(members)]
-        _add(solution, members, np.multiply(step, direction, out=scratch))
-        _add(companion, members, np.multiply(step, image.companion, out=scratch))
+        add(solution, members, np.multiply(step, direction, out=scratch))
+        add(companion, members, np.multiply(step, image.companion, out=scratch))
         residual -= np.multiply(step, image.product, out=scratch)
         previous = np.where(strength > 0, strength, 1.0)
     return CgResult(solution, companion, n_products, settled)
@@ -99,7 +99,8 @@ def is_everyone(members: Indices, n_batch: int) -> bool:
     return len(members) == n_batch and bool((members == np.arange(n_batch)).all())
 
 
-def _add(total: Array, members: Indices, addend: Array) -> None:
+def add(total: Array, members: Indices, addend: Array) -> None:
+    """total[members] += addend, in one pass where that is everything."""
     if is_everyone(members, len(total)):
         total += addend
     else:

@@ -55,7 +55,7 @@ class FeatureProduct(KernelOperator):
     def accurate_matmul(self, functions: Array) -> Array:
         if self.features.dtype == np.float64:
             return self.matmul(functions)
-        return self._product(functions.astype(np.float64), self.features.astype(np.float64), self.transposed)
+        return self._product(functions, self.features.astype(np.float64), self.transposed)
 
     def _product(self, functions: Array, features: Any, transposed: Any) -> Array:
         result = np.empty(functions.shape, dtype=functions.dtype)
