@@ -24,6 +24,51 @@ def small_table(n_points: int = 60, seed: int = 0) -> pd.DataFrame:
     )
 
 
+TOPICS = {
+    "science": "study theory experiment measure",
+    "science/physics": "energy field particle force",
+    "science/physics/optics": "light lens laser beam",
+    "science/physics/nuclear": "neutron reactor fission isotope",
+    "science/biology": "cell gene species protein",
+    "art": "artist style museum gallery",
+    "art/music": "song band album melody",
+    "art/film": "movie actor scene director",
+    "art/film/noir": "detective shadow crime night",
+    "art/film/western": "cowboy horse desert sheriff",
+}
+LEAVES = [path for path in TOPICS if not any(other.startswith(f"{path}/") for other in TOPICS)]
+
+
+def small_corpus(n_texts: int = 72, seed: int = 0, coarse: bool = False) -> pd.DataFrame:
+    """Texts of six topics in a tree, with words of all that lies above; with `coarse` some have an upper topic."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for number in range(n_texts):
+        steps = LEAVES[number % len(LEAVES)].split("/")
+        above = ["/".join(steps[:length]) for length in range(1, len(steps) + 1)]
+        pool = " ".join([TOPICS[path] for path in above] + ["this that with from about"]).split()
+        rows.append((" ".join(rng.choice(pool, 12)), above[-2] if coarse and number % 11 == 0 else above[-1]))
+    return pd.DataFrame(rows, columns=["body", "path"])
+
+
+@pytest.fixture
+def make_corpus():
+    """The maker of small corpora."""
+    return small_corpus
+
+
+@pytest.fixture(scope="session")
+def tree_model(tmp_path_factory, run) -> Path:
+    """A model of `path` from the small corpus."""
+    folder = tmp_path_factory.mktemp("tree")
+    small_corpus().to_json(folder / "docs.jsonl", orient="records", lines=True)
+    out = folder / "docs.skops"
+    options = ("--text", "body", "--target", "path", "--hierarchy", "auto", "--fixed", "--out", out)
+    result = run("fit", folder / "docs.jsonl", *options)
+    assert result.exit_code == 0, result.stderr
+    return out
+
+
 @pytest.fixture
 def make_table():
     """The maker of small tables, for other sizes and seeds."""

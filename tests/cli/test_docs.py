@@ -14,7 +14,7 @@ COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTA
 
 
 @pytest.fixture
-def folder(make_table, model, tmp_path, monkeypatch):
+def folder(make_table, make_corpus, model, tree_model, tmp_path, monkeypatch):
     """The files that the page speaks of."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(model, "fruit.skops")
@@ -29,6 +29,15 @@ def folder(make_table, model, tmp_path, monkeypatch):
     reviews = fruit[["id"]].assign(stars=fruit["id"] % 3, review=fruit["kind"] + " was good")
     reviews.to_json("reviews.jsonl", orient="records", lines=True)
     fruit.assign(tree=fruit["id"] % 12).to_csv("trees.csv", index=False)
+    shutil.copy(tree_model, "docs.skops")
+    docs = make_corpus()
+    for name in ("docs.jsonl", "new.jsonl"):
+        docs.to_json(name, orient="records", lines=True)
+    topics = docs.assign(topic=docs["path"].str.rpartition("/")[2]).drop(columns="path")
+    topics.to_json("topics.jsonl", orient="records", lines=True)
+    Path("links.csv").write_text(
+        "child,parent\nphysics,\noptics,physics\nnuclear,physics\nbiology,\nmusic,\nfilm,\nnoir,film\nwestern,film\n"
+    )
     return tmp_path
 
 

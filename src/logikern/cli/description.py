@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from logikern.cli.inputs import wanted_columns
-from logikern.cli.models import outcome_sentence
+from logikern.cli.labels import joined
+from logikern.cli.models import outcome_sentence, tree_of
 from logikern.cli.preprocessing import final_step, roles_of
 from logikern.model.persistence import HEADER
+from logikern.structure.tree import ROOT
 
 INDEX = re.compile(r"\[(\d+)\]$")  # of an input, at the end of the name of its rate
 
@@ -31,11 +33,11 @@ def describe(model: Any, path: Path) -> dict[str, Any]:
         "bytes": path.stat().st_size,
         "model": type(classifier).__name__,
         "pipeline": [type(step).__name__ for _, step in model.steps] if classifier is not model else None,
-        "classes": np.asarray(classifier.classes_).tolist(),
+        "classes": [joined(label) for label in classifier.classes_.tolist()],
         "inputs": {kind: list(names) for kind, names in inputs.items() if names},
         "features": int(classifier.n_features_in_),
         "training_rows": int(parts[0].dual_coef_.shape[0]),
-        "parameters": {name: plain(value) for name, value in classifier.get_params(deep=False).items()},
+        "parameters": _parameters(classifier),
         "kernels": [str(kernel) for part in parts for kernel in part.kernels_],
         "variances": [float(variance) for part in parts for variance in part.variances_],
         "newton_steps": plain(classifier.n_iter_),
@@ -43,6 +45,7 @@ def describe(model: Any, path: Path) -> dict[str, Any]:
         "operator": parts[0].operator_,
         "criterion_value": plain(np.mean([part.criterion_value_ for part in parts])),
         "hyperparameters": hyperparameters(model),
+        "tree": nodes(model),
         "verdicts": verdicts(classifier),
         "written_by": _header(path),
     }
@@ -57,6 +60,26 @@ def hyperparameters(model: Any) -> list[dict[str, Any]]:
             name = INDEX.sub(lambda found: f" of {names[int(found[1])]}", row["name"]) if names else row["name"]
             rows.append({"name": name, "classes": label or row["classes"]} | _numbers(row, "value", "start"))
     return rows
+
+
+def nodes(model: Any) -> list[dict[str, Any]] | None:
+    """Of every node of the tree its label, its parent, and the variance of its latent function, None without one."""
+    tree = tree_of(model)
+    if tree is None:
+        return None
+    names = [joined(label) for label in tree.labels]
+    above = [None if parent == ROOT else names[parent] for parent in tree.parents]
+    variances = [plain(variance) for variance in final_step(model).node_variances_]
+    rows = zip(names, above, variances, strict=True)
+    return [{"node": name, "parent": parent, "variance": variance} for name, parent, variance in rows]
+
+
+def _parameters(classifier: Any) -> dict[str, Any]:
+    given = {name: plain(value) for name, value in classifier.get_params(deep=False).items()}
+    if isinstance(classifier.hierarchy, str | None):
+        return given
+    tree = classifier.tree_
+    return given | {"hierarchy": f"{len(tree.labels)} nodes in {tree.depths.max()} levels"}
 
 
 def verdicts(classifier: Any) -> list[dict[str, Any]]:

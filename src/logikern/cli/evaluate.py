@@ -15,6 +15,7 @@ Score a model on rows whose classes are known.
 
 Log loss (natural logarithm), error, Brier score (summed over the classes), calibration error
 (15 bins of the top probability), a table of the classes, and the confusion of few classes.
+Where classes have a tree: scores by level, taxonomic loss, hierarchical F1, and confused siblings.
 
 Examples:
 
@@ -45,8 +46,8 @@ def evaluate(
 ) -> None:
     from logikern.cli.inputs import read_inputs
     from logikern.cli.models import load_model
-    from logikern.cli.render import print_scores, scores_record
-    from logikern.cli.scores import score_inputs
+    from logikern.cli.render import print_report, report_record
+    from logikern.cli.scores import report_on_inputs
 
     narrator = Narrator(quiet)
     loaded = load_model(model)
@@ -54,11 +55,11 @@ def evaluate(
     inputs = read_inputs(loaded, data, reading, [target] if target else (), "`--target`")
     for note in inputs.notes:
         narrator.say(note)
-    scores = score_inputs(loaded, inputs, target, drop_missing_target, narrator)
+    report = report_on_inputs(loaded, inputs, target, drop_missing_target, narrator)
     if json_output:
-        print(json.dumps(scores_record(scores), indent=2))
+        print(json.dumps(report_record(report), indent=2))
     else:
-        print_scores(scores)
+        print_report(report)
 
 
 evaluate.__doc__ = EXAMPLES

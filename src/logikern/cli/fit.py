@@ -12,7 +12,7 @@ EXAMPLES = """
 Fit a kernel softmax classifier and write it, with its preprocessing, to a file.
 
 Numeric columns are imputed and standardised, other columns become one input per
-level, `--text` columns tf-idf. Hyperparameters are learned unless --fixed.
+level, `--text` columns tf-idf. Classes may be the leaves of a tree. Hyperparameters are learned unless --fixed.
 
 Ctrl-C ends the search and writes the best model so far; a second one aborts.
 
@@ -21,6 +21,8 @@ Examples:
   logikern fit iris.csv --target species --out iris.skops
 
   logikern fit reviews.parquet -t stars --text review -o reviews.skops
+
+  logikern fit docs.jsonl -t path --text body --hierarchy auto
 
   logikern fit loans.csv -t repaid --ignore id --test-fraction 0.2 -o loans.skops
 
@@ -37,7 +39,7 @@ Exit codes: 0 fitted, 1 refused, 2 wrong usage, 3 written but not converged or i
 def fit(
     context: typer.Context,
     data: options.DataArgument,
-    out: own.OutOption,
+    out: own.OutOption = None,
     target: own.TargetOption = None,
     text: own.TextOption = None,
     categorical: own.CategoricalOption = None,
@@ -45,6 +47,7 @@ def fit(
     weight: own.WeightOption = None,
     groups: own.GroupsOption = None,
     drop_missing_target: own.DropOption = False,
+    hierarchy: own.HierarchyOption = "none",
     kernel: own.KernelOption = None,
     tying: own.TyingOption = None,
     rate: own.RateOption = None,
@@ -76,15 +79,23 @@ def fit(
     from logikern.cli import fitting, training
 
     narrator = Narrator(quiet)
-    fitting.check(context.params)
+    place = out or fitting.default_place(data)
+    fitting.check({**context.params, "out": place})
     columns = training.Columns(
-        target, weight, groups, tuple(text or ()), tuple(categorical or ()), tuple(ignore or ()), drop_missing_target
+        target,
+        weight,
+        groups,
+        tuple(text or ()),
+        tuple(categorical or ()),
+        tuple(ignore or ()),
+        drop_missing_target,
+        hierarchy,
     )
     reading = Reading(format.value if format else None, encoding, separator, zero_based)
     data_set = training.read_training_set(data, reading, columns, narrator)
     classifier = fitting.classifier(context.params, data_set)
     kept, held_out = fitting.split(data_set, test_fraction, seed)
-    fitting.fit_and_write(classifier, kept, held_out, out, narrator)
+    fitting.fit_and_write(classifier, kept, held_out, place, narrator)
 
 
 fit.__doc__ = EXAMPLES

@@ -1,7 +1,7 @@
 """From the options of `logikern fit` and a training set to a model file."""
 
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import typer
 from logikern.cli.cells import count, name_list
 from logikern.cli.description import hyperparameters
 from logikern.cli.exits import ExitCode
+from logikern.cli.hierarchy import check_hierarchy
 from logikern.cli.interruption import Interruption, interrupts_to
 from logikern.cli.labels import parse_class_weight
 from logikern.cli.models import fit_model, new_classifier, save_model
@@ -19,8 +20,9 @@ from logikern.cli.narration import Narrator
 from logikern.cli.outputs import require_writable
 from logikern.cli.preprocessing import build_pipeline, final_step
 from logikern.cli.progress import followed
-from logikern.cli.render import print_hyperparameters, print_scores
-from logikern.cli.scores import score
+from logikern.cli.render import print_hyperparameters, print_report
+from logikern.cli.scores import report_on
+from logikern.cli.sources import STANDARD
 from logikern.cli.training import TrainingSet
 
 SHOWN = 12  # hyperparameters at the end of a fit; `logikern info` has all
@@ -37,7 +39,15 @@ ARGUMENTS = (
     "n_jobs",
     "memory_limit",
 )
+OF_TREES = ("level", "subtree")  # tyings
 OF_LEARNING = ("criterion", "max_time", "checkpoint", "cv", "ard", "learn_bias", "n_starts")
+
+
+def default_place(data: str) -> str:
+    """Where the model goes if the user does not say: into this folder, under the name of the data."""
+    if data == STANDARD:
+        raise typer.BadParameter("standard input has no name: pass `--out`, the model file to write.")
+    return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}.skops"
 
 
 def check(given: Mapping[str, Any]) -> None:
@@ -47,6 +57,7 @@ def check(given: Mapping[str, Any]) -> None:
         require_writable(given["checkpoint"])
         if Path(given["checkpoint"]).absolute() == Path(given["out"]).absolute():
             raise typer.BadParameter("`--checkpoint` and `--out` name the same file; give each its own.")
+    check_hierarchy(given["hierarchy"])
     fraction = given["test_fraction"]
     if fraction is not None and not 0 < fraction < 1:
         raise typer.BadParameter(f"`--test-fraction` must lie between 0 and 1, but is {fraction:g}.")
@@ -60,7 +71,10 @@ def check(given: Mapping[str, Any]) -> None:
 def classifier(given: Mapping[str, Any], data_set: TrainingSet) -> Any:
     """The estimator that the options ask for."""
     settings = {name: _plain(given[name]) for name in (*ARGUMENTS, *OF_LEARNING)}
+    if settings["tying"] in OF_TREES and data_set.tree is None:
+        raise ValueError(f"`--tying {settings['tying']}` needs a tree of the classes: see `--hierarchy`.")
     settings |= {
+        "hierarchy": data_set.tree,
         "kernel": _plain(given["kernel"]) or data_set.kernel,
         "class_weight": parse_class_weight(given["class_weight"], data_set.labels),
         "search_size": _search_size(given["search_size"], len(data_set.labels)),
@@ -85,10 +99,12 @@ def _search_size(text: str | None, n_rows: int) -> int | None:
 
 
 def split(data_set: TrainingSet, test_fraction: float | None, seed: int) -> tuple[TrainingSet, TrainingSet | None]:
-    """Rows to fit on and rows to report on: every class in both, and no group in both."""
+    """Rows to fit on and rows to report on: every class in both, unless there is a tree, and no group in both."""
     if test_fraction is None:
         return data_set, None
-    parts = (_by_rows if data_set.groups is None else _by_groups)(data_set, test_fraction, seed)
+    # A tree tells something about classes without rows: each need not be in both parts.
+    everywhere = data_set.tree is None
+    parts = (_by_rows if data_set.groups is None else _by_groups)(data_set, test_fraction, seed, everywhere)
     if parts is None:
         rarest = min(np.unique(data_set.labels, return_counts=True)[1])
         raise ValueError(
@@ -101,24 +117,26 @@ def split(data_set: TrainingSet, test_fraction: float | None, seed: int) -> tupl
     return data_set.take(np.sort(kept)), data_set.take(np.sort(held_out))
 
 
-def _by_rows(data_set: TrainingSet, test_fraction: float, seed: int) -> list[np.ndarray] | None:
+def _by_rows(data_set: TrainingSet, test_fraction: float, seed: int, everywhere: bool) -> list[np.ndarray] | None:
     from sklearn.model_selection import train_test_split
 
     rows = np.arange(len(data_set.labels))
-    try:
-        return train_test_split(rows, test_size=test_fraction, random_state=seed, stratify=data_set.labels)
-    except ValueError:
-        return None
+    for strata in (data_set.labels,) if everywhere else (data_set.labels, None):
+        with suppress(ValueError):  # a class is too rare
+            return train_test_split(rows, test_size=test_fraction, random_state=seed, stratify=strata)
+    return None
 
 
-def _by_groups(data_set: TrainingSet, test_fraction: float, seed: int) -> tuple[np.ndarray, ...] | None:
+def _by_groups(
+    data_set: TrainingSet, test_fraction: float, seed: int, everywhere: bool
+) -> tuple[np.ndarray, ...] | None:
     from sklearn.model_selection import GroupShuffleSplit
 
     splitter = GroupShuffleSplit(TRIES, test_size=test_fraction, random_state=seed)
     n_classes = len(np.unique(data_set.labels))
     try:
         for parts in splitter.split(data_set.labels, groups=data_set.groups):
-            if all(len(np.unique(data_set.labels[part])) == n_classes for part in parts):
+            if not everywhere or all(len(np.unique(data_set.labels[part])) == n_classes for part in parts):
                 return parts
     except ValueError:  # too few groups
         pass
@@ -129,8 +147,9 @@ def fit_and_write(
     classifier: Any, kept: TrainingSet, held_out: TrainingSet | None, out: str, narrator: Narrator
 ) -> None:
     """Fit, write the model, say what was found, and report on the rows that were held out."""
-    model = classifier if kept.roles is None else build_pipeline(kept.roles, classifier)
-    n_rows, n_classes = len(kept.labels), len(np.unique(kept.labels))
+    n_rows = len(kept.labels)
+    n_classes = len(np.unique(kept.labels)) if kept.tree is None else kept.tree.n_classes
+    model = classifier if kept.roles is None else build_pipeline(kept.roles, classifier, n_rows)
     task = f"fit on {n_rows} rows, {n_classes} classes"
     interruption = Interruption()
     # A fit that learns nothing has no best so far: there Ctrl-C simply ends the command.
@@ -144,7 +163,7 @@ def fit_and_write(
     narrator.say(f"wrote {out} ({Path(out).stat().st_size / 1024:.0f} kB)")
     if held_out is not None:
         narrator.say(f"scores on {len(held_out.labels)} rows that the model has not seen:")
-        print_scores(score(model.predict_log_proba(held_out.X), held_out.labels, model.classes_))
+        print_report(report_on(model, held_out.X, held_out.labels))
     if interruption.honoured or not report.converged:
         raise typer.Exit(int(ExitCode.NOT_CONVERGED))
 

@@ -8,7 +8,9 @@ from logikern.cli.options import CriterionName, KernelName, OperatorName, Precis
 
 _COLUMNS, _MODEL, _LEARNING, _COMPUTATION = "Columns", "Model", "Learning", "Computation"
 
-OutOption = Annotated[str, typer.Option("--out", "-o", help="The model file to write.")]
+OutOption = Annotated[
+    str | None, typer.Option("--out", "-o", help="The model file to write (default: DATA with the suffix .skops).")
+]
 TargetOption = Annotated[
     str | None, typer.Option("--target", "-t", metavar="COL", help="The column with the classes.")
 ]
@@ -60,8 +62,20 @@ KernelOption = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
+HierarchyOption = Annotated[
+    str,
+    typer.Option(
+        "--hierarchy",
+        metavar="auto|none|FILE",
+        help="The tree of the classes: from targets such as 'science/physics', or from a file of child and parent.",
+        rich_help_panel=_MODEL,
+    ),
+]
 TyingOption = Annotated[
-    Tying | None, typer.Option("--tying", help="How classes share kernels.", rich_help_panel=_MODEL)
+    Tying | None,
+    typer.Option(
+        "--tying", help="How classes share kernels; level and subtree are for trees.", rich_help_panel=_MODEL
+    ),
 ]
 RateOption = Annotated[
     float | None,

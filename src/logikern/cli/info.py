@@ -8,7 +8,8 @@ from logikern.cli import options
 from logikern.cli.exits import ends_cleanly
 
 EXAMPLES = """
-Show what a model file holds: classes, inputs, hyperparameters and how they were found, how its fit ended, and sizes.
+Show what a model file holds: classes, inputs, hyperparameters and how they were found, the tree of its
+classes, how its fit ended, and sizes.
 
 Examples:
 
@@ -20,16 +21,17 @@ Exit codes: 0 done, 1 refused, 2 wrong usage.
 """
 
 SHOWN = 12  # names in a row of the table before "and more"
-APART = ("kernels", "variances", "hyperparameters", "verdicts")  # shown below the table, or by it
+APART = ("kernels", "variances", "hyperparameters", "tree", "verdicts")  # shown below the table, or by it
 
 
 @ends_cleanly
 def info(model: options.ModelArgument, json_output: options.JsonOption = False) -> None:
     from logikern.cli.description import describe
     from logikern.cli.models import load_model
-    from logikern.cli.render import print_hyperparameters
+    from logikern.cli.render import print_hyperparameters, print_tree
 
-    record = describe(load_model(model), Path(model))
+    loaded = load_model(model)
+    record = describe(loaded, Path(model))
     if json_output:
         print(json.dumps(record, indent=2))
         return
@@ -37,6 +39,7 @@ def info(model: options.ModelArgument, json_output: options.JsonOption = False) 
     for verdict in record["verdicts"]:
         print(verdict["sentence"])
     print_hyperparameters(record["hyperparameters"])
+    print_tree(loaded)
 
 
 info.__doc__ = EXAMPLES

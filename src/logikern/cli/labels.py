@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 
 from logikern.cli.cells import level, levels, name_list, numbers, row_names
+from logikern.structure.links import SEPARATOR
+from logikern.structure.tree import as_labels
 
 # More distinct fractional values than this are a measured quantity, not classes.
 MAX_FRACTIONAL_CLASSES = 20
@@ -45,17 +47,22 @@ def class_labels(target: pd.Series) -> np.ndarray:
 
 
 def known_labels(target: pd.Series, classes: Sequence[Any] | np.ndarray) -> np.ndarray:
-    """Labels in the model's own classes; a label that it does not know is refused."""
-    own = {level(label): label for label in classes}
-    spelled = levels(target)
-    unknown = np.array([label not in own for label in spelled])
+    """Labels in the model's own classes, or nodes of its tree; a label that it does not know is refused."""
+    own = {level(joined(label)): label for label in classes}
+    found = levels(target)
+    unknown = np.array([label not in own for label in found])
     if unknown.any():
         first = np.flatnonzero(unknown)
         raise ValueError(
-            f"the target `{target.name}` holds {spelled[first[0]]!r} in {row_names(target.index[first])}, "
+            f"the target `{target.name}` holds {found[first[0]]!r} in {row_names(target.index[first])}, "
             f"but the model knows the classes {name_list(own)}. Leave these rows out, or fit again with them."
         )
-    return np.array([own[label] for label in spelled])
+    return as_labels([own[label] for label in found])
+
+
+def joined(label: Any) -> Any:
+    """A label of a model that was fitted in Python: a path that is a tuple as text, any other as it is."""
+    return SEPARATOR.join(map(str, label)) if isinstance(label, tuple) else label
 
 
 def parse_class_weight(text: str | None, labels: np.ndarray) -> str | dict[Any, float] | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from logikern.cli.preprocessing import CLASSIFIER, final_step
+from logikern.structure.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,12 @@ def _converged(classifier: Any) -> bool:
 def outcome_sentence(classifier: Any) -> str:
     """How the fit ended, in the words of its outcome."""
     return str(classifier.outcome_.value)
+
+
+def tree_of(model: Any) -> Tree | None:
+    """The tree of the classes, if they have one."""
+    tree: Tree | None = vars(final_step(model)).get("tree_")
+    return tree
 
 
 def save_model(model: Any, path: str) -> None:

@@ -33,6 +33,16 @@ class Tying(StrEnum):
     shared = "shared"
     scaled = "scaled"
     separate = "separate"
+    level = "level"
+    subtree = "subtree"
+
+
+class Loss(StrEnum):
+    """What a wrong decision costs."""
+
+    zero_one = "zero_one"
+    taxonomic = "taxonomic"
+    parent = "parent"
 
 
 DataArgument = Annotated[

@@ -13,14 +13,34 @@ import numpy as np
 import pandas as pd
 
 from logikern.cli.cells import name_list
+from logikern.cli.hierarchy import path_text
+from logikern.cli.labels import joined
 from logikern.cli.sources import STANDARD, format_of
+from logikern.decisions.tree_rules import decide_on_tree
+from logikern.structure.tree import Tree
 
 
 def labelled_probabilities(probabilities: np.ndarray, classes: np.ndarray) -> pd.DataFrame:
     """The most probable class of every row, and the probability of each class."""
     columns = {"predicted": classes[probabilities.argmax(axis=1)]}
-    columns |= {f"probability_{label}": probabilities[:, place] for place, label in enumerate(classes)}
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns | _by_class(probabilities, classes))
+
+
+def labelled_nodes(probabilities: np.ndarray, tree: Tree, loss: str, allow_inner: bool) -> pd.DataFrame:
+    """The node decided for every row, the way to it and its probability, and the probability of each class."""
+    nodes = decide_on_tree(probabilities, tree, loss, allow_inner).decisions
+    names = {node: (joined(tree.labels[node]), path_text(node, tree)) for node in np.unique(nodes).tolist()}
+    named = [names[node] for node in nodes.tolist()]
+    columns = {
+        "predicted": [name for name, _ in named],
+        "path": [path for _, path in named],
+        "probability": tree.node_sums(probabilities.T)[nodes, np.arange(len(nodes))],
+    }
+    return pd.DataFrame(columns | _by_class(probabilities, tree.classes))
+
+
+def _by_class(probabilities: np.ndarray, classes: np.ndarray) -> dict[str, np.ndarray]:
+    return {f"probability_{joined(label)}": probabilities[:, place] for place, label in enumerate(classes)}
 
 
 def beside(table: pd.DataFrame, keep: list[str], predicted: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """`logikern predict`: a model file and a table in, labelled probabilities out."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,11 +16,16 @@ Predict the class of every row, with the probability of each class.
 The output has the columns `predicted` and `probability_CLASS` for each class, after
 those that `--keep` names. Its format follows the suffix; '-' is CSV on standard output.
 
+Where classes have a tree there are also `path`, the way to what is predicted, and its `probability`; `--loss` says
+what to decide by, and `--allow-inner` stops above the classes where none is certain enough.
+
 Examples:
 
   logikern predict iris.skops new.csv --out probabilities.csv
 
   logikern predict loans.skops new.parquet --keep id -o out.parquet
+
+  logikern predict docs.skops new.jsonl --loss taxonomic --allow-inner -o out.jsonl
 
   cat new.csv | logikern predict iris.skops - --format csv | head
 
@@ -39,6 +44,16 @@ def predict(
         list[str] | None,
         typer.Option("--keep", metavar="COL", help="Copy a column to the output. Repeatable."),
     ] = None,
+    loss: Annotated[
+        options.Loss | None,
+        typer.Option("--loss", help="With a tree, what a wrong decision costs (default: zero_one)."),
+    ] = None,
+    allow_inner: Annotated[
+        bool,
+        typer.Option(
+            "--allow-inner", help="With a tree, decide an inner node where that costs less (taxonomic loss)."
+        ),
+    ] = False,
     format: options.FormatOption = None,
     encoding: options.EncodingOption = None,
     separator: options.SeparatorOption = None,
@@ -47,21 +62,40 @@ def predict(
 ) -> None:
     from logikern.cli.inputs import read_inputs
     from logikern.cli.models import load_model
-    from logikern.cli.outputs import beside, labelled_probabilities, output_format, require_writable, write_table
+    from logikern.cli.outputs import beside, output_format, require_writable, write_table
 
     narrator = Narrator(quiet)
     if out != STANDARD:
         require_writable(out)
         output_format(Path(out))
+    if allow_inner and loss not in (None, options.Loss.taxonomic):
+        raise typer.BadParameter(
+            f"`--allow-inner` goes with `--loss taxonomic`, which tells what an inner node costs, "
+            f"but `--loss` is {loss.value!r}."
+        )
     loaded = load_model(model)
     reading = Reading(format.value if format else None, encoding, separator, zero_based)
     inputs = read_inputs(loaded, data, reading, keep or ())
     for note in inputs.notes:
         narrator.say(note)
-    table = labelled_probabilities(loaded.predict_proba(inputs.X), loaded.classes_)
+    table = _decided(loaded, inputs.X, loss.value if loss else None, allow_inner)
     write_table(beside(inputs.table, keep or [], table), out)
     if out != STANDARD:
         narrator.say(f"wrote {len(table)} rows to {out}")
 
 
 predict.__doc__ = EXAMPLES
+
+
+def _decided(model: Any, X: Any, loss: str | None, allow_inner: bool) -> Any:
+    from logikern.cli.models import tree_of
+    from logikern.cli.outputs import labelled_nodes, labelled_probabilities
+
+    tree = tree_of(model)
+    if tree is not None:
+        chosen = loss or ("taxonomic" if allow_inner else "zero_one")
+        return labelled_nodes(model.predict_proba(X), tree, chosen, allow_inner)
+    if allow_inner or loss not in (None, "zero_one"):
+        option = "--allow-inner" if allow_inner else f"--loss {loss}"
+        raise ValueError(f"`{option}` needs a tree of the classes, which this model has not. Fit with `--hierarchy`.")
+    return labelled_probabilities(model.predict_proba(X), model.classes_)

@@ -12,9 +12,11 @@ from logikern.cli.columns import Roles
 
 COLUMNS, CLASSIFIER = "columns", "classifier"
 NUMERIC, CATEGORICAL, TEXT = "numeric", "categorical", "text"
+# Of so many texts and more, words that stand in one of them only are left out: they are most of the words there.
+MANY_TEXTS = 1000
 
 
-def build_pipeline(roles: Roles, classifier: Any) -> Pipeline:
+def build_pipeline(roles: Roles, classifier: Any, n_rows: int) -> Pipeline:
     """Columns by their roles, side by side, and `classifier` on the result.
 
     Only scikit-learn's own types occur, which the model file may hold.
@@ -26,8 +28,9 @@ def build_pipeline(roles: Roles, classifier: Any) -> Pipeline:
     if roles.categorical:
         # A missing value is a level of its own; a level not seen at fit becomes zeros.
         steps.append((CATEGORICAL, OneHotEncoder(handle_unknown="ignore"), list(roles.categorical)))
+    fewest = 1 if n_rows < MANY_TEXTS else 2
     for place, name in enumerate(roles.text):
-        steps.append((f"{TEXT}_{place}", TfidfVectorizer(sublinear_tf=True), name))
+        steps.append((f"{TEXT}_{place}", TfidfVectorizer(sublinear_tf=True, min_df=fewest), name))
     # Dense unless most entries are zero: a dense product is faster until then.
     columns = ColumnTransformer(steps, sparse_threshold=0.1)
     return Pipeline([(COLUMNS, columns), (CLASSIFIER, classifier)])

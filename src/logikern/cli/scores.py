@@ -1,4 +1,4 @@
-"""How good probabilities are: log loss, error, Brier score and calibration."""
+"""How good probabilities are: log loss, error, Brier score and calibration, and how good they are on a tree."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +9,11 @@ import typer
 from logikern.cli.cells import count
 from logikern.cli.inputs import SVMLIGHT_LABEL, Inputs
 from logikern.cli.labels import known_labels, missing_targets
+from logikern.cli.models import tree_of
 from logikern.cli.narration import Narrator
+from logikern.cli.tree_scores import TreeScores, score_on_tree
 from logikern.decisions.metrics import brier_score, calibration_error
+from logikern.structure.tree import as_labels
 
 CALIBRATION_BINS = 15
 
@@ -41,17 +44,36 @@ class Scores:
     confusion: np.ndarray  # (true class, predicted class), counts
 
 
-def score_inputs(
+@dataclass(frozen=True)
+class Report:
+    """scores: of the rows whose class is known, if there are any; tree: of all rows, if the classes have a tree."""
+
+    scores: Scores | None
+    tree: TreeScores | None = None
+
+
+def report_on_inputs(
     model: Any, inputs: Inputs, target: str | None, drop_missing_target: bool, narrator: Narrator
-) -> Scores:
-    """Scores of a model on the rows of a table whose target is there."""
+) -> Report:
+    """How good a model is on the rows of a table whose target is there."""
     column = inputs.table[target or _label_column(inputs)]
     missing = missing_targets(column, drop_missing_target)
     if missing.any():
         narrator.say(f"dropped {count(int(missing.sum()), 'row')} without a target")
     rows = np.flatnonzero(~missing)
-    labels = known_labels(column.iloc[rows], model.classes_)
-    return score(model.predict_log_proba(inputs.take(rows)), labels, model.classes_)
+    tree = tree_of(model)
+    labels = known_labels(column.iloc[rows], model.classes_ if tree is None else as_labels(tree.labels))
+    return report_on(model, inputs.take(rows), labels)
+
+
+def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
+    """How good a model is on points whose classes, or nodes of its tree, are known."""
+    log_probabilities, tree = model.predict_log_proba(X), tree_of(model)
+    if tree is None:
+        return Report(score(log_probabilities, labels, model.classes_))
+    at_leaf = np.flatnonzero([tree.n_children[tree.place[label]] == 0 for label in labels.tolist()])
+    scores = score(log_probabilities[at_leaf], labels[at_leaf], model.classes_) if len(at_leaf) else None
+    return Report(scores, score_on_tree(np.exp(log_probabilities), labels, tree))
 
 
 def _label_column(inputs: Inputs) -> str:

@@ -1,7 +1,7 @@
 """DATA as a training set: inputs, labels, weights and the roles of the columns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,13 @@ import typer
 
 from logikern.cli.cells import count, levels, name_list, not_numbers, numbers, row_names
 from logikern.cli.columns import Prepared, Roles, assign_roles, prepare, suspicions
-from logikern.cli.labels import class_labels, missing_targets
+from logikern.cli.hierarchy import NONE, read_labels
+from logikern.cli.labels import missing_targets
 from logikern.cli.narration import Narrator
 from logikern.cli.sources import Reading, Source, open_source
 from logikern.cli.svmlight import read_svmlight
 from logikern.cli.tables import read_table, require_columns
+from logikern.structure.tree import Tree
 
 # Sparse inputs with more features than this and few entries behave like word counts: linear is enough.
 WIDE, SPARSE = 1000, 0.05
@@ -23,7 +25,7 @@ WORD = r"\b\w\w+\b"  # what tf-idf counts
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that the user named."""
+    """The columns that the user named, and where the tree of the classes comes from."""
 
     target: str | None
     weight: str | None = None
@@ -32,6 +34,7 @@ class Columns:
     categorical: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     drop_missing_target: bool = False
+    hierarchy: str = NONE
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,14 @@ class TrainingSet:
     roles: Roles | None
     kernel: str | None  # the default for such data, None for the estimator's own
     groups: np.ndarray | None = None
+    tree: Tree | None = None  # of which labels are nodes
 
     def take(self, rows: np.ndarray) -> "TrainingSet":
         """Some of the rows."""
         X = self.X.iloc[rows] if isinstance(self.X, pd.DataFrame) else self.X[rows]
         weights = None if self.weights is None else self.weights[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return TrainingSet(X, self.labels[rows], weights, self.roles, self.kernel, groups)
+        return replace(self, X=X, labels=self.labels[rows], weights=weights, groups=groups)
 
 
 def read_training_set(data: str, reading: Reading, columns: Columns, narrator: Narrator) -> TrainingSet:
@@ -75,18 +79,21 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, narr
     narrator.say(f"read {shape} from {source.name}")
     roles = assign_roles(inputs, columns.categorical, columns.text)
     prepared = prepare(inputs, roles)
+    _refuse_numbers(inputs, roles.text)
     _refuse_wordless(prepared.frame, roles.text)
     _say_what_was_done(prepared, roles, int(missing.sum()), narrator)
     for suspicion in suspicions(inputs, roles):
         narrator.warn(suspicion)
     kept = np.flatnonzero(~missing)
+    known = read_labels(table[columns.target].iloc[kept], columns.hierarchy, reading.encoding, narrator)
     return TrainingSet(
         prepared.frame.iloc[kept],
-        class_labels(table[columns.target].iloc[kept]),
+        known.labels,
         None if columns.weight is None else _weights(table[columns.weight].iloc[kept]),
         roles,
         "linear" if roles.text else None,
         None if columns.groups is None else _groups(table[columns.groups].iloc[kept]),
+        known.tree,
     )
 
 
@@ -101,7 +108,8 @@ def _sparse_training_set(source: Source, reading: Reading, columns: Columns, nar
     shape = f"{n_points} rows and {n_features} features ({density:.1%} not zero)"
     narrator.say(f"read {shape} from {source.name}")
     kernel = "linear" if n_features > WIDE and density < SPARSE else None
-    return TrainingSet(found.features, class_labels(pd.Series(found.labels, name="label")), None, None, kernel)
+    known = read_labels(pd.Series(found.labels, name="label"), columns.hierarchy, reading.encoding, narrator)
+    return TrainingSet(found.features, known.labels, None, None, kernel, None, known.tree)
 
 
 def _require_named(table: pd.DataFrame, columns: Columns, source: Source) -> None:
@@ -130,6 +138,15 @@ def _refuse_double_roles(columns: Columns) -> None:
     twice = sorted({name for name in named if named.count(name) > 1})
     if twice:
         raise typer.BadParameter(f"the columns {name_list(twice)} are given two roles; give each one.")
+
+
+def _refuse_numbers(inputs: pd.DataFrame, text: Sequence[str]) -> None:
+    for name in text:
+        if not len(not_numbers(inputs[name])):
+            raise ValueError(
+                f"column `{name}` holds numbers, not text. Leave out `--text {name}`, or pass `--categorical {name}` "
+                "if they are levels."
+            )
 
 
 def _refuse_wordless(frame: pd.DataFrame, text: Sequence[str]) -> None:
