@@ -30,7 +30,7 @@ LEARNED = (
     "loo_satimage",
     "loo_or_cv",
 )
-TREES = ("hierarchies",)
+TREES = ("hierarchies", "hierarchy_peers")
 NAMES = FIXED + LEARNED + TREES
 
 

@@ -1,0 +1,232 @@
+"""What others offer for classes in a tree, each tuned by a holdout: the contestants of hierarchy_peers.py.
+
+All of them learn from (X, y), with y the numbers of the classes, and give probabilities of all classes. On dense
+inputs the linear ones see Gaussian features (Nystroem), of which the rate is tuned as well.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hiclass import LocalClassifierPerParentNode
+from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC, LinearSVC
+
+from logikern.structure.tree import Tree
+from trees import SMALLEST_PROBABILITY
+
+HELD_OUT = 0.2
+FLAT_PENALTIES = (1.0, 10.0, 100.0, 1000.0, 10000.0)
+LOCAL_PENALTIES = (1.0, 10.0, 100.0, 1000.0)
+# Of linear and of Gaussian support vector machines.
+LINEAR_PENALTIES, GAUSSIAN_PENALTIES = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)
+# Of hiclass 5.0: "platt" is in its documentation and refused, "isotonic" gives many classes the probability 0.
+CALIBRATIONS = (None, "sigmoid", "ivap", "beta")
+N_FEATURES = 500
+# In units of one over the number of inputs, which are standardised.
+RATES = (1.0, 4.0)
+CALIBRATION_FOLDS = 5
+SEPARATOR = "::HiClass::Separator::"
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Probabilities of the classes (m, C), and what the search chose."""
+
+    probabilities: np.ndarray
+    found: str
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a contestant is given.
+
+    Parameters
+    ----------
+    X, X_test : arrays or sparse matrices
+    y : integer array of shape (n,)
+        Places in `tree.classes`.
+    tree : Tree
+    """
+
+    X: Any
+    y: np.ndarray
+    X_test: Any
+    tree: Tree
+
+    @property
+    def feature_maps(self) -> list[tuple[str, Any, Any]]:
+        """Inputs of linear models, with a name: as they are where sparse, else Gaussian features at some rates."""
+        if sparse.issparse(self.X):
+            return [("", self.X, self.X_test)]
+        maps = []
+        for rate in RATES:
+            gamma = rate / self.X.shape[1]
+            features = Nystroem(gamma=gamma, n_components=min(N_FEATURES, len(self.y)), random_state=0)
+            maps.append((f", gamma={gamma:.3g}", features.fit_transform(self.X), features.transform(self.X_test)))
+        return maps
+
+
+def held_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
+    """A part of each class, the last row of none: True where a row is held out, (n,)."""
+    random = np.random.default_rng(seed)
+    chosen = np.zeros(len(labels), dtype=bool)
+    for label in np.unique(labels):
+        rows = random.permutation(np.flatnonzero(labels == label))
+        # The fraction that is left is drawn, so that small classes are held out now and then.
+        count = int(share * len(rows) + random.random())
+        chosen[rows[: min(count, len(rows) - 1)]] = True
+    return chosen
+
+
+def holdout_loss(probabilities: np.ndarray, labels: np.ndarray) -> float:
+    bounded = np.clip(probabilities, SMALLEST_PROBABILITY, None)
+    bounded /= bounded.sum(axis=1, keepdims=True)
+    return -float(np.log(bounded[np.arange(len(labels)), labels]).mean())
+
+
+def flat_logistic(task: Task) -> Known:
+    """Logistic regression; coefficients of one C start the next, and the last fit has all rows."""
+    aside = held_out(task.y, HELD_OUT, 0)
+    best: tuple[float, str, Any] = (np.inf, "", None)
+    for name, X, X_test in task.feature_maps:
+        model = LogisticRegression(warm_start=True, max_iter=2000)
+        for penalty in FLAT_PENALTIES:
+            model.set_params(C=penalty).fit(X[~aside], task.y[~aside])
+            loss = holdout_loss(model.predict_proba(X[aside]), task.y[aside])
+            if loss < best[0]:
+                start = (model.coef_.copy(), model.intercept_.copy())
+                best = (loss, f"C={penalty:g}{name}", (penalty, start, X, X_test))
+    penalty, (coefficients, constants), X, X_test = best[2]
+    model = LogisticRegression(warm_start=True, max_iter=2000, C=penalty)
+    model.coef_, model.intercept_ = coefficients, constants
+    return Known(model.fit(X, task.y).predict_proba(X_test), best[1])
+
+
+def margin_machine(task: Task) -> Known:
+    """A support vector machine, linear on sparse inputs and Gaussian on dense ones, sigmoid calibration."""
+    aside = held_out(task.y, HELD_OUT, 0)
+    rates = [None] if sparse.issparse(task.X) else [rate / task.X.shape[1] for rate in RATES]
+    best: tuple[float, str, Any] = (np.inf, "", None)
+    for rate in rates:
+        for penalty in LINEAR_PENALTIES if rate is None else GAUSSIAN_PENALTIES:
+            model = _calibrated(penalty, rate, task.y[~aside]).fit(task.X[~aside], task.y[~aside])
+            loss = holdout_loss(model.predict_proba(task.X[aside]), task.y[aside])
+            if loss < best[0]:
+                name = f"C={penalty:g}" + ("" if rate is None else f", gamma={rate:.3g}")
+                best = (loss, name, (penalty, rate))
+    model = _calibrated(*best[2], task.y).fit(task.X, task.y)
+    return Known(model.predict_proba(task.X_test), best[1])
+
+
+def _calibrated(penalty: float, rate: float | None, labels: np.ndarray) -> CalibratedClassifierCV:
+    machine = LinearSVC(C=penalty) if rate is None else SVC(C=penalty, gamma=rate)
+    folds = StratifiedKFold(CALIBRATION_FOLDS, shuffle=True, random_state=0)
+    # A number of folds is refused where a class has fewer rows; given splits are not. A class of one row is then
+    # missing from the fold that holds it out, which counts it as impossible: one of five.
+    return CalibratedClassifierCV(machine, method="sigmoid", cv=list(folds.split(labels, labels)))
+
+
+def local_classifiers(task: Task) -> dict[str, Known]:
+    """hiclass: a logistic regression for each parent node, calibrated on rows that it has not seen.
+
+    C and the calibration are chosen by the log loss on a holdout, on which products along paths of the local
+    probabilities count; `predict_proba` of hiclass 5.0 is not used for the choice (see `own_probabilities`). The last
+    fit has all rows but those of the calibration, and all rows where none is best.
+    """
+    aside = held_out(task.y, HELD_OUT, 0)
+    names = node_names(task.tree)
+    best: tuple[float, str, Any] = (np.inf, "", None)
+    for suffix, X, X_test in task.feature_maps:
+        for penalty in LOCAL_PENALTIES:
+            for method, model in _fit_local(X[~aside], task.y[~aside], names, penalty, CALIBRATIONS):
+                loss = holdout_loss(path_probabilities(model, X[aside], task.tree), task.y[aside])
+                if loss < best[0]:
+                    found = f"C={penalty:g}{suffix}, calibration={method}"
+                    best = (loss, found, (penalty, method, X, X_test))
+    penalty, method, X, X_test = best[2]
+    _, model = next(iter(_fit_local(X, task.y, names, penalty, (method,))))
+    return {
+        "products along paths": Known(path_probabilities(model, X_test, task.tree), best[1]),
+        "predict_proba": Known(own_probabilities(model, X_test, task.tree), best[1]),
+    }
+
+
+def _fit_local(X: Any, labels: np.ndarray, names: np.ndarray, penalty: float, methods: tuple) -> Any:
+    """The same local classifiers with one calibration after the other."""
+    rest = held_out(labels, HELD_OUT, 1)
+    calibrated = None
+    for method in methods:
+        if method is None:
+            yield None, _local(penalty, None).fit(X, names[labels])
+            continue
+        if calibrated is None:
+            calibrated = _local(penalty, method).fit(X[~rest], names[labels[~rest]])
+        calibrated.calibration_method = method
+        yield method, calibrated.calibrate(X[rest], names[labels[rest]])
+
+
+def _local(penalty: float, method: str | None) -> LocalClassifierPerParentNode:
+    # `verbose` is the level of its logger: this one is above all messages.
+    base = LogisticRegression(C=penalty, max_iter=2000)
+    return LocalClassifierPerParentNode(base, calibration_method=method, verbose=100)
+
+
+def node_names(tree: Tree) -> np.ndarray:
+    """Paths of all classes as hiclass reads them, (C, depth): short names, leaves repeated down to the last level.
+
+    hiclass pads shorter paths by empty names, and then gives them no probability (its issue 162). Names are numbers
+    since it joins those of a whole path in every cell.
+    """
+    paths = [tree.path(leaf) for leaf in tree.leaves]
+    depth = max(map(len, paths))
+    return np.array([[str(node) for node in path + path[-1:] * (depth - len(path))] for path in paths], dtype=object)
+
+
+def path_probabilities(model: LocalClassifierPerParentNode, X: Any, tree: Tree) -> np.ndarray:
+    """Products of the local probabilities along the paths to the leaves, (m, C).
+
+    What `predict_proba` is meant to give, and does give where the tree has two levels. Values that a calibration has
+    made no numbers count as 0.
+    """
+    graph = model.hierarchy_
+    mass = {model.root_: np.ones(X.shape[0])}
+    leaves: dict[int, np.ndarray] = {}
+    pending = [model.root_]
+    while pending:
+        node = pending.pop()
+        own = mass.pop(node)
+        children = list(graph.successors(node))
+        if not children:
+            leaves[int(str(node).split(SEPARATOR)[-1])] = own
+            continue
+        classifier = graph.nodes[node].get("calibrator") or graph.nodes[node]["classifier"]
+        table = classifier.predict_proba(X)
+        for column, child in enumerate(classifier.classes_):
+            mass[str(child)] = own * table[:, column]
+            pending.append(str(child))
+    return np.nan_to_num(np.stack([leaves[leaf] for leaf in tree.leaves], axis=1))
+
+
+def own_probabilities(model: LocalClassifierPerParentNode, X: Any, tree: Tree) -> np.ndarray:
+    """`predict_proba` of hiclass 5.0 as it is, columns in the order of the tree, (m, C).
+
+    It visits the children of those nodes alone that are most probable for some row, and from the third level on by
+    the classifier of whichever node it came to last, in no fixed order: all others get 0 in every row (its issue
+    159).
+    """
+    table = model.predict_proba(X)
+    place = {name: column for column, name in enumerate(model.classes_[-1])}
+    return np.stack([table[:, place[str(leaf)]] for leaf in tree.leaves], axis=1)
+
+
+CONTESTANTS: dict[str, Callable[[Task], dict[str, Known]]] = {
+    "hiclass": local_classifiers,
+    "logistic regression": lambda task: {"": flat_logistic(task)},
+    "support vectors": lambda task: {"": margin_machine(task)},
+}
