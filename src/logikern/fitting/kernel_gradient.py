@@ -6,6 +6,7 @@ import numpy as np
 
 from logikern.fitting.descent import Budget, residual_sizes, slope_along, usual_weights
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.numerics.conjugate_gradient import add, inner_products, of
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
 
@@ -77,13 +78,13 @@ class _Run:
 def _begin(problem: Problem, start: Array | None) -> _Run:
     """At zero, or at the best multiple of the dual that latents ask for: minus the gradient of the likelihood."""
     n_batch, usual = problem.shape[0], usual_weights(problem.weights)
-    dual, latent = np.zeros(problem.shape), np.zeros(problem.shape)
+    dual, latent = np.zeros(problem.shape, problem.dtype), np.zeros(problem.shape, problem.dtype)
     n_products = 0
     if start is not None:
         _, gradient = problem.likelihood.loss_and_gradient(start, problem.targets, problem.weights)
         direction, image = -gradient, -problem.covariance.matmul(gradient)
-        lengths = _step_lengths(problem.majorised(start), dual, latent, direction, image)[:, None, None]
-        dual, latent, n_products = lengths * direction, lengths * image, 1
+        lengths = _step_lengths(problem.majorised(start), dual, latent, direction, image)
+        dual, latent, n_products = _times(lengths, direction), _times(lengths, image), 1
     infinite = np.full(n_batch, np.inf)
     return _Run(
         problem=problem,
@@ -91,9 +92,9 @@ def _begin(problem: Problem, start: Array | None) -> _Run:
         latent=latent,
         outcomes=[None] * n_batch,
         usual=usual,
-        gradient=np.zeros(problem.shape),
-        direction=np.zeros(problem.shape),
-        image=np.zeros(problem.shape),
+        gradient=np.zeros(problem.shape, problem.dtype),
+        direction=np.zeros(problem.shape, problem.dtype),
+        image=np.zeros(problem.shape, problem.dtype),
         strength=np.zeros(n_batch),
         norms=infinite,
         remaining=infinite.copy(),
@@ -123,7 +124,7 @@ def _descend(run: _Run, watch: Watch, tolerance: float, budget: Budget) -> FitRe
 def _look(run: _Run, tolerance: float) -> Array | None:
     """The functional gradient of the weightings still at work, after retiring those that are done."""
     while (members := run.members).size:
-        seen = _see(run.problem.restrict(members), run.dual[members], run.latent[members], run.usual[members])
+        seen = _see(run.problem.restrict(members), of(run.dual, members), of(run.latent, members), run.usual[members])
         run.norms[members], run.remaining[members], run.losses[members] = seen.norms, seen.remaining, seen.losses
         below, stalled = seen.remaining <= tolerance, run.step_lengths[members] <= 0
         old = run.problem.covariance.is_single & (run.age[members] >= REFRESH_AFTER)
@@ -158,7 +159,7 @@ class _Seen:
 def _see(part: Problem, dual: Array, latent: Array, usual: Array) -> _Seen:
     likelihood = part.likelihood
     loss, gradient = likelihood.loss_and_gradient(latent, part.targets, part.weights)
-    losses = loss + 0.5 * np.einsum("bcn,bcn->b", dual, latent)
+    losses = loss + 0.5 * inner_products(dual, latent)
     sizes = residual_sizes(gradient, usual)
     gradient += dual
     norms = max_norm(gradient) / sizes
@@ -176,7 +177,7 @@ def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
     part = run.problem.restrict(members)
     run.latent[members] = part.covariance.accurate_matmul(run.dual[members])
     run.n_products += 1
-    seen = _see(part, run.dual[members], run.latent[members], run.usual[members])
+    seen = _see(part, of(run.dual, members), of(run.latent, members), run.usual[members])
     for member, carried, true in zip(members, run.remaining[members], seen.remaining, strict=True):
         if true > 2 * carried:
             run.strength[member] = 0.0  # the old direction was conjugate to another gradient
@@ -193,32 +194,38 @@ def _advance(run: _Run, gradient: Array, tolerance: float) -> None:
     """One step along conjugate directions for every weighting still at work."""
     members = run.members
     part = run.problem.restrict(members)
-    dual, latent = run.dual[members], run.latent[members]
+    dual, latent = of(run.dual, members), of(run.latent, members)
     image = part.covariance.matmul(gradient)
     run.n_products += 1
     _turn(run, members, gradient, image)
-    lengths = _step_lengths(part.majorised(latent), dual, latent, run.direction[members], run.image[members])
-    # Where the kernel is blind gradients have no length, and steps across it none either: if the whole step back
-    # to what latents ask for leaves nothing, it is taken.
-    whole = _see(part, dual - gradient, latent - image, run.usual[members]).remaining <= tolerance
+    touching = part.majorised(latent)
+    lengths = _step_lengths(touching, dual, latent, of(run.direction, members), of(run.image, members))
+    astray = lengths <= 0
+    if astray.any():
+        run.direction[members[astray]], run.image[members[astray]] = -gradient[astray], -image[astray]
+        lengths = _step_lengths(touching, dual, latent, of(run.direction, members), of(run.image, members))
+    # Where the kernel is blind gradients have no length, and steps across it none either: the whole step back to
+    # what latents ask for is taken if it leaves nothing, or less than a line on which nothing more is seen to fall.
+    left = _see(part, dual - gradient, latent - image, run.usual[members]).remaining
+    whole = (left <= tolerance) | ((lengths <= 0) & (left < run.remaining[members]))
     run.direction[members[whole]], run.image[members[whole]] = -gradient[whole], -image[whole]
     lengths = np.where(whole, 1.0, lengths)
-    run.dual[members] += lengths[:, None, None] * run.direction[members]
-    run.latent[members] += lengths[:, None, None] * run.image[members]
+    add(run.dual, members, _times(lengths, of(run.direction, members)))
+    add(run.latent, members, _times(lengths, of(run.image, members)))
     run.step_lengths[members] = lengths
     run.age[members] += 1
 
 
 def _turn(run: _Run, members: Indices, gradient: Array, image: Array) -> None:
     """The next direction, and its product from that with the gradient."""
-    strength = np.einsum("bcn,bcn->b", gradient, image)
-    change = strength - np.einsum("bcn,bcn->b", run.gradient[members], image)
+    strength = inner_products(gradient, image)
+    change = strength - inner_products(of(run.gradient, members), image)
     before = run.strength[members]
     part = np.where(before > 0, np.maximum(0.0, change) / np.where(before > 0, before, 1.0), 0.0)
-    descent = part * np.einsum("bcn,bcn->b", gradient, run.image[members]) < strength
-    part = np.where(descent, part, 0.0)[:, None, None]
-    run.direction[members] = part * run.direction[members] - gradient
-    run.image[members] = part * run.image[members] - image
+    descent = part * inner_products(gradient, of(run.image, members)) < strength
+    part = np.where(descent, part, 0.0)
+    run.direction[members] = _times(part, of(run.direction, members)) - gradient
+    run.image[members] = _times(part, of(run.image, members)) - image
     run.gradient[members], run.strength[members] = gradient, np.maximum(strength, 0.0)
 
 
@@ -236,6 +243,11 @@ def _step_lengths(part: Problem, dual: Array, latent: Array, direction: Array, i
         return Slope(unit * first, unit**2 * second)
 
     return unit * convex_step_lengths(scaled, len(dual))
+
+
+def _times(factors: Array, functions: Array) -> Array:
+    """Each member times its factor, in the precision of the functions."""
+    return factors.astype(functions.dtype)[:, None, None] * functions
 
 
 def _note(run: _Run, step: int, watch: Watch) -> None:
