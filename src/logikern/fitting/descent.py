@@ -12,6 +12,7 @@ from logikern.likelihoods.base import Curvature, Expansion
 from logikern.numerics.conjugate_gradient import add, inner_products, of
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
+from logikern.numerics.parallel import for_each, point_tiles
 from logikern.structure.covariance import ClassCovariance
 
 LOOSEST_FORCING = 0.25
@@ -307,8 +308,14 @@ def slope_along(
     linear, quadratic = inner_products(dual, image), inner_products(direction, image)
 
     def slope_at(lengths: Array) -> Slope:
-        trial = latent + lengths.astype(latent.dtype)[:, None, None] * image
-        first, second = part.likelihood.slope(trial, image, part.targets, part.weights)
+        steps = lengths.astype(latent.dtype)[:, None, None]
+
+        def slope_of(points: slice) -> tuple[Array, Array]:
+            own = part.at(points)
+            trial = latent[..., points] + steps * image[..., points]
+            return own.likelihood.slope(trial, image[..., points], own.targets, own.weights)
+
+        first, second = np.sum(for_each(slope_of, point_tiles(latent.shape)), axis=0)
         return Slope(first + linear + lengths * quadratic, second + quadratic)
 
     return slope_at
@@ -321,7 +328,7 @@ def _line_search(part: Problem, dual: Array, latent: Array, direction: Array, im
 
 def _note(run: _Run, step: int, expansion: Expansion | None, watch: Watch) -> None:
     """Write the trace and tell the watch."""
-    loss, _ = run.problem.likelihood.loss_and_gradient(run.latent, run.problem.targets, run.problem.weights)
+    loss = run.problem.loss(run.latent)
     penalty = 0.5 * inner_products(run.dual, run.latent)
     record = NewtonStep(
         step=step,

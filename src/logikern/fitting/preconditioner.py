@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve
@@ -11,15 +12,15 @@ from scipy.linalg.lapack import dpotrf
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.conjugate_gradient import of
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.parallel import for_each, shares
+from logikern.numerics.parallel import for_each, point_tiles
 from logikern.numerics.pivoted_cholesky import LowRankFactor, randomly_pivoted_cholesky
 from logikern.operators.base import KernelOperator
 from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance
 
 LARGEST_SINGLE_ERROR = 0.2
-# Rows or columns of a factor below which a second thread takes longer to wake than to multiply.
-SMALLEST_SHARE = 32
+# Rows of the Woodbury matrix that are computed at a time.
+ROW_CHUNK = 128
 
 
 class Preconditioner(ABC):
@@ -118,72 +119,57 @@ class CovarianceFactors:
         """Where the coordinates of the constants are."""
         return slice(self.offsets[len(self.assignment)], self.offsets[-1])
 
-    def project(self, functions: Array) -> Array:
-        """Coordinates (m, sum of ranks) of class functions (m, C, n)."""
+    def project(self, functions: Array, points: slice) -> Array:
+        """Coordinates (m, sum of ranks) of class functions that are given at some points, (m, C, points)."""
         coordinates = np.empty((len(functions), self.offsets[-1]))
         if self.bias_deviation:
             coordinates[:, self.constants] = self.bias_deviation * functions.sum(axis=-1)
         coordinates[:, : self.constants.start] = (
-            self._project_one(functions) if len(self.factors) == 1 else self._project_each(functions)
+            self._project_one(functions, points) if len(self.factors) == 1 else self._project_each(functions, points)
         )
         return coordinates
 
-    def _project_one(self, functions: Array) -> Array:
+    def _project_one(self, functions: Array, points: slice) -> Array:
         """With one factor for all, coordinates are mixed rather than functions."""
-        factor = self.factors[0]
+        factor = self.factors[0][:, points]
         shape = (*functions.shape[:2], len(factor))
-        flat, own = functions.reshape(-1, functions.shape[2]), np.empty((shape[0] * shape[1], shape[2]))
-
-        def project_on(rows: slice) -> None:
-            own[:, rows] = flat.astype(factor.dtype) @ factor[rows].T
-
-        for_each(project_on, shares(len(factor), SMALLEST_SHARE))
+        own = functions.reshape(-1, functions.shape[2]).astype(factor.dtype, copy=False) @ factor.T
         mixed = self.mixing.adjoint(own.reshape(shape)) * self.deviations[:, None]
         return mixed.reshape(len(functions), self.constants.start)
 
-    def _project_each(self, functions: Array) -> Array:
+    def _project_each(self, functions: Array, points: slice) -> Array:
         latent = self.mixing.adjoint(functions)
         coordinates = np.empty((len(functions), self.constants.start))
-
-        def project_on(number: int) -> None:
-            factor, users = self.factors[number], np.flatnonzero(self.assignment == number)
+        for number, whole in enumerate(self.factors):
+            factor, users = whole[:, points], np.flatnonzero(self.assignment == number)
             own = latent[:, users].astype(factor.dtype).reshape(-1, factor.shape[1]) @ factor.T
             own = own.reshape(len(functions), len(users), len(factor)) * self.deviations[users][:, None]
             for place, index in enumerate(users):
                 coordinates[:, self.offsets[index] : self.offsets[index + 1]] = own[:, place]
-
-        for_each(project_on, range(len(self.factors)))
         return coordinates
 
-    def expand(self, coordinates: Array) -> Array:
-        """The transposed map, (m, sum of ranks) -> (m, C, n)."""
+    def expand(self, coordinates: Array, points: slice) -> Array:
+        """The transposed map at some points, (m, sum of ranks) -> (m, C, points)."""
         inner = coordinates[:, : self.constants.start]
-        functions = self._expand_one(inner) if len(self.factors) == 1 else self._expand_each(inner)
+        functions = self._expand_one(inner, points) if len(self.factors) == 1 else self._expand_each(inner, points)
         if self.bias_deviation:
             functions += (self.bias_deviation * coordinates[:, self.constants, None]).astype(self.dtype)
         return functions
 
-    def _expand_one(self, coordinates: Array) -> Array:
-        factor, n_points = self.factors[0], self.residual.shape[1]
+    def _expand_one(self, coordinates: Array, points: slice) -> Array:
+        factor = self.factors[0][:, points]
         own = coordinates.reshape(len(coordinates), len(self.assignment), len(factor)) * self.deviations[:, None]
-        n_rows = len(coordinates) * self.mixing.n_classes
-        flat = self.mixing.forward(own).astype(factor.dtype).reshape(n_rows, len(factor))
-        functions = np.empty((n_rows, n_points), dtype=self.dtype)
-        if not len(factor):
-            return np.zeros((len(coordinates), self.mixing.n_classes, n_points), dtype=self.dtype)
+        flat = self.mixing.forward(own).astype(factor.dtype).reshape(-1, len(factor)) if len(factor) else None
+        shape = (len(coordinates), self.mixing.n_classes, factor.shape[1])
+        if flat is None:
+            return np.zeros(shape, dtype=self.dtype)
+        return (flat @ factor).astype(self.dtype, copy=False).reshape(shape)
 
-        def expand_on(columns: slice) -> None:
-            functions[:, columns] = flat @ factor[:, columns]
-
-        for_each(expand_on, shares(n_points, SMALLEST_SHARE))
-        return functions.reshape(len(coordinates), -1, n_points)
-
-    def _expand_each(self, coordinates: Array) -> Array:
-        n_points = self.residual.shape[1]
+    def _expand_each(self, coordinates: Array, points: slice) -> Array:
+        n_points = points.stop - points.start
         latent = np.empty((len(coordinates), len(self.assignment), n_points), dtype=self.dtype)
-
-        def expand_on(number: int) -> None:
-            factor, users = self.factors[number], np.flatnonzero(self.assignment == number)
+        for number, whole in enumerate(self.factors):
+            factor, users = whole[:, points], np.flatnonzero(self.assignment == number)
             own = np.stack(
                 [
                     self.deviations[index] * coordinates[:, self.offsets[index] : self.offsets[index + 1]]
@@ -193,8 +179,6 @@ class CovarianceFactors:
             )
             image = own.astype(factor.dtype).reshape(len(coordinates) * len(users), len(factor)) @ factor
             latent[:, users] = image.reshape(len(coordinates), len(users), n_points)
-
-        for_each(expand_on, range(len(self.factors)))
         return self.mixing.forward(latent)
 
     def borrow(self) -> Array:
@@ -211,6 +195,11 @@ class CovarianceFactors:
             return out
         scaled = (weights * self.deviations[piece]).astype(out.dtype)
         return np.multiply(self.factors[self.assignment[piece]], scaled, out=out)
+
+
+def row_chunks(length: int) -> list[slice]:
+    """Rows of a matrix in pieces for one product each."""
+    return [slice(start, min(start + ROW_CHUNK, length)) for start in range(0, length, ROW_CHUNK)]
 
 
 def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generator) -> CovarianceFactors:
@@ -263,6 +252,9 @@ class LowRank(Preconditioner):
         self.damping += 1.0
         np.divide(1.0, self.damping, out=self.damping)  # a, (B, C, n)
         self.scale = curvature.scale.astype(factors.dtype, copy=False)
+        self.null: Array | None = None
+        self.tilted: Array | None = None
+        self.total: Array | None = None
         if curvature.null is not None:
             self.null = curvature.null.astype(factors.dtype, copy=False)
             tilted = self.damping * curvature.null  # a U
@@ -282,24 +274,28 @@ class LowRank(Preconditioner):
         matrix = np.zeros((offsets[-1],) * 2)
         stacked = factors.borrow()
 
-        def fill_diagonal(piece: int) -> None:
+        def own_block(piece: int) -> Array:
             rows, own = slice(offsets[piece], offsets[piece + 1]), strength[factors.function_of[piece]]
             factors.scale_rows(piece, np.sqrt(np.maximum(own - own**2 / total, 0.0)), stacked[rows])
-            matrix[rows, rows] = stacked[rows] @ stacked[rows].T
+            block = stacked[rows] @ stacked[rows].T
             if coupled:
                 factors.scale_rows(piece, own / np.sqrt(total), stacked[rows])
+            return block
 
-        def fill_below(piece: int) -> None:
-            rows, before = slice(offsets[piece], offsets[piece + 1]), slice(0, offsets[piece])
-            if coupled:
-                np.negative(stacked[rows] @ stacked[before].T, out=matrix[rows, before])
+        def couple_rows(rows: slice) -> None:
+            np.negative(stacked[rows] @ stacked[: rows.stop].T, out=matrix[rows, : rows.stop])
+
+        pieces = range(len(offsets) - 1)
+        blocks = for_each(own_block, pieces)
+        if coupled:
+            # The last rows are the longest: they come first, so that threads end together.
+            for_each(couple_rows, row_chunks(len(matrix))[::-1])
+        for piece in pieces:
+            rows = slice(offsets[piece], offsets[piece + 1])
+            matrix[rows, rows] = blocks[piece]
             upper = [place for place in factors.above[piece] if offsets[place + 1] > offsets[place]]
             if upper and rows.stop > rows.start:
                 self._add_path(matrix, rows, upper, piece, strength)
-
-        n_pieces = len(offsets) - 1
-        for_each(fill_diagonal, range(n_pieces))
-        for_each(fill_below, range(n_pieces - 1, 0, -1))
         factors.scratch.append(stacked)
         matrix.flat[:: len(matrix) + 1] += 1.0
         return _robust_cholesky(matrix)
@@ -319,10 +315,15 @@ class LowRank(Preconditioner):
             matrix[rows, columns] += factors.deviations[place] * images[number]
 
     def solve(self, residual: Array, members: Indices) -> Array:
-        base = self._base_solve(residual, members)
-        scale = of(self.scale, members)
-        inner = scale * base
-        coordinates = self.factors.project(inner)
+        part = _Part.of(self, members)
+        tiles = point_tiles(residual.shape)
+        base = np.empty_like(residual)
+
+        def begin(points: slice) -> Array:
+            base[..., points] = part.base_solve(residual[..., points], points)
+            return self.factors.project(part.scale[..., points] * base[..., points], points)
+
+        coordinates = np.sum(for_each(begin, tiles), axis=0)
 
         def invert(position: int) -> None:
             coordinates[position] = cho_solve(
@@ -330,17 +331,37 @@ class LowRank(Preconditioner):
             )
 
         for_each(invert, range(len(members)))
-        inner = self.factors.expand(coordinates)
-        inner *= scale
-        base -= self._base_solve(inner, members)
+
+        def finish(points: slice) -> None:
+            inner = self.factors.expand(coordinates, points)
+            inner *= part.scale[..., points]
+            base[..., points] -= part.base_solve(inner, points)
+
+        for_each(finish, tiles)
         return base
 
-    def _base_solve(self, per_class: Array, members: Indices) -> Array:
-        result = of(self.damping, members) * per_class
-        if self.curvature.null is None:
+
+class _Part(NamedTuple):
+    """What the base of the preconditioner holds for some members of the batch."""
+
+    damping: Array
+    scale: Array
+    null: Array | None
+    tilted: Array | None
+    total: Array | None
+
+    @classmethod
+    def of(cls, whole: LowRank, members: Indices) -> "_Part":
+        arrays = (whole.damping, whole.scale, whole.null, whole.tilted, whole.total)
+        return cls(*(None if array is None else of(array, members) for array in arrays))  # type: ignore[arg-type]
+
+    def base_solve(self, per_class: Array, points: slice) -> Array:
+        """B^-1 at some points, a new array."""
+        result = self.damping[..., points] * per_class
+        if self.null is None or self.tilted is None or self.total is None:
             return result
-        along = np.einsum("bcn,bcn->bn", of(self.null, members), result) / of(self.total, members)
-        result -= of(self.tilted, members) * along[:, None, :]
+        along = np.einsum("bcn,bcn->bn", self.null[..., points], result) / self.total[:, points]
+        result -= self.tilted[..., points] * along[:, None, :]
         return result
 
 

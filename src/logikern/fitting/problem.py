@@ -9,6 +9,7 @@ import numpy as np
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.conjugate_gradient import is_everyone
 from logikern.numerics.outcome import Array, Indices, NewtonStep, Outcome
+from logikern.numerics.parallel import for_each, point_tiles
 from logikern.structure.covariance import ClassCovariance
 
 
@@ -44,6 +45,19 @@ class Problem:
     def restrict(self, members: Indices) -> "Problem":
         """The same problem for some of the weightings."""
         return self if is_everyone(members, len(self.weights)) else replace(self, weights=self.weights[members])
+
+    def at(self, points: slice) -> "Problem":
+        """Targets and weights of some points; the covariance remains that of all."""
+        return replace(self, targets=self.targets[..., points], weights=self.weights[:, points])
+
+    def loss(self, latent: Array) -> Array:
+        """Of the likelihood, (B,)."""
+
+        def loss_of(points: slice) -> Array:
+            own = self.at(points)
+            return own.likelihood.loss_and_gradient(latent[..., points], own.targets, own.weights)[0]
+
+        return np.sum(for_each(loss_of, point_tiles(latent.shape)), axis=0)
 
     def majorised(self, latent: Array) -> "Problem":
         """The convex problem that touches this one at the latents; itself where it is convex."""
@@ -113,4 +127,4 @@ class Solver(ABC):
 
 def max_norm(per_class: Array) -> Array:
     """Largest absolute value of each member of the batch, (B, C, n) -> (B,)."""
-    return np.abs(per_class).max(axis=(1, 2))
+    return np.maximum(per_class.max(axis=(1, 2)), -per_class.min(axis=(1, 2)))

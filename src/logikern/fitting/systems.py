@@ -7,9 +7,11 @@ import numpy as np
 
 from logikern.fitting.contrasts import contrast_of
 from logikern.fitting.preconditioner import Preconditioner
+from logikern.fitting.problem import max_norm
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.conjugate_gradient import Image, conjugate_gradient, inner_products
 from logikern.numerics.outcome import Array
+from logikern.numerics.parallel import for_each, point_tiles
 from logikern.numerics.symmetric import Solve, solver, solver_and_inverse
 from logikern.structure.covariance import ClassCovariance
 
@@ -66,20 +68,30 @@ class IterativeSystem(NewtonSystem):
         working = self.covariance.operators[0].dtype
         curvature = self.curvature.in_precision(working)
 
-        remaining = _Remaining(curvature)
+        remaining, scratch = _Remaining(curvature), np.empty(functions.shape, dtype=working)
 
         def apply(direction: Array, members: Array) -> Image:
-            own = remaining(members)
-            image = self.covariance.matmul(own.root(direction))
-            product = own.root_adjoint(image)
-            product += direction
-            return Image(product, image)
+            own, place = remaining(members), scratch[: len(members)]
+            image = self.covariance.matmul(np.multiply(own.scale, direction, out=place))
+
+            def finish(points: slice) -> None:
+                part = own.at(points)
+                place[..., points] = part.root_adjoint(image[..., points])
+                place[..., points] += direction[..., points]
+
+            for_each(finish, point_tiles(direction.shape))
+            return Image(place, image)
 
         right_side = curvature.root_adjoint(functions.astype(working, copy=False))
         largest = RELATIVE_RESIDUAL * _lengths(right_side)
 
         def small_enough(residual: Array, members: Array) -> Array:
-            small = np.abs(remaining(members).root(residual)).max(axis=(1, 2)) <= tolerance[members]
+            own = remaining(members)
+
+            def largest_of(points: slice) -> Array:
+                return max_norm(own.at(points).root(residual[..., points]))
+
+            small = np.max(for_each(largest_of, point_tiles(residual.shape)), axis=0) <= tolerance[members]
             return small & (_lengths(residual) <= largest[members]) if small.any() else small
 
         result = conjugate_gradient(

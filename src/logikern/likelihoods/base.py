@@ -57,6 +57,10 @@ class Curvature:
         """V' x."""
         return self.project(self.scale * per_class)
 
+    def at(self, points: slice) -> "Curvature":
+        """That of some points."""
+        return Curvature(self.scale[..., points], None if self.null is None else self.null[..., points])
+
     def of(self, members: Indices) -> "Curvature":
         """That of some members of the batch; itself where these are all."""
         if is_everyone(members, len(self.scale)):

@@ -15,6 +15,9 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+TILE_ENTRIES = 2**18
+SMALLEST_TILE = 128
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -115,6 +118,15 @@ def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[
     for helper in helpers:
         helper.result()
     return [results[number] for number in range(len(own))]
+
+
+def point_tiles(shape: tuple[int, ...]) -> list[slice]:
+    """The last axis of an array in pieces that stay in the cache: no step makes an array of the whole size."""
+    n_rows = 1
+    for length in shape[:-1]:
+        n_rows *= length
+    width = max(SMALLEST_TILE, TILE_ENTRIES // max(1, n_rows))
+    return [slice(start, min(start + width, shape[-1])) for start in range(0, shape[-1], width)]
 
 
 def shares(length: int, smallest: int = 1) -> list[slice]:
