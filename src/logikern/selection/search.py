@@ -31,6 +31,8 @@ class Effort:
         Of one stage.
     relative_worth : float, default=1e-3
         A step is small if it lowers the criterion by less than this part of it.
+    least_size : float, default=0.0
+        What the criterion counts as where it is nearer to zero, which that of numbers may cross.
     small_steps : int, default=2
         After so many small steps in a row a stage ends.
     simplex : bool, default=False
@@ -46,6 +48,7 @@ class Effort:
 
     max_evaluations: int = 40
     relative_worth: float = 1e-3
+    least_size: float = 0.0
     small_steps: int = 2
     simplex: bool = False
     range: float = 9.0
@@ -53,6 +56,10 @@ class Effort:
     patience: int = 4
     first_tolerance: float = 2e-4
     last_tolerance: float = 1e-4
+
+    def worth(self, value: float) -> float:
+        """What a step must bring, at this value of the criterion, to be none of the small ones."""
+        return self.relative_worth * max(abs(value), self.least_size)
 
 
 @dataclass(frozen=True)
@@ -225,7 +232,7 @@ def _descend(run: "_Stage", origin: Array) -> None:
     if effort.simplex and position is not None:
         return _creep(run, position, bounds)
     while position is not None and run.n_evaluations < effort.max_evaluations:
-        worth = effort.relative_worth * abs(position.value)
+        worth = effort.worth(position.value)
         if finished(position, bounds, worth, effort.small_steps) or run.hopeless:
             break
         run.radius = position.radius
@@ -240,7 +247,7 @@ def _creep(run: "_Stage", position: Position, bounds: tuple[Array, Array]) -> No
     options: Any = {
         "initial_simplex": np.clip(corners, *bounds),
         "maxfev": SIMPLEX_EVALUATIONS * run.effort.max_evaluations,
-        "fatol": run.effort.relative_worth * abs(position.value),
+        "fatol": run.effort.worth(position.value),
         "xatol": SIMPLEX_LENGTH,
     }
     minimiser: Any = scipy.optimize.minimize

@@ -1,0 +1,53 @@
+"""Held-out squared errors as a likelihood, at the noise that makes them most likely."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from logikern.criteria.base import Criterion, Evaluation
+from logikern.numerics.outcome import Array
+from logikern.structure.covariance import ClassCovariance
+
+# In units of the variance of the targets: errors far below it are no worse than none.
+SMALLEST_NOISE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class ProfiledNoise(Criterion):
+    """Psi = C/2 log s^2 with s^2 the mean squared held-out error, C outputs: its minimum is that of the error.
+
+    Up to a constant this is the negative log density of held-out targets under Gaussian noise of variance s^2. In
+    these units a hyperparameter that matters nothing gains half a unit over all cases (Wilks), whatever the noise,
+    and priors and comparisons of models mean for numbers what they mean for classes.
+
+    Parameters
+    ----------
+    inner : Criterion
+        Of the squared loss.
+    n_outputs : int
+    """
+
+    inner: Criterion
+    n_outputs: int
+
+    @property
+    def loss_weights(self) -> Array:
+        return self.inner.loss_weights
+
+    def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
+        found = self.inner.evaluate(covariance, start, tolerance)
+        if not found.usable:
+            return found
+        noise = 2.0 * found.value / self.n_outputs + SMALLEST_NOISE
+        value = 0.5 * self.n_outputs * float(np.log(noise))
+        return replace(
+            found,
+            value=value,
+            gradient=found.gradient.scaled(1.0 / noise),
+            losses=value + (found.losses - found.value) / noise,
+        )
+
+
+def unexplained(value: float, n_outputs: int) -> float:
+    """The mean squared held-out error of a value of the criterion, in units of the variance of the targets."""
+    return float(np.exp(2.0 * value / n_outputs))
