@@ -1,0 +1,215 @@
+"""What a hierarchy costs: against a flat fit, with the number of nodes, beside the paper's seconds, in memory.
+
+flat: one fit with the hierarchy against one without on cpc_D, wos and imclef07a, hyperparameters fixed, variances
+that sum to the same along every path on average, and the same tolerance; the fastest of some equal fits.
+nodes: the time of one product for trees with 250 to 2000 latent functions, on the same sparse inputs.
+wipo: the label tree of section B of Seeger (2008), 9794 cases of 1172 classes, with words drawn at random
+(patents.py), beside the seconds of its Table 2 for the final fit. --learn learns the variances first, as the paper
+does, and gives these seconds apart.
+wordnet: all 1733 classes, hyperparameters learned, in a process of its own whose largest resident set is measured.
+"""
+
+import argparse
+import json
+import time
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from logikern import KernelLogisticClassifier
+from logikern.kernels import Linear
+from logikern.operators.choose import choose
+from logikern.structure.base import Mixing
+from logikern.structure.flat import Flat
+from logikern.structure.specification import Specification
+from logikern.structure.tree import ROOT, Tree
+from logikern.structure.tying import tie
+from measure import BIAS_VARIANCE, in_subprocess, peak_memory
+from patents import draw_split
+from report import Report, Row
+from trees import TreeSplit, fit_quietly, score_on_tree, splits
+from tuned import conduct, options
+
+PARTS = ("flat", "nodes", "wipo", "wordnet")
+FLAT_SETS = ("cpc_D", "wos", "imclef07a")
+# Of a class function, prior: the default and what texts are learned to have.
+TOTAL_VARIANCES = (30.0, 300.0)
+REPEATS = 2
+WANTED_RATIO = 1.5
+LATENT_COUNTS = (250, 500, 1000, 2000)
+N_TOP, LEAVES_PER_NODE = 8, 8
+WANTED_EXPONENT = 1.1
+# Seeger (2008), Table 2: seconds of the final fit, flat and hierarchical.
+PAPER_SECONDS = {"B": {"F1": 3751.0, "H1": 8657.0}, "D": {"F1": 56.3, "H1": 118.5}}
+TREES = {"F1": {"tying": "shared"}, "H1": {"hierarchy": "paths", "tying": "level"}}
+WANTED_BYTES = 12e9
+
+
+def describe_fit(model: KernelLogisticClassifier, seconds: float) -> Row:
+    """Cost of the final fit; seconds without those of the search."""
+    search = sum(record.seconds for record in model.trace_) if model.verdicts_ else 0.0
+    steps = model.newton_trace_
+    return {
+        "seconds": seconds - search,
+        "steps": steps[-1].step,
+        "products": steps[-1].products,
+        "ms per product": 1e3 * (seconds - search) / steps[-1].products,
+        "gradient": steps[-1].gradient_norm,
+        "outcome": model.outcome_.name,
+    }
+
+
+def fastest(split: TreeSplit, repeats: int, **settings: Any) -> Row:
+    rows = [describe_fit(*fit_quietly(split, criterion=None, **settings)) for _ in range(repeats)]
+    return min(rows, key=lambda row: row["seconds"])
+
+
+def against_flat(report: Report, chosen: argparse.Namespace) -> None:
+    rows: list[Row] = []
+    for name in FLAT_SETS:
+        split = next(iter(splits(name, 1, chosen.quick)))
+        # How many latent functions a class function is the sum of, on average.
+        length = float(split.tree.latent_depths[split.tree.leaf_latents].mean())
+        fit_quietly(split.largest(4).head(80), criterion=None)
+        for total in TOTAL_VARIANCES:
+            flat = fastest(split, REPEATS, variance=total, tying="shared")
+            tree = fastest(split, REPEATS, variance=total / length, tying="level", hierarchy="paths")
+            ratios = {f"{key} ratio": tree[key] / flat[key] for key in ("seconds", "products", "ms per product")}
+            rows.append({"set": name, "variance": total, "fit": "flat", **flat, **dict.fromkeys(ratios, 1.0)})
+            rows.append({"set": name, "variance": total, "fit": "tree", **tree, **ratios})
+            report.progress(f"{name}, variance {total:g}: {flat['seconds']:.2f} s flat, {tree['seconds']:.2f} s tree")
+    report.table("One fit with the hierarchy and without", rows)
+    for row in rows[1::2]:
+        seen = row["seconds ratio"]
+        claim = f"{row['set']}, variance {row['variance']:g}: seconds with the hierarchy over those without"
+        detail = f"{seen:.2f} (products {row['products ratio']:.2f}, each {row['ms per product ratio']:.2f})"
+        report.verdict(claim, f"<= {WANTED_RATIO:g}", detail, seen <= WANTED_RATIO)
+    report.say("")
+
+
+def bushy_tree(n_latent: int) -> Tree:
+    """A tree of three levels in which every node has siblings."""
+    n_middle = (n_latent - N_TOP) // (LEAVES_PER_NODE + 1)
+    n_leaves = n_latent - N_TOP - n_middle
+    middle = [place % N_TOP for place in range(n_middle)]
+    leaves = [N_TOP + place % n_middle for place in range(n_leaves)]
+    return Tree(tuple(range(n_latent)), (*([ROOT] * N_TOP), *middle, *leaves))
+
+
+def time_product(mixing: Mixing, X: Any, repeats: int) -> float:
+    """Seconds of one product with a vector for every class, the fastest of some."""
+    tying = tie("shared", mixing)
+    tree = mixing if isinstance(mixing, Tree) else None
+    specification = Specification((Linear(),), (1.0,), BIAS_VARIANCE, tying, tree)
+    covariance = specification.bind(choose((Linear(),), X, "features", "single").points(X))
+    shape = (1, mixing.n_classes, X.shape[0])
+    vector = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+    seconds = []
+    for _ in range(repeats + 1):
+        began = time.perf_counter()
+        covariance.matmul(vector)
+        seconds.append(time.perf_counter() - began)
+    return min(seconds[1:])
+
+
+def by_nodes(report: Report, chosen: argparse.Namespace) -> None:
+    n, width, per_row = (500, 4000, 30) if chosen.quick else (4000, 30000, 100)
+    random = np.random.default_rng(0)
+    X = sparse.random(n, width, per_row / width, format="csr", random_state=random, dtype=np.float64)
+    rows: list[Row] = []
+    for n_latent in LATENT_COUNTS:
+        tree = bushy_tree(n_latent)
+        seconds = time_product(tree, X, 3 if chosen.quick else 7)
+        flat = time_product(Flat(tree.n_classes), X, 3 if chosen.quick else 7)
+        rows.append(
+            {
+                "latent functions P": tree.n_latent,
+                "classes": tree.n_classes,
+                "ms per product": 1e3 * seconds,
+                "us per product and P": 1e6 * seconds / tree.n_latent,
+                "flat, ms per product": 1e3 * flat,
+                "ratio": seconds / flat,
+            }
+        )
+    report.table(f"One product, {n} sparse rows with {per_row} words each", rows)
+    sizes, costs = ([row[key] for row in rows] for key in ("latent functions P", "ms per product"))
+    slope = float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
+    claim = "seconds of a product over latent functions, exponent"
+    report.verdict(claim, f"<= {WANTED_EXPONENT:g}", f"{slope:.2f}", slope <= WANTED_EXPONENT)
+    report.say("")
+
+
+def beside_paper(report: Report, chosen: argparse.Namespace) -> None:
+    section = "D" if chosen.quick else "B"
+    split = draw_split(section)
+    rows: list[Row] = []
+    for method, settings in TREES.items():
+        model, seconds = fit_quietly(split, criterion="cv" if chosen.learn else None, **settings)
+        cost = describe_fit(model, seconds)
+        paper = PAPER_SECONDS[section][method]
+        row = {"method": method, "paper, s": paper, **cost, "of the paper": cost["seconds"] / paper}
+        row |= {"search seconds": seconds - cost["seconds"], "evaluations": len(model.trace_) if chosen.learn else 0}
+        row["variances"] = ", ".join(f"{variance:.3g}" for variance in model.model_.specification.variances)
+        rows.append(row | score_on_tree(model.predict_log_proba(split.X_test), split.y_test, split.tree))
+        report.progress(f"{split.name}, {method}: {cost['seconds']:.1f} s, {cost['products']} products")
+    words = split.X.nnz / split.X.shape[0]
+    report.table(f"{split.describe()}, {words:.0f} different words in each, drawn at random", rows)
+    for row in rows:
+        claim = f"{split.name}, {row['method']}: seconds of the final fit"
+        report.verdict(claim, f"<= {row['paper, s']:g} (paper)", f"{row['seconds']:.1f}", row["of the paper"] <= 1)
+    report.say("")
+
+
+def fit_wordnet(quick: bool) -> None:
+    """The child: learn and fit, print what it cost."""
+    split = next(iter(splits("wordnet", 1, quick)))
+    before = peak_memory()
+    model, seconds = fit_quietly(split, **TREES["H1"])
+    fitted = peak_memory()
+    scores = score_on_tree(model.predict_log_proba(split.X_test), split.y_test, split.tree)
+    row = {
+        "set": split.describe(),
+        "all seconds": seconds,
+        "evaluations": len(model.trace_),
+        "search rows": model.trace_[-1].n_points,
+        **describe_fit(model, seconds),
+        "GB before": before / 1e9,
+        "GB in fit": fitted / 1e9,
+        "GB in all": peak_memory() / 1e9,
+    }
+    print(json.dumps(row | scores), flush=True)
+
+
+def whole_wordnet(report: Report, chosen: argparse.Namespace) -> None:
+    row = in_subprocess(__file__, "--alone", *(["--quick"] if chosen.quick else []))
+    report.table("wordnet, hyperparameters learned", [row])
+    claim = "wordnet: largest resident set, prediction included, GB"
+    seen = row["GB in all"]
+    report.verdict(claim, f"<= {WANTED_BYTES / 1e9:g}", f"{seen:.2f}", seen <= WANTED_BYTES / 1e9)
+    report.say("")
+
+
+MEASURES = {"flat": against_flat, "nodes": by_nodes, "wipo": beside_paper, "wordnet": whole_wordnet}
+
+
+def run(report: Report, chosen: argparse.Namespace) -> None:
+    for part in chosen.only or PARTS:
+        MEASURES[part](report, chosen)
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--only", action="append", choices=PARTS, help="this part; results get its name")
+    parser.add_argument("--learn", action="store_true", help="wipo: learn the variances before the final fit")
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.alone:
+        fit_wordnet(chosen.quick)
+        return
+    parts = ["hierarchy_cost", *(chosen.only or ()), *(["learn"] if chosen.learn else [])]
+    conduct("_".join(parts), chosen, run)
+
+
+if __name__ == "__main__":
+    main()
