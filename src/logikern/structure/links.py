@@ -173,7 +173,7 @@ def _children(parent: Label | None, value: Any) -> Iterator[tuple[Any, Any]]:
 
 def _as_rows(hierarchy: Iterable[Any]) -> list[Any]:
     # A data frame gives the names of its columns one by one, but its rows as an array.
-    rows = np.asarray(hierarchy).tolist() if getattr(hierarchy, "ndim", 1) == 2 else hierarchy
+    rows = np.asarray(hierarchy).tolist() if len(getattr(hierarchy, "shape", ())) == 2 else hierarchy
     return [plain(tuple(row) if isinstance(row, list) else row) for row in rows]
 
 
