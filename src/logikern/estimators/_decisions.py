@@ -103,5 +103,3 @@ class DecisionMixin:
         if tree is None:
             raise AttributeError("There are no nodes: the classes have no hierarchy. Fit with `hierarchy`.")
         return tree
-
-

@@ -22,6 +22,7 @@ from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import FitResult
 from logikern.kernels import FunctionKernel, Kernel, KernelRows, Precomputed, reference_points
+from logikern.likelihoods.base import Likelihood
 from logikern.model.defaults import default_rate, default_variance
 from logikern.numerics.outcome import Outcome
 from logikern.numerics.parallel import own_threads
@@ -208,7 +209,7 @@ def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
         data.points,
         "dense" if np.isinf(estimator.bias_variance) else estimator.operator,
         # Factors of few points gain no time from single precision.
-        "double" if solver_name(estimator, len(data.weights)) == "exact" else estimator.precision,
+        "double" if solver_name(estimator, len(data.weights), data.likelihood) == "exact" else estimator.precision,
         parse_memory(estimator.memory_limit),
     )
     if result.name == "features" and chosen.kernels[0].features(data.points[:1]) is None:
@@ -245,18 +246,20 @@ _SOLVERS: dict[str, Callable[[Any, float], Any]] = {
 }
 
 
-def solver(estimator: Any, n_points: int, memory: float) -> Any:
+def solver(estimator: Any, n_points: int, likelihood: Likelihood, memory: float) -> Any:
     """The solver of that name; "auto" goes by size."""
     if np.isinf(estimator.bias_variance):
         return FreeBias(min(float(estimator.tol), FREE_BIAS_TOLERANCE), Budget(newton=int(estimator.max_iter)))
-    return _SOLVERS[solver_name(estimator, n_points)](estimator, memory)
+    return _SOLVERS[solver_name(estimator, n_points, likelihood)](estimator, memory)
 
 
-def solver_name(estimator: Any, n_points: int) -> str:
+def solver_name(estimator: Any, n_points: int, likelihood: Likelihood) -> str:
     """The name, with "auto" decided."""
     if np.isinf(estimator.bias_variance):
         return "exact"
-    return "exact" if estimator.solver == "auto" and n_points <= EXACT_UP_TO else estimator.solver
+    # Labels that are completed in every step take many steps: the digits beyond `tol` cost more than all others.
+    few = n_points <= EXACT_UP_TO and likelihood.majoriser is likelihood
+    return "exact" if estimator.solver == "auto" and few else estimator.solver
 
 
 def refitting_solver(estimator: Any, tolerance: float) -> Any:

@@ -111,6 +111,7 @@ def _fingerprint(estimator: Any, data: TrainingData, groups: Array | None) -> st
     if estimator.checkpoint is None:
         return ""
     told = {name: value for name, value in estimator.get_params(deep=False).items() if name not in UNTOLD}
+    told["hierarchy"] = data.tree  # in whatever form it was given: a set is written in any order
     # A function is written with its address, which another process does not repeat.
     words = [re.sub(r" at 0x[0-9a-fA-F]+", "", repr(item)) for item in sorted(told.items())]
     points = data.points.values if isinstance(data.points, KernelRows) else data.points
@@ -215,7 +216,7 @@ def _arena(
 ) -> Arena:
     targets, points = np.ascontiguousarray(data.targets[:, chosen]), data.points[chosen]
     loo = leaves_one_out(estimator, len(data.weights), len(data.classes))
-    exact = loo or _settings.solver_name(estimator, len(chosen)) == "exact"
+    exact = loo or _settings.solver_name(estimator, len(chosen), data.likelihood) == "exact"
     precision = "double" if exact or estimator.precision == "double" else "single"
     how = choose(start.kernels, points, estimator.operator, precision, _settings.memory(estimator))
     solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed)

@@ -235,7 +235,7 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
         with _settings.threads(self.n_jobs), report_fit(self, X, y, sample_weight) as report:
             specification = self._tune(data, start, groups, report.evaluation)
             choice = _settings.choice(self, specification, data)
-            solver = _settings.solver(self, len(data.weights), choice.memory)
+            solver = _settings.solver(self, len(data.weights), data.likelihood, choice.memory)
             covariance = specification.bind(choice.points(data.points, len(specification.kernels) > 1))
             dtype = _settings.state_dtype(self, data, choice.memory)
             targets, weights = data.targets.astype(dtype, copy=False), data.weights[None].astype(dtype, copy=False)
@@ -266,13 +266,13 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
 
     def _fit_one_vs_rest(self, X: Any, y: Any, data: Any, sample_weight: Any, groups: Any) -> Self:
         """One binary model per class, each with hyperparameters of its own (1rest of Seeger 2008, sec. 6.2)."""
+        if data.tree is not None:
+            raise ValueError("`one_vs_rest` is True, but classes of a hierarchy are fitted together. Drop either.")
         labels = data.classes[data.targets.argmax(axis=0)]
         rows = np.full(data.n_rows, data.classes[0], dtype=data.classes.dtype)
         rows[data.kept] = labels
         weights = np.zeros(data.n_rows)
         weights[data.kept] = data.weights
-        if data.tree is not None:
-            raise ValueError("`one_vs_rest` is True, but classes of a hierarchy are fitted together. Drop either.")
         if not isinstance(self.tying, str):
             raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
         own = self.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}
