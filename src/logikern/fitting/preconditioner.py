@@ -119,23 +119,29 @@ class CovarianceFactors:
         """Where the coordinates of the constants are."""
         return slice(self.offsets[len(self.assignment)], self.offsets[-1])
 
-    def project(self, functions: Array, points: slice) -> Array:
-        """Coordinates (m, sum of ranks) of class functions that are given at some points, (m, C, points)."""
-        coordinates = np.empty((len(functions), self.offsets[-1]))
-        if self.bias_deviation:
-            coordinates[:, self.constants] = self.bias_deviation * functions.sum(axis=-1)
-        coordinates[:, : self.constants.start] = (
-            self._project_one(functions, points) if len(self.factors) == 1 else self._project_each(functions, points)
-        )
-        return coordinates
+    def project(self, functions: Array, points: slice) -> tuple[Array, Array]:
+        """Part of the coordinates of class functions (m, C, points), to be summed over points and then mixed.
 
-    def _project_one(self, functions: Array, points: slice) -> Array:
-        """With one factor for all, coordinates are mixed rather than functions."""
+        With one factor for all, it is the coordinates of classes that are mixed rather than functions.
+        """
+        constants = functions.sum(axis=-1, dtype=np.float64)  # (m, C)
+        if len(self.factors) > 1:
+            return self._project_each(functions, points), constants
         factor = self.factors[0][:, points]
-        shape = (*functions.shape[:2], len(factor))
         own = functions.reshape(-1, functions.shape[2]).astype(factor.dtype, copy=False) @ factor.T
-        mixed = self.mixing.adjoint(own.reshape(shape)) * self.deviations[:, None]
-        return mixed.reshape(len(functions), self.constants.start)
+        return own.astype(np.float64).reshape(*functions.shape[:2], len(factor)), constants
+
+    def mix(self, parts: list[tuple[Array, Array]]) -> Array:
+        """Coordinates (m, sum of ranks) from what was projected at all points."""
+        own, constants = (np.sum(pieces, axis=0) for pieces in zip(*parts, strict=True))
+        coordinates = np.empty((len(constants), self.offsets[-1]))
+        if self.bias_deviation:
+            coordinates[:, self.constants] = self.bias_deviation * constants
+        if len(self.factors) == 1 and own.size:
+            own = (self.mixing.adjoint(own) * self.deviations[:, None]).reshape(len(constants), -1)
+        if own.size:
+            coordinates[:, : self.constants.start] = own
+        return coordinates
 
     def _project_each(self, functions: Array, points: slice) -> Array:
         latent = self.mixing.adjoint(functions)
@@ -148,22 +154,30 @@ class CovarianceFactors:
                 coordinates[:, self.offsets[index] : self.offsets[index + 1]] = own[:, place]
         return coordinates
 
-    def expand(self, coordinates: Array, points: slice) -> Array:
-        """The transposed map at some points, (m, sum of ranks) -> (m, C, points)."""
+    def unmix(self, coordinates: Array) -> tuple[Array, Array]:
+        """The transposed map of `mix`: what is expanded at every point."""
         inner = coordinates[:, : self.constants.start]
-        functions = self._expand_one(inner, points) if len(self.factors) == 1 else self._expand_each(inner, points)
-        if self.bias_deviation:
-            functions += (self.bias_deviation * coordinates[:, self.constants, None]).astype(self.dtype)
-        return functions
+        if len(self.factors) == 1:
+            rank = len(self.factors[0])
+            own = inner.reshape(len(inner), len(self.assignment), rank) * self.deviations[:, None]
+            inner = (self.mixing.forward(own) if rank else own[:, :0]).astype(self.factors[0].dtype)
+        n_constants = self.mixing.n_classes
+        constants = self.bias_deviation * coordinates[:, self.constants] if self.bias_deviation else None
+        return inner, np.zeros((len(inner), n_constants)) if constants is None else constants
 
-    def _expand_one(self, coordinates: Array, points: slice) -> Array:
-        factor = self.factors[0][:, points]
-        own = coordinates.reshape(len(coordinates), len(self.assignment), len(factor)) * self.deviations[:, None]
-        flat = self.mixing.forward(own).astype(factor.dtype).reshape(-1, len(factor)) if len(factor) else None
-        shape = (len(coordinates), self.mixing.n_classes, factor.shape[1])
-        if flat is None:
-            return np.zeros(shape, dtype=self.dtype)
-        return (flat @ factor).astype(self.dtype, copy=False).reshape(shape)
+    def expand(self, unmixed: tuple[Array, Array], points: slice) -> Array:
+        """The transposed map of `project`, at some points, (m, C, points)."""
+        own, constants = unmixed
+        shape = (*constants.shape, points.stop - points.start)
+        if len(self.factors) > 1:
+            functions = self._expand_each(own, points)
+        elif own.size:
+            factor = self.factors[0][:, points]
+            functions = (own.reshape(-1, len(factor)) @ factor).astype(self.dtype, copy=False).reshape(shape)
+        else:
+            functions = np.zeros(shape, dtype=self.dtype)
+        functions += constants[:, :, None].astype(self.dtype)
+        return functions
 
     def _expand_each(self, coordinates: Array, points: slice) -> Array:
         n_points = points.stop - points.start
@@ -319,11 +333,11 @@ class LowRank(Preconditioner):
         tiles = point_tiles(residual.shape)
         base = np.empty_like(residual)
 
-        def begin(points: slice) -> Array:
+        def begin(points: slice) -> tuple[Array, Array]:
             base[..., points] = part.base_solve(residual[..., points], points)
             return self.factors.project(part.scale[..., points] * base[..., points], points)
 
-        coordinates = np.sum(for_each(begin, tiles), axis=0)
+        coordinates = self.factors.mix(for_each(begin, tiles))
 
         def invert(position: int) -> None:
             coordinates[position] = cho_solve(
@@ -332,8 +346,10 @@ class LowRank(Preconditioner):
 
         for_each(invert, range(len(members)))
 
+        unmixed = self.factors.unmix(coordinates)
+
         def finish(points: slice) -> None:
-            inner = self.factors.expand(coordinates, points)
+            inner = self.factors.expand(unmixed, points)
             inner *= part.scale[..., points]
             base[..., points] -= part.base_solve(inner, points)
 

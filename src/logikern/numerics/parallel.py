@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-TILE_ENTRIES = 2**18
-SMALLEST_TILE = 128
+TILE_ENTRIES = 2**19
+SMALLEST_TILE = 256
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
