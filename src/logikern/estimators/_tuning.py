@@ -39,7 +39,7 @@ FINE_SIZE = 2000
 # Or, of many classes, on so many per class.
 FINE_PER_CLASS = 20
 # Folds times classes times points that one evaluation may handle; from then on there are fewer points and folds.
-ENTRIES = 3_000_000
+ENTRIES = 1_500_000
 # Leave-one-out takes about classes squared times points cubed operations: what "auto" allows for one evaluation.
 LOO_WORK = 12e9
 # Two classes of up to so many points are learned by leave-one-out faster than by five folds, on average over sets
