@@ -53,6 +53,7 @@ def test_tuples_are_paths_as_text_is(reference):
     model = fixed(hierarchy="paths").fit(X, labels)
     np.testing.assert_allclose(model.predict_proba(NEW), reference.predict_proba(NEW), atol=1e-9)
     assert set(model.predict(NEW)) <= set(labels)
+    assert model.score(X, labels) == reference.score(X, LABELS)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,18 @@ def test_frames_of_nodes_are_named_and_of_the_kind_of_the_input():
     assert list(frame.columns) == list(model.tree_.labels) and frame.index[0] == 7
     other = model.predict_node_proba_frame(pl.DataFrame(NEW, schema=list("abc")))
     assert isinstance(other, pl.DataFrame) and other.columns == list(model.tree_.labels)
+
+
+def test_tuples_of_one_length_are_single_labels_of_a_frame():
+    labels = [tuple(path.split("/")[:2]) for path in LABELS]
+    frame = fixed(hierarchy="paths").fit(X, labels).predict_proba_frame(NEW)
+    assert list(frame.columns) == sorted(set(labels)) and frame.columns.nlevels == 1
+
+
+def test_every_node_is_named_where_each_has_a_variance():
+    frame = fixed(hierarchy=PARENTS, tying="scaled").fit(X, Y).hyperparameters_
+    named = set(frame["classes"][frame["name"] == "variance"])
+    assert named == {*PARENTS, *PARENTS.values()} - {"sport"}
 
 
 # --- the model ---
@@ -144,6 +157,14 @@ def test_mixed_labels_keep_their_types():
     model = fixed(hierarchy=hierarchy).fit(X, NUMBERS)
     assert model.predict(NEW).dtype.kind == "i"
     assert model.decide(NEW, loss="taxonomic", allow_inner=True, reject_cost=9.0).dtype == object
+
+
+def test_score_counts_classes_at_or_below_the_node_named(reference):
+    tops = np.array([path.partition("/")[0] for path in LABELS])
+    found = np.array([path[0] for path in reference.predict_paths(X)])
+    assert reference.score(X, LABELS) == pytest.approx((reference.predict(X) == LABELS).mean())
+    assert reference.score(X, tops) == pytest.approx((found == tops).mean())
+    assert reference.score(X, LABELS, reference.predict(X) == LABELS) == pytest.approx(1.0)
 
 
 # --- at home in scikit-learn ---

@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.decisions.rules import decide, to_labels
-from logikern.decisions.taxonomy import labels_of, paths_of
+from logikern.decisions.taxonomy import climb, labels_of, paths_of
 from logikern.decisions.tree_errors import node_scores
 from logikern.decisions.tree_rules import decide_on_tree
+from logikern.decisions.tree_scores import judge
 from logikern.estimators._frames import labelled_frame
 from logikern.numerics.outcome import Array
 from logikern.report.tree import plot_tree
@@ -60,6 +61,14 @@ class DecisionMixin:
         decided = decide(proba, None if isinstance(loss, str) else loss, reject_cost, self.classes_)  # type: ignore[attr-defined]
         classes = self.classes_  # type: ignore[attr-defined]
         return classes[decided.decisions] if reject_cost is None else to_labels(decided, classes, reject_label)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows whose most probable class is the true one; of a hierarchy, the node named or below it."""
+        if "tree_" not in self.__dict__:
+            return super().score(X, y, sample_weight)  # type: ignore[misc]
+        tree = self._fitted_tree()
+        cases = judge(y, self.predict(X), tree, sample_weight)  # type: ignore[attr-defined]
+        return cases.mean(climb(cases.decided, tree.depths[cases.true], tree) == cases.true)
 
     def predict_node_proba(self, X: Any) -> Array:
         """Probabilities of all nodes of the hierarchy in the order of `tree_.labels`, (n_samples, n_nodes).

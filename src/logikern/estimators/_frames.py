@@ -15,10 +15,12 @@ MOST_NAMES = 8
 
 def labelled_frame(X: Any, values: Array, classes: Array) -> Any:
     """Values (n, C) with one column per class: polars for polars input, pandas otherwise."""
-    columns = [str(name) for name in classes] if type(X).__module__.startswith("polars") else list(classes)
     if type(X).__module__.startswith("polars"):
-        return importlib.import_module("polars").DataFrame(values, schema=columns)
-    return _pandas().DataFrame(values, columns=columns, index=getattr(X, "index", None))
+        return importlib.import_module("polars").DataFrame(values, schema=[str(name) for name in classes])
+    pandas = _pandas()
+    # A tuple is a label, not one for each of several levels.
+    columns = pandas.Index(list(classes), tupleize_cols=False)
+    return pandas.DataFrame(values, columns=columns, index=getattr(X, "index", None))
 
 
 def _pandas() -> Any:
@@ -55,7 +57,8 @@ def _users(group_of: tuple[int, ...], number: int, found: Specification, classes
     if tree is None:
         return ", ".join(str(classes[member]) for member in members)
     own = np.unique(levels(tree)[members])
-    if len(own) == 1 and len(members) == np.count_nonzero(levels(tree) == own[0]):
+    one_each = len(set(group_of)) == len(group_of)
+    if not one_each and len(own) == 1 and len(members) == np.count_nonzero(levels(tree) == own[0]):
         return "leaves" if own[0] > tree.latent_depths.max() else f"level {own[0]}"
     names = [str(tree.labels[tree.branches[member]]) for member in members[:MOST_NAMES]]
     return ", ".join(names) + (f" and {len(members) - MOST_NAMES} more" if len(members) > MOST_NAMES else "")
