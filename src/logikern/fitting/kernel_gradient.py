@@ -38,13 +38,13 @@ class KernelGradient(Solver):
 
     def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
         with np.errstate(over="ignore", invalid="ignore"):
-            result = _descend(_begin(problem, start), watch, self.tolerance, self.budget)
-            if result.outcome.converged or not problem.covariance.is_single:
+            dual = np.zeros(problem.shape, problem.dtype) if start is None else _ask(problem, start)
+            result = _descend(_begin(problem, dual), watch, self.tolerance, self.budget)
+            if result.outcome.converged or not problem.covariance.is_single or not np.isfinite(result.dual).all():
                 return result
             # What single precision cannot tell apart is finished with products summed in float64.
             accurate = replace(problem, covariance=problem.covariance.accurate())
-            onward = result.latent if np.isfinite(result.latent).all() else start
-            return _descend(_begin(accurate, onward), watch, self.tolerance, self.budget).after(result)
+            return _descend(_begin(accurate, result.dual), watch, self.tolerance, self.budget).after(result)
 
 
 @dataclass(eq=False)
@@ -75,23 +75,25 @@ class _Run:
         return np.array([b for b, outcome in enumerate(self.outcomes) if outcome is None], dtype=np.intp)
 
 
-def _begin(problem: Problem, start: Array | None) -> _Run:
-    """At zero, or at the best multiple of the dual that latents ask for: minus the gradient of the likelihood."""
-    n_batch, usual = problem.shape[0], usual_weights(problem.weights)
-    dual, latent = np.zeros(problem.shape, problem.dtype), np.zeros(problem.shape, problem.dtype)
-    n_products = 0
-    if start is not None:
-        _, gradient = problem.likelihood.loss_and_gradient(start, problem.targets, problem.weights)
-        direction, image = -gradient, -problem.covariance.matmul(gradient)
-        lengths = _step_lengths(problem.majorised(start), dual, latent, direction, image)
-        dual, latent, n_products = _times(lengths, direction), _times(lengths, image), 1
+def _ask(problem: Problem, latent: Array) -> Array:
+    """The dual that latents ask for, minus the gradient of the likelihood, at its best multiple."""
+    _, gradient = problem.likelihood.loss_and_gradient(latent, problem.targets, problem.weights)
+    nothing = np.zeros_like(gradient)
+    image = problem.covariance.matmul(gradient)
+    return _times(_step_lengths(problem.majorised(latent), nothing, nothing, -gradient, -image), -gradient)
+
+
+def _begin(problem: Problem, dual: Array) -> _Run:
+    n_batch = problem.shape[0]
+    elsewhere = bool(dual.any())
+    latent = problem.covariance.accurate_matmul(dual) if elsewhere else np.zeros_like(dual)
     infinite = np.full(n_batch, np.inf)
     return _Run(
         problem=problem,
         dual=dual,
         latent=latent,
         outcomes=[None] * n_batch,
-        usual=usual,
+        usual=usual_weights(problem.weights),
         gradient=np.zeros(problem.shape, problem.dtype),
         direction=np.zeros(problem.shape, problem.dtype),
         image=np.zeros(problem.shape, problem.dtype),
@@ -100,9 +102,9 @@ def _begin(problem: Problem, start: Array | None) -> _Run:
         remaining=infinite.copy(),
         refreshed_at=infinite.copy(),
         step_lengths=np.ones(n_batch),
-        age=np.full(n_batch, 0 if start is None else 1),
+        age=np.zeros(n_batch, dtype=int),
         losses=np.zeros(n_batch),
-        n_products=n_products,
+        n_products=int(elsewhere),
     )
 
 
