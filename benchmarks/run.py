@@ -30,7 +30,7 @@ LEARNED = (
     "loo_satimage",
     "loo_or_cv",
 )
-TREES = ("hierarchies", "hierarchy_peers", "hierarchy_cost")
+TREES = ("hierarchies", "hierarchy_peers", "hierarchy_cost", "coarse_labels")
 NAMES = FIXED + LEARNED + TREES
 
 
