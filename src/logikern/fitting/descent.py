@@ -105,6 +105,37 @@ class NewtonSolver(Solver):
         return Fit(finished.after(result), covariance, make_system)
 
 
+class Momentum:
+    """Nonlinear conjugate gradients (Polak & Ribiere) with Newton steps of a majoriser as preconditioned gradients.
+
+    Where labels are coarse the majoriser's curvature is larger than the true one, and its Newton steps alone come
+    nearer by a constant factor each.
+
+    Parameters
+    ----------
+    n_batch : int
+    """
+
+    def __init__(self, n_batch: int):
+        self.last: list[tuple[Array, Array, Array, float] | None] = [None] * n_batch
+
+    def add(self, members: Indices, direction: Array, image: Array, slope: Array) -> tuple[Array, Array]:
+        """Conjugate directions and their images under K~, from Newton's, (members, C, n) each.
+
+        `slope` is K~ times the gradient: minus its product with a direction is how fast the loss falls along it.
+        """
+        for place, member in enumerate(members):
+            own, strength = slope[place].copy(), -float(np.vdot(direction[place], slope[place]))
+            if (last := self.last[member]) is not None:
+                before, before_image, before_slope, before_strength = last
+                factor = max(0.0, (strength + float(np.vdot(direction[place], before_slope))) / before_strength)
+                if np.vdot(direction[place] + factor * before, own) < 0:
+                    direction[place] += factor * before
+                    image[place] += factor * before_image
+            self.last[member] = (direction[place].copy(), image[place].copy(), own, max(strength, 1e-300))
+        return direction, image
+
+
 @dataclass(eq=False)
 class _Run:
     """The moving state of one fit."""
@@ -119,6 +150,7 @@ class _Run:
     refreshed_at: Array  # gradient norm when the latents were last recomputed from the dual
     fresh: Mask  # no step since then
     step_lengths: Array
+    momentum: "Momentum"
     n_products: int = 0
     trace: list[NewtonStep] = field(default_factory=list)
 
@@ -216,7 +248,7 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _R
         system = make_system(curvature, np.arange(n_batch))
         response = system.response(image, START_ACCURACY * np.maximum(max_norm(expansion.gradient), SMALLEST_SIZE))
         direction, image = constant - response.value, image - response.image
-        lengths = _line_search(problem.majorised(start), dual, latent, direction, image).astype(problem.dtype)
+        lengths = _line_search(problem, dual, latent, direction, image).astype(problem.dtype)
         dual, latent = lengths[:, None, None] * direction, lengths[:, None, None] * image
         n_products = 1 + response.n_products
     infinite = np.full(n_batch, np.inf)
@@ -232,6 +264,7 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _R
         infinite.copy(),
         fresh,
         np.ones(n_batch),
+        Momentum(n_batch),
         n_products,
     )
 
@@ -289,8 +322,10 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     # In place: of very many classes every array counts.
     direction, direction_image = np.subtract(response.value, gradient, out=gradient), response.image
     direction_image -= image
+    if not part.is_convex:
+        direction, direction_image = run.momentum.add(members, direction, direction_image, image)
     del response, image
-    lengths = _line_search(part.majorised(latent), dual, latent, direction, direction_image)
+    lengths = _line_search(part, dual, latent, direction, direction_image)
     # A step that moves no latent lies where the kernel is blind: taken whole, it ends there.
     unfelt = max_norm(direction_image) <= UNFELT * (1.0 + max_norm(latent))
     lengths = np.where(unfelt, 1.0, lengths)

@@ -59,9 +59,14 @@ class Problem:
 
         return np.sum(for_each(loss_of, point_tiles(latent.shape)), axis=0)
 
+    @property
+    def is_convex(self) -> bool:
+        """Whether the curvature is the true one, not that of a convex problem above this one."""
+        return self.likelihood.majoriser is self.likelihood
+
     def majorised(self, latent: Array) -> "Problem":
         """The convex problem that touches this one at the latents; itself where it is convex."""
-        if self.likelihood.majoriser is self.likelihood:
+        if self.is_convex:
             return self
         completed = self.likelihood.complete(latent, self.targets)
         return replace(self, likelihood=self.likelihood.majoriser, targets=completed)

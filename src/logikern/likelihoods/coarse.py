@@ -19,8 +19,8 @@ class CoarseSoftmax(Likelihood):
     """-log P = -sum_i w_i sum_p t_ip log sum_(c below p) pi_ic, targets t distributions over the nodes, (N, n).
 
     It is not convex. At given latents the softmax likelihood of the completed targets q_ic, the sum over p of t_ip
-    times the probability of c given p, lies above it and touches it: minimising that and completing again is
-    expectation and maximisation, and never raises the loss.
+    times the probability of c given p, lies above it and touches it: expectation and maximisation would minimise
+    that and complete again. Its Newton steps are taken here, each with a line search on the loss itself.
 
     Parameters
     ----------
