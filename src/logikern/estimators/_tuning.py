@@ -17,6 +17,7 @@ from logikern.criteria.base import Criterion
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds, folds_from_splits
 from logikern.criteria.leave_one_out import LeaveOneOut
+from logikern.criteria.noise import ProfiledNoise
 from logikern.estimators import _settings
 from logikern.estimators._validation import TrainingData
 from logikern.fitting.conditioning import LowRankConditioning
@@ -24,7 +25,7 @@ from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
 from logikern.kernels import KernelRows, Stationary
 from logikern.numerics.outcome import Array, Indices
-from logikern.operators.choose import choose
+from logikern.operators.choose import available_memory, choose
 from logikern.selection.growth import Plan, Verdict, learn, plan_tyings
 from logikern.selection.journal import Journal, read
 from logikern.selection.search import Arena, Effort, Ledger, Record, Watch
@@ -46,6 +47,7 @@ LOO_WORK = 12e9
 # (benchmarks/loo_or_cv.py); from 400 points to 1500 it depends on the data.
 LOO_UP_TO = 700
 SMALLEST_CLASS = 4
+DEFAULT_FOLDS = 5
 # Kernels of several classes that "auto" may give to a final fit.
 MOST_KERNELS = 30
 # Inputs up to which "auto" tries a rate for each.
@@ -93,7 +95,7 @@ def tune(
     arenas = [_arena(estimator, data, start, np.sort(order[:size]), cv, groups, seed) for size in sizes]
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
     ledger = Ledger(_journal(estimator, fingerprint, seed, arenas), watch, deadline)
-    effort = Effort(simplex=estimator.optimizer == "nelder-mead")
+    effort = Effort(simplex=estimator.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
     plan = _plan(estimator, data, start, memory)
     learned = learn(start, plan, arenas, effort, ledger, np.random.default_rng(seed))
     if learned is None:
@@ -104,6 +106,22 @@ def tune(
     method = f"{name} ({ledger.method})" if ledger.method else name
     records = tuple(ledger.records)
     return Tuned(learned.specification, learned.value, learned.verdicts, records, ledger.stopped, method)
+
+
+def learned_specification(
+    estimator: Any, data: TrainingData, start: Specification, groups: Array | None, watch: Watch
+) -> Specification:
+    """The specification that the criterion prefers, its story kept on the estimator; the start if there is none."""
+    estimator.start_ = start
+    estimator.verdicts_, estimator.trace_, estimator.criterion_value_ = (), (), np.nan
+    if estimator.criterion is None:
+        return start
+    tuned = tune(estimator, data, start, groups, watch, _settings.memory(estimator) or available_memory())
+    estimator.verdicts_, estimator.trace_, estimator.criterion_value_ = tuned.verdicts, tuned.records, tuned.value
+    estimator.criterion_method_ = tuned.method
+    if tuned.stopped:
+        _settings.warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")
+    return tuned.specification
 
 
 def _fingerprint(estimator: Any, data: TrainingData, groups: Array | None) -> str:
@@ -133,8 +151,15 @@ def _journal(estimator: Any, fingerprint: str, seed: int, arenas: list[Arena]) -
     """The checkpoint's journal; one of a search with other folds is refused."""
     if estimator.checkpoint is None:
         return Journal()
-    weights = [(arena.n_points, getattr(arena.criterion, "folds", None)) for arena in arenas]
+    weights = [(arena.n_points, *_partition(arena.criterion)) for arena in arenas]
     return read(Path(estimator.checkpoint), str(joblib.hash([fingerprint, seed, weights])))
+
+
+def _partition(criterion: Criterion) -> tuple[Any, ...]:
+    """What a criterion holds out."""
+    if isinstance(criterion, ProfiledNoise):
+        return _partition(criterion.inner)
+    return (criterion.folds,) if isinstance(criterion, CrossValidation) else (criterion.groups,)
 
 
 def _plan(estimator: Any, data: TrainingData, start: Specification, memory: float) -> Plan:
@@ -146,6 +171,8 @@ def _plan(estimator: Any, data: TrainingData, start: Specification, memory: floa
     wanted = estimator.tying if isinstance(estimator.tying, str | dict) else list(estimator.tying)
     tyings = plan_tyings(wanted, start.mixing, fits and has_parameters and n_kernels > 1 and len(data.classes) > 2)
     n_inputs = data.points.shape[1] if len(data.points.shape) > 1 else 1
+    # Of numbers, one kernel for all is the rule: there a rate for each input is all that may be compared with it.
+    compare = compare or (data.labels is None and len(tyings) == 1)
     relevance = bool(estimator.ard) if estimator.ard != "auto" else compare and 1 < n_inputs <= MOST_INPUTS
     if estimator.ard is True:
         _check_rates(start)
@@ -175,6 +202,8 @@ def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
 def _loo_size(data: TrainingData) -> int:
     """Points on which leave-one-out is quick; classes that are coupled a priori make one large matrix."""
     n_classes = len(data.classes)
+    if data.labels is None:
+        return int(np.cbrt(LOO_WORK / n_classes))
     if data.tree is None:
         return int(np.cbrt(LOO_WORK / n_classes**2))
     size = int(np.cbrt(LOO_WORK) / n_classes)
@@ -196,13 +225,18 @@ def leaves_one_out(estimator: Any, n_points: int, n_classes: int) -> bool:
 def _nested_order(data: TrainingData, seed: int) -> Indices:
     """An order of the points whose every beginning has the classes in proportion, rare ones first."""
     random = np.random.default_rng(seed)
-    labels = data.targets.argmax(axis=0)
+    labels = _labels(data)
     place = np.empty(len(labels))
     for label in np.unique(labels):
         own = random.permutation(np.flatnonzero(labels == label))
         place[own] = (np.arange(len(own)) + random.random()) / len(own)
         place[own[:SMALLEST_CLASS]] -= 1.0
     return np.argsort(place, kind="stable")
+
+
+def _labels(data: TrainingData) -> Indices:
+    """Classes in whose proportion rows are drawn; one for all where targets are numbers."""
+    return np.zeros(len(data.weights), dtype=int) if data.labels is None else data.labels
 
 
 def _arena(
@@ -227,9 +261,13 @@ def _arena(
                 "`criterion` is leave-one-out, but some labels are inner nodes of the hierarchy. Use criterion='cv'."
             )
         own_groups = None if groups is None else _held_out_together(np.asarray(groups)[data.kept[chosen]])
+        if data.labels is None and cv is not None:
+            own_groups = _groups_of_folds(cv, data, chosen, groups, seed)
         criterion = LeaveOneOut(data.likelihood, targets, data.weights[chosen], solver, own_groups)
     else:
         criterion = CrossValidation(data.likelihood, targets, _folds(cv, data, chosen, groups, seed), solver)
+    if data.labels is None:
+        criterion = ProfiledNoise(criterion, len(targets))
     return Arena(criterion, how.points(points, keep_distances=True), len(chosen), float(data.weights[chosen].sum()))
 
 
@@ -243,13 +281,26 @@ def _held_out_together(groups: Array) -> Array:
     return groups
 
 
+def _groups_of_folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array | None, seed: int) -> Indices:
+    """The fold that each point is held out with: the squared loss has whole folds in closed form as well."""
+    folds = _folds(cv, data, chosen, groups, seed)
+    held_out, kept = folds.held_out > 0, folds.kept > 0
+    if not (held_out.sum(axis=0) == 1).all() or (held_out == kept).any():
+        raise ValueError(
+            f"`criterion` is 'loo', for which `cv` must hold out every row once and keep all others, but is {cv!r}. "
+            "Pass None, a number of folds or other splits, or use criterion='cv'."
+        )
+    return held_out.argmax(axis=0)
+
+
 def _inner_newton(seed: int) -> Newton:
     return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(seed=seed))
 
 
 def _folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array | None, seed: int) -> Folds:
-    """The splitter's folds of the chosen points."""
-    labels = data.targets[:, chosen].argmax(axis=0)
+    """The splitter's folds of the chosen points; five without one."""
+    cv = DEFAULT_FOLDS if cv is None else cv
+    labels = _labels(data)[chosen]
     own_groups = None if groups is None else np.asarray(groups)[data.kept[chosen]]
     with warnings.catch_warnings():
         # A class with fewer members than folds is no mistake here: folds without it are fitted all the same.

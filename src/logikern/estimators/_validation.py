@@ -56,6 +56,8 @@ class TrainingData:
         Of the classes.
     likelihood : Likelihood
         What compares latents with the targets.
+    labels : integer array of shape (n,) or None
+        The most likely class of each row, in whose proportion rows are drawn; None where targets are numbers.
     kept : integer array of shape (n,)
         Their places among the rows given.
     n_rows : int
@@ -68,6 +70,7 @@ class TrainingData:
     classes: Array
     tree: Tree | None
     likelihood: Likelihood
+    labels: Indices | None
     kept: Indices
     n_rows: int
 
@@ -107,7 +110,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
     names = getattr(y, "columns", None)
     known = None if estimator.hierarchy is None else tree_targets(estimator.hierarchy, y)
     # Paths may be tuples, which only the hierarchy understands: rows and numbers of nodes are checked together.
-    X, y = _check_together(estimator, X, y if known is None else known.targets.argmax(axis=0))
+    X, y = check_together(estimator, X, y if known is None else known.targets.argmax(axis=0))
     if known is None:
         targets, labels, classes = _targets(y, names)
         tree, likelihood = None, cast(Likelihood, Softmax())
@@ -131,22 +134,23 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         classes,
         tree,
         likelihood,
+        labels[kept],
         kept,
         X.shape[0],
     )
 
 
-def _check_together(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
+def check_together(estimator: Any, X: Any, y: Any, numbers_only: bool = False) -> tuple[Any, Any]:
+    """Inputs and targets of as many rows, as arrays that can be trusted."""
     if takes_objects(estimator.kernel):
         X = as_objects(X)
         if not len(X):
             raise ValueError("`X` has 0 points, but at least 1 is required. Pass some data.")
-        y = _check_y(y, multi_output=_is_table(y), estimator=estimator)
+        y = _check_y(y, multi_output=_is_table(y), y_numeric=numbers_only, estimator=estimator)
         check_consistent_length(X, y)
         return X, y
-    X, y = validate_data(
-        estimator, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=_is_table(y)
-    )
+    kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "y_numeric": numbers_only}
+    X, y = validate_data(estimator, X, y, multi_output=_is_table(y), **kinds)
     if not is_precomputed(estimator.kernel):
         _check_magnitude(X)
     if is_precomputed(estimator.kernel) and X.shape[0] != X.shape[1]:
@@ -228,6 +232,14 @@ def _targets(y: Any, names: Any) -> tuple[Array, Indices, Array]:
 
 
 def _weights(estimator: Any, X: Any, labels: Indices, classes: Array, sample_weight: Any) -> Array:
+    weights = sample_weights(estimator, X, sample_weight)
+    if estimator.class_weight is not None:
+        weights *= _class_weights(estimator.class_weight, labels, classes, weights)[labels]
+    return weights
+
+
+def sample_weights(estimator: Any, X: Any, sample_weight: Any) -> Array:
+    """One weight per row, finite, not negative and not all zero."""
     n = X.shape[0]
     if takes_objects(estimator.kernel):
         weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
@@ -242,8 +254,6 @@ def _weights(estimator: Any, X: Any, labels: Indices, classes: Array, sample_wei
         )
     if not weights.any():
         raise ValueError("`sample_weight` is zero for every point: nothing is left to learn from. Weigh some point.")
-    if estimator.class_weight is not None:
-        weights *= _class_weights(estimator.class_weight, labels, classes, weights)[labels]
     return weights
 
 

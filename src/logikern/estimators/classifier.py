@@ -12,7 +12,7 @@ from logikern.estimators._decisions import DecisionMixin
 from logikern.estimators._frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._influence import InfluenceMixin
 from logikern.estimators._story import explain
-from logikern.estimators._tuning import tune
+from logikern.estimators._tuning import learned_specification
 from logikern.estimators._validation import check_groups, is_precomputed, new_data, takes_objects, training_data
 from logikern.fitting.free_bias import free_constants
 from logikern.fitting.problem import FitResult, Problem
@@ -20,10 +20,7 @@ from logikern.model import persistence
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import Array, Outcome
 from logikern.numerics.simplex import log_probabilities
-from logikern.operators.choose import available_memory
 from logikern.report.search import plot_search
-from logikern.selection.growth import Verdict
-from logikern.structure.specification import Specification
 
 
 class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -233,7 +230,7 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
             return self._fit_one_vs_rest(X, y, data, sample_weight, groups)
         start = _settings.specification(self, data)
         with _settings.threads(self.n_jobs), report_fit(self, X, y, sample_weight) as report:
-            specification = self._tune(data, start, groups, report.evaluation)
+            specification = learned_specification(self, data, start, groups, report.evaluation)
             choice = _settings.choice(self, specification, data)
             solver = _settings.solver(self, len(data.weights), data.likelihood, choice.memory)
             covariance = specification.bind(choice.points(data.points, len(specification.kernels) > 1))
@@ -248,21 +245,6 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
             self._store(result, data, model)
         _settings.warn_unless_converged(self.outcome_, result, self.tol)
         return self
-
-    def _tune(self, data: Any, start: Specification, groups: Any, watch: Any) -> Specification:
-        """The specification that the criterion prefers; the start where nothing is learned."""
-        self.start_ = start
-        self.verdicts_: tuple[Verdict, ...] = ()
-        self.trace_: tuple = ()
-        self.criterion_value_ = np.nan
-        if self.criterion is None:
-            return start
-        tuned = tune(self, data, start, groups, watch, _settings.memory(self) or available_memory())
-        self.verdicts_, self.trace_, self.criterion_value_ = tuned.verdicts, tuned.records, tuned.value
-        self.criterion_method_ = tuned.method
-        if tuned.stopped:
-            _settings.warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")
-        return tuned.specification
 
     def _fit_one_vs_rest(self, X: Any, y: Any, data: Any, sample_weight: Any, groups: Any) -> Self:
         """One binary model per class, each with hyperparameters of its own (1rest of Seeger 2008, sec. 6.2)."""
