@@ -12,6 +12,7 @@ _HOMES: dict[str, str] = {
     "load_model": "logikern.model.persistence",
     "error_reject_curve": "logikern.decisions.metrics",
     "target_information": "logikern.decisions.metrics",
+    "read_tree": "logikern.structure.hierarchy",
     "decide_on_tree": "logikern.decisions.tree_rules",
     "taxonomic_loss": "logikern.decisions.tree_scores",
     "parent_accuracy": "logikern.decisions.tree_scores",

@@ -40,7 +40,7 @@ def read_tree(hierarchy: Any, labels: Any = None) -> Tree:
 
         Nodes of paths are known by their whole path, a string or a tuple, so that a name may occur below several
         parents; all others by their own label, once in the tree.
-    labels : array-like, optional
+    labels : array-like, default=None
         The labels of the points. Needed for "paths".
 
     Returns
