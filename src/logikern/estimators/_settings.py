@@ -5,7 +5,7 @@ import logging
 import numbers
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -20,18 +20,21 @@ from logikern.fitting.exact import Exact
 from logikern.fitting.free_bias import FreeBias
 from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
-from logikern.fitting.problem import FitResult
+from logikern.fitting.problem import FitResult, Problem
 from logikern.kernels import FunctionKernel, Kernel, KernelRows, Precomputed, reference_points
 from logikern.likelihoods.base import Likelihood
 from logikern.model.defaults import default_rate, default_variance
-from logikern.numerics.outcome import Outcome
+from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.parallel import own_threads
-from logikern.operators.choose import OPERATORS, Choice, choose
+from logikern.operators.choose import OPERATORS, Choice, available_memory, choose
+from logikern.structure.covariance import ClassCovariance
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
 
 # Below this many points factors are cheaper than the bookkeeping of conjugate gradients.
 EXACT_UP_TO = 100
+# And of the squared loss, which takes one of them.
+EXACT_UP_TO_WHERE_QUADRATIC = 1500
 EXACT_TOLERANCE = 1e-10
 FREE_BIAS_TOLERANCE = 1e-8
 # Of conjugate gradients so many steps are allowed where one of Newton's would be.
@@ -47,11 +50,18 @@ logger = logging.getLogger("logikern")
 
 
 def check(estimator: Any) -> None:
-    """Refuse arguments that make no sense, before any work."""
+    """Refuse arguments of a classifier that make no sense, before any work."""
+    _check_name("state_precision", estimator.state_precision, ("auto", "single", "double"))
+    check_fit(estimator, ("cv", "loo", "auto"))
+    if np.isinf(estimator.bias_variance) and estimator.hierarchy is not None:
+        _refuse_free_bias("a hierarchy")
+
+
+def check_fit(estimator: Any, criteria: tuple[str, ...]) -> None:
+    """Refuse what makes no sense for any estimator."""
     _check_name("solver", estimator.solver, tuple(_SOLVERS))
     _check_name("operator", estimator.operator, ("auto", *OPERATORS))
     _check_name("precision", estimator.precision, ("auto", "single", "double"))
-    _check_name("state_precision", estimator.state_precision, ("auto", "single", "double"))
     _check_positive("tol", estimator.tol)
     if not isinstance(estimator.max_iter, numbers.Integral) or estimator.max_iter < 1:
         raise ValueError(f"`max_iter` must be a whole number of at least 1, but is {estimator.max_iter!r}.")
@@ -60,7 +70,7 @@ def check(estimator: Any) -> None:
         raise ValueError(
             f"`bias_variance` must be a number that is not negative, but is {bias!r}. Pass 0 to leave constants out."
         )
-    _check_search(estimator)
+    _check_search(estimator, criteria)
     if np.isinf(bias):
         _check_free_bias(estimator)
     if not isinstance(estimator.verbose, numbers.Integral) or estimator.verbose < 0:
@@ -72,10 +82,10 @@ def check(estimator: Any) -> None:
     parse_memory(estimator.memory_limit)
 
 
-def _check_search(estimator: Any) -> None:
-    if estimator.criterion is not None and estimator.criterion not in ("cv", "loo", "auto"):
+def _check_search(estimator: Any, criteria: tuple[str, ...]) -> None:
+    if estimator.criterion is not None and estimator.criterion not in criteria:
         raise ValueError(
-            "`criterion` must be 'cv', 'loo', 'auto' or None (fixed hyperparameters), but is "
+            f"`criterion` must be {', '.join(map(repr, criteria))} or None (fixed hyperparameters), but is "
             f"{estimator.criterion!r}."
         )
     _check_name("optimizer", estimator.optimizer, ("quasi-newton", "nelder-mead"))
@@ -97,14 +107,17 @@ def _check_free_bias(estimator: Any) -> None:
         f"solver={estimator.solver!r}": estimator.solver not in ("auto", "exact"),
         f"operator={estimator.operator!r}": estimator.operator not in ("auto", "dense"),
         "learn_bias=True": bool(estimator.learn_bias),
-        "a hierarchy": estimator.hierarchy is not None,
     }
     for setting, found in wrong.items():
         if found:
-            raise ValueError(
-                f"`bias_variance` is infinite, which {setting} does not allow. Use criterion='loo' or None with the "
-                "exact solver, or a large finite value such as 1e4."
-            )
+            _refuse_free_bias(setting)
+
+
+def _refuse_free_bias(setting: str) -> None:
+    raise ValueError(
+        f"`bias_variance` is infinite, which {setting} does not allow. Use criterion='loo' or None with the "
+        "exact solver, or a large finite value such as 1e4."
+    )
 
 
 def _check_whole(argument: str, value: Any, least: int) -> None:
@@ -204,12 +217,14 @@ def _path_length(data: TrainingData) -> float:
 
 def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
     """How products are computed."""
+    # Factors of few points gain no time from single precision, and conjugate gradients lose twice the steps by it.
+    unrounded = {"exact": True, "kcg": estimator.precision == "auto"}
+    double = unrounded.get(solver_name(estimator, len(data.weights), data.likelihood), False)
     result = choose(
         chosen.kernels,
         data.points,
         "dense" if np.isinf(estimator.bias_variance) else estimator.operator,
-        # Factors of few points gain no time from single precision.
-        "double" if solver_name(estimator, len(data.weights), data.likelihood) == "exact" else estimator.precision,
+        "double" if double else estimator.precision,
         parse_memory(estimator.memory_limit),
     )
     if result.name == "features" and chosen.kernels[0].features(data.points[:1]) is None:
@@ -258,7 +273,8 @@ def solver_name(estimator: Any, n_points: int, likelihood: Likelihood) -> str:
     if np.isinf(estimator.bias_variance):
         return "exact"
     # Labels that are completed in every step take many steps: the digits beyond `tol` cost more than all others.
-    few = n_points <= EXACT_UP_TO and likelihood.majoriser is likelihood
+    largest = EXACT_UP_TO_WHERE_QUADRATIC if likelihood.is_quadratic else EXACT_UP_TO
+    few = n_points <= largest and likelihood.majoriser is likelihood
     return "exact" if estimator.solver == "auto" and few else estimator.solver
 
 
@@ -277,13 +293,35 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         yield
 
 
-def state_dtype(estimator: Any, data: TrainingData, allowed: float) -> np.dtype:
+def state_dtype(estimator: Any, data: TrainingData) -> np.dtype:
     """Of coefficients and latents: single on request, or where many classes of many rows would not fit."""
+    allowed = memory(estimator) or available_memory()
     double = N_STATES * 8.0 * len(data.classes) * len(data.weights)
     single = estimator.state_precision == "single" or (
         estimator.state_precision == "auto" and double > STATE_SHARE * allowed
     )
     return np.dtype(np.float32 if single else np.float64)
+
+
+class Solved(NamedTuple):
+    """A fit with the covariance that it was made with."""
+
+    result: FitResult
+    covariance: ClassCovariance
+
+
+def solve(
+    estimator: Any, chosen: Specification, data: TrainingData, dtype: np.dtype, watch: Callable[[NewtonStep], None]
+) -> Solved:
+    """Fit the model of a specification; how products are computed is kept on the estimator."""
+    how = choice(estimator, chosen, data)
+    covariance = chosen.bind(how.points(data.points, len(chosen.kernels) > 1))
+    targets, weights = data.targets.astype(dtype, copy=False), data.weights[None].astype(dtype, copy=False)
+    problem = Problem(covariance, data.likelihood, targets, weights)
+    result = solver(estimator, len(data.weights), data.likelihood, how.memory).fit(problem, watch=watch)
+    refuse_failure(result, chosen.kernels[0], data.points)
+    estimator.operator_ = how.reason
+    return Solved(result, covariance)
 
 
 def stored_points(data: TrainingData) -> Any:

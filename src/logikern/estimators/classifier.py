@@ -15,7 +15,7 @@ from logikern.estimators._story import explain
 from logikern.estimators._tuning import learned_specification
 from logikern.estimators._validation import check_groups, is_precomputed, new_data, takes_objects, training_data
 from logikern.fitting.free_bias import free_constants
-from logikern.fitting.problem import FitResult, Problem
+from logikern.fitting.problem import FitResult
 from logikern.model import persistence
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import Array, Outcome
@@ -231,15 +231,8 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
         start = _settings.specification(self, data)
         with _settings.threads(self.n_jobs), report_fit(self, X, y, sample_weight) as report:
             specification = learned_specification(self, data, start, groups, report.evaluation)
-            choice = _settings.choice(self, specification, data)
-            solver = _settings.solver(self, len(data.weights), data.likelihood, choice.memory)
-            covariance = specification.bind(choice.points(data.points, len(specification.kernels) > 1))
-            dtype = _settings.state_dtype(self, data, choice.memory)
-            targets, weights = data.targets.astype(dtype, copy=False), data.weights[None].astype(dtype, copy=False)
-            problem = Problem(covariance, data.likelihood, targets, weights)
-            result = solver.fit(problem, watch=report.newton_step)
-            _settings.refuse_failure(result, specification.kernels[0], data.points)
-            self.operator_ = choice.reason
+            dtype = _settings.state_dtype(self, data)
+            result, covariance = _settings.solve(self, specification, data, dtype, report.newton_step)
             constants = free_constants(covariance, result) if np.isinf(self.bias_variance) else None
             model = FittedModel(specification, _settings.stored_points(data), result.dual[0], constants)
             self._store(result, data, model)
