@@ -274,7 +274,8 @@ def solver_name(estimator: Any, n_points: int, likelihood: Likelihood) -> str:
         return "exact"
     # Labels that are completed in every step take many steps: the digits beyond `tol` cost more than all others.
     largest = EXACT_UP_TO_WHERE_QUADRATIC if likelihood.is_quadratic else EXACT_UP_TO
-    few = n_points <= largest and likelihood.majoriser is likelihood
+    coupled = getattr(estimator, "hierarchy", None) is not None  # one matrix for all classes together
+    few = n_points <= largest and likelihood.majoriser is likelihood and not coupled
     return "exact" if estimator.solver == "auto" and few else estimator.solver
 
 
