@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 # and drags in neither scikit-learn nor any optional dependency.
 _HOMES: dict[str, str] = {
     "KernelLogisticClassifier": "logikern.estimators.classifier",
+    "KernelRegressor": "logikern.estimators.regressor",
     "load_model": "logikern.model.persistence",
     "error_reject_curve": "logikern.decisions.metrics",
     "target_information": "logikern.decisions.metrics",

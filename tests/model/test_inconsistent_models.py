@@ -84,7 +84,7 @@ INCONSISTENT = {
     "no kernels": (with_specification(kernels=sequence()), "do not belong together"),
     "negative variance": (with_specification(variances=sequence(value(-1.0))), "variances"),
     "variance is no number": (with_specification(variances=sequence(value(float("nan")))), "variances"),
-    "tying is text": (with_specification(tying=value("shared")), "two classes"),
+    "tying is text": (with_specification(tying=value("shared")), "no functions"),
     "no start": (with_attribute("start_", value(1)), "no specification"),
     "tree untouched": (with_tree(*TREE), None),
     "tree of a circle": (with_tree(TREE[0], (1, 0, 0, -1)), "parents that are none"),

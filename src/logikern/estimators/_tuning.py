@@ -299,6 +299,8 @@ def _inner_newton(seed: int) -> Newton:
 
 def _folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array | None, seed: int) -> Folds:
     """The splitter's folds of the chosen points; five without one."""
+    if len(chosen) < 2:
+        raise ValueError("Nothing can be held out, for there is 1 sample. Pass more rows, or use criterion=None.")
     cv = DEFAULT_FOLDS if cv is None else cv
     labels = _labels(data)[chosen]
     own_groups = None if groups is None else np.asarray(groups)[data.kept[chosen]]

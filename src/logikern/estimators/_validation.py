@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     _check_y,
     check_consistent_length,
+    check_is_fitted,
     column_or_1d,
     validate_data,
 )
@@ -146,11 +147,11 @@ def check_together(estimator: Any, X: Any, y: Any, numbers_only: bool = False) -
         X = as_objects(X)
         if not len(X):
             raise ValueError("`X` has 0 points, but at least 1 is required. Pass some data.")
-        y = _check_y(y, multi_output=_is_table(y), y_numeric=numbers_only, estimator=estimator)
+        y = _check_y(y, multi_output=numbers_only or _is_table(y), y_numeric=numbers_only, estimator=estimator)
         check_consistent_length(X, y)
         return X, y
     kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "y_numeric": numbers_only}
-    X, y = validate_data(estimator, X, y, multi_output=_is_table(y), **kinds)
+    X, y = validate_data(estimator, X, y, multi_output=numbers_only or _is_table(y), **kinds)
     if not is_precomputed(estimator.kernel):
         _check_magnitude(X)
     if is_precomputed(estimator.kernel) and X.shape[0] != X.shape[1]:
@@ -297,6 +298,20 @@ def new_data(estimator: Any, X: Any) -> Any:
         return X
     X = X.toarray() if sparse.issparse(X) else X
     return new_points(X)
+
+
+def latents(estimator: Any, X: Any) -> Array:
+    """Functions of a fitted model at new points, (n_new, C); values that are no numbers are refused."""
+    check_is_fitted(estimator)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values: Array = estimator.model_.latents(new_data(estimator, X))
+    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if wrong.size:
+        raise ValueError(
+            f"The kernel gives no finite values between row {wrong[0]} of `X` and the training points. "
+            "Check that row for values far beyond those of the training data."
+        )
+    return values
 
 
 def parse_memory(limit: Any) -> float | None:

@@ -13,7 +13,7 @@ from logikern.estimators._frames import hyperparameter_frame, labelled_frame, st
 from logikern.estimators._influence import InfluenceMixin
 from logikern.estimators._story import explain
 from logikern.estimators._tuning import learned_specification
-from logikern.estimators._validation import check_groups, is_precomputed, new_data, takes_objects, training_data
+from logikern.estimators._validation import check_groups, is_precomputed, latents, takes_objects, training_data
 from logikern.fitting.free_bias import free_constants
 from logikern.fitting.problem import FitResult
 from logikern.model import persistence
@@ -293,12 +293,12 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
         array of shape (n_samples, n_classes), or (n_samples,) for two classes
             For two classes the log odds of the second one.
         """
-        latents = self._latents(X)
-        return latents[:, 1] - latents[:, 0] if latents.shape[1] == 2 else latents
+        found = latents(self, X)
+        return found[:, 1] - found[:, 0] if found.shape[1] == 2 else found
 
     def predict_log_proba(self, X: Any) -> Array:
         """Log probabilities of the classes, (n_samples, n_classes)."""
-        return log_probabilities(self._latents(X).T).T
+        return log_probabilities(latents(self, X).T).T
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes in the order of `classes_`, (n_samples, n_classes)."""
@@ -316,18 +316,6 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
         # Of latents that differ in their last digit alone the probabilities are equal: the first class wins.
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
-
-    def _latents(self, X: Any) -> Array:
-        check_is_fitted(self)
-        with np.errstate(over="ignore", invalid="ignore"):
-            latents = self.model_.latents(new_data(self, X))
-        wrong = np.flatnonzero(~np.isfinite(latents).all(axis=1))
-        if wrong.size:
-            raise ValueError(
-                f"The kernel gives no finite values between row {wrong[0]} of `X` and the training points. "
-                "Check that row for values far beyond those of the training data."
-            )
-        return latents
 
     @property
     def hyperparameters_(self) -> Any:

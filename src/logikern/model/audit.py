@@ -24,8 +24,9 @@ from logikern.structure.tree import Tree
 from logikern.structure.tying import Tying
 
 SCHEMA = "schema.json"
-# The door is a later layer, known here by name only.
+# The doors are a later layer, known here by name only.
 CLASSIFIER = "logikern.estimators.classifier.KernelLogisticClassifier"
+REGRESSOR = "logikern.estimators.regressor.KernelRegressor"
 # Of skops, when the format of logikern began; files of older ones were never written.
 OLDEST_PROTOCOL = 2
 # Nodes within nodes; a sum of twenty kernels needs about fifty levels.
@@ -49,7 +50,7 @@ _OURS: tuple[type, ...] = (
     Record,
     Verdict,
 )
-OUR_TYPES = (CLASSIFIER, *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS))
+OUR_TYPES = (CLASSIFIER, REGRESSOR, *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS))
 
 _PLAIN_TYPES = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "bool"))
 _NUMBER_TYPES = frozenset(

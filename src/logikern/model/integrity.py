@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows
-from logikern.model.audit import CLASSIFIER
+from logikern.model.audit import CLASSIFIER, REGRESSOR
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.selection.search import Record
@@ -17,7 +17,7 @@ from logikern.structure.tying import Tying
 
 
 def final_step(model: Any) -> Any:
-    """The classifier of a model that may be a pipeline."""
+    """The estimator of a model that may be a pipeline."""
     if type(model) is not Pipeline:
         return model
     steps = model.steps
@@ -26,34 +26,72 @@ def final_step(model: Any) -> Any:
     return steps[-1][1]
 
 
-def is_classifier(model: Any) -> bool:
-    """Whether the object is our estimator, which belongs to a later layer."""
-    return f"{type(model).__module__}.{type(model).__qualname__}" == CLASSIFIER
+def is_ours(model: Any) -> bool:
+    """Whether the object is one of our estimators, which belong to a later layer."""
+    return _name(model) in _CHECKS
 
 
-def check_classifier(classifier: Any) -> None:
+def check_estimator(estimator: Any) -> None:
     """Refuse, as a ValueError, an estimator whose fitted attributes contradict each other."""
-    _require(is_classifier(classifier), f"{type(classifier).__name__} is no KernelLogisticClassifier")
-    found = vars(classifier)
-    model, classes, n_features = found.get("model_"), found.get("classes_"), found.get("n_features_in_")
-    _require(isinstance(classes, np.ndarray) and classes.ndim == 1, "its classes are no list")
-    if isinstance(found.get("hierarchy"), Tree):
-        _check_tree(found["hierarchy"])
-    if isinstance(model, OneAgainstRest):
-        _require(len(model.models) == len(classes) == len(found["binaries_"]), "it has no model for every class")
-        for part, binary in zip(model.models, found["binaries_"], strict=True):
-            _check_model(part, 2, n_features)
-            check_classifier(binary)
-    else:
-        _check_model(model, len(classes), n_features)
-        _check_specification(found.get("start_"))
-        _check_hierarchy(found.get("tree_"), model.specification.tree, classes)
+    _CHECKS[_name(estimator)](estimator)
+    _check_ending(estimator)
+
+
+def _check_ending(estimator: Any) -> None:
+    found = vars(estimator)
     _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
     trace = found.get("trace_")
     _require(
         isinstance(trace, tuple) and all(isinstance(step, NewtonStep | Record) for step in trace),
         "its trace is no trace",
     )
+
+
+def _name(model: Any) -> str:
+    return f"{type(model).__module__}.{type(model).__qualname__}"
+
+
+def _check_classifier(classifier: Any) -> None:
+    _require(_name(classifier) == CLASSIFIER, f"{type(classifier).__name__} is no KernelLogisticClassifier")
+    found = vars(classifier)
+    model, classes, n_features = found.get("model_"), found.get("classes_"), found.get("n_features_in_")
+    _require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2, "its classes are no list")
+    if isinstance(found.get("hierarchy"), Tree):
+        _check_tree(found["hierarchy"])
+    if isinstance(model, OneAgainstRest):
+        _require(len(model.models) == len(classes) == len(found["binaries_"]), "it has no model for every class")
+        for part, binary in zip(model.models, found["binaries_"], strict=True):
+            _check_class_model(part, 2, n_features)
+            _check_classifier(binary)
+            _check_ending(binary)
+    else:
+        _check_class_model(model, len(classes), n_features)
+        _check_specification(found.get("start_"))
+        _check_hierarchy(found.get("tree_"), model.specification.tree, classes)
+
+
+def _check_class_model(model: Any, n_classes: int, n_features: int | None) -> None:
+    """Of classes the dual tells the constants, unless these are free."""
+    _check_model(model, n_classes, n_features)
+    if np.isinf(model.specification.bias_variance):
+        _check_constants(model)
+    else:
+        _require(model.free_constants is None, "it has constants that do not belong to it")
+
+
+def _check_regressor(regressor: Any) -> None:
+    found = vars(regressor)
+    outputs, coefficients = found.get("outputs_"), found.get("dual_coef_")
+    _require(isinstance(outputs, np.ndarray) and outputs.ndim == 1 and len(outputs) >= 1, "its outputs are no list")
+    _check_model(found.get("model_"), len(outputs), found.get("n_features_in_"))
+    _check_constants(found["model_"])
+    _check_specification(found.get("start_"))
+    _require(found["model_"].specification.tree is None, "its outputs have a tree")
+    wanted = (1, 2) if len(outputs) == 1 else (2,)
+    _require(isinstance(coefficients, np.ndarray) and coefficients.ndim in wanted, "its coefficients are no table")
+
+
+_CHECKS = {CLASSIFIER: _check_classifier, REGRESSOR: _check_regressor}
 
 
 def _check_model(model: Any, n_classes: int, n_features: int | None) -> None:
@@ -66,14 +104,6 @@ def _check_model(model: Any, n_classes: int, n_features: int | None) -> None:
         "its coefficients have the wrong shape",
     )
     _require(dual.shape[1] == points.shape[0], "its points and coefficients differ in number")
-    constants = model.free_constants
-    if np.isinf(model.specification.bias_variance):
-        _require(
-            isinstance(constants, np.ndarray) and constants.dtype.kind == "f" and constants.shape == (n_classes,),
-            "its constants have the wrong shape",
-        )
-    else:
-        _require(constants is None, "it has constants that do not belong to it")
     if isinstance(points, KernelRows):
         _require(
             points.values is None and isinstance(points.indices, np.ndarray) and points.indices.dtype.kind == "i",
@@ -84,10 +114,18 @@ def _check_model(model: Any, n_classes: int, n_features: int | None) -> None:
         _require(points.shape[1] == n_features, "its points have another number of features")
 
 
+def _check_constants(model: FittedModel) -> None:
+    constants = model.free_constants
+    _require(
+        isinstance(constants, np.ndarray) and constants.dtype.kind == "f" and constants.shape == (len(model.dual),),
+        "its constants have the wrong shape",
+    )
+
+
 def _check_specification(specification: Any) -> None:
     _require(isinstance(specification, Specification), "it has no specification")
     kernels, variances, tying = specification.kernels, specification.variances, specification.tying
-    _require(isinstance(tying, Tying) and len(tying.kernel_of) >= 2, "it has no two classes")
+    _require(isinstance(tying, Tying) and len(tying.kernel_of) >= 1, "it has no functions")
     if specification.tree is not None:
         _check_tree(specification.tree)
     _require(len(tying.kernel_of) == specification.mixing.n_latent, "its tying is not that of its classes")

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from logikern import __version__
 from logikern.kernels import FunctionKernel, Kernel
 from logikern.model.audit import TRUSTED, audit, file_size
-from logikern.model.integrity import check_classifier, final_step, is_classifier
+from logikern.model.integrity import check_estimator, final_step, is_ours
 from logikern.numerics.outcome import Outcome
 
 FORMAT = 1
@@ -35,20 +35,20 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : KernelLogisticClassifier or Pipeline
-        Fitted. A pipeline has scikit-learn's own transformers and ends in a KernelLogisticClassifier.
+    model : KernelLogisticClassifier, KernelRegressor or Pipeline
+        Fitted. A pipeline has scikit-learn's own transformers and ends in one of the others.
     path : str or path
     """
-    classifier = final_step(model)
-    if not is_classifier(classifier):
+    estimator = final_step(model)
+    if not is_ours(estimator):
         raise ValueError(
-            "`model` must be a KernelLogisticClassifier, or a Pipeline that ends in one, but is "
+            "`model` must be a KernelLogisticClassifier or a KernelRegressor, or a Pipeline that ends in one, but is "
             f"{type(model).__name__}. Keep other estimators with skops."
         )
-    check_is_fitted(classifier)
-    if isinstance(classifier.kernel, FunctionKernel) or not isinstance(classifier.kernel, str | Kernel):
+    check_is_fitted(estimator)
+    if isinstance(estimator.kernel, FunctionKernel) or not isinstance(estimator.kernel, str | Kernel):
         raise ValueError(
-            f"A model with the function {classifier.kernel!r} as kernel cannot be saved: a model file holds no "
+            f"A model with the function {estimator.kernel!r} as kernel cannot be saved: a model file holds no "
             "code. Use a kernel of logikern or kernel='precomputed', or keep the model with pickle."
         )
     _write(_pack(model), Path(os.path.realpath(path)))
@@ -65,7 +65,7 @@ def load(path: str | os.PathLike[str], *, size_limit: float | None = None) -> An
 
     Returns
     -------
-    model : KernelLogisticClassifier or Pipeline
+    model : KernelLogisticClassifier, KernelRegressor or Pipeline
     """
     path = Path(path)
     if path.is_dir():
@@ -126,7 +126,7 @@ def _bare(model: Any) -> Any:
     else:
         bare.outcome_ = model.outcome_.name
         bare.checkpoint = None if model.checkpoint is None else os.fspath(model.checkpoint)
-        if not isinstance(model.hierarchy, str | None):
+        if not isinstance(vars(model).get("hierarchy"), str | None):
             bare.hierarchy = model.tree_  # whatever it was read from: a graph, a table
         if "binaries_" in vars(model):
             bare.binaries_ = tuple(map(_bare, model.binaries_))
@@ -146,17 +146,18 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
         audit(archive, size, size_limit)
     stream.seek(0)
     model = skops_io.load(stream, trusted=TRUSTED)
-    classifier = final_step(model)
-    if not is_classifier(classifier):
-        raise ValueError(f"it holds a {type(classifier).__name__}, but a KernelLogisticClassifier is wanted")
-    _restore_outcome(classifier)
-    check_classifier(classifier)
+    estimator = final_step(model)
+    if not is_ours(estimator):
+        wanted = "a KernelLogisticClassifier or a KernelRegressor is wanted"
+        raise ValueError(f"it holds a {type(estimator).__name__}, but {wanted}")
+    _restore_outcome(estimator)
+    check_estimator(estimator)
     return model
 
 
-def _restore_outcome(classifier: Any) -> None:
-    classifier.outcome_ = Outcome[classifier.outcome_]
-    for binary in vars(classifier).get("binaries_", ()):
+def _restore_outcome(estimator: Any) -> None:
+    estimator.outcome_ = Outcome[estimator.outcome_]
+    for binary in vars(estimator).get("binaries_", ()):
         _restore_outcome(binary)
 
 

@@ -1,0 +1,96 @@
+"""Targets that are numbers: in units of their own spread, and back."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from logikern.estimators._validation import (
+    LARGEST_INPUT,
+    TrainingData,
+    check_together,
+    is_precomputed,
+    sample_weights,
+)
+from logikern.fitting.free_bias import free_constants
+from logikern.fitting.problem import FitResult
+from logikern.kernels import training_points
+from logikern.likelihoods.squared import Squared
+from logikern.model.fitted import FittedModel
+from logikern.numerics.outcome import Array
+from logikern.structure.covariance import ClassCovariance
+from logikern.structure.specification import Specification
+
+
+class Numbers(NamedTuple):
+    """Training data whose targets are (y - offset) / scale.
+
+    A fit is linear in its targets, so that the scale changes nothing but what a tolerance means. The offset is
+    where the constants of the model are drawn to; a model without constants has none.
+
+    Attributes
+    ----------
+    data : TrainingData
+    offset, scale : arrays of shape (n_outputs,)
+    is_table : bool
+        Whether y had columns.
+    """
+
+    data: TrainingData
+    offset: Array
+    scale: Array
+    is_table: bool
+
+
+def numbers(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Numbers:
+    """Check inputs, targets and weights together."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass numbers."
+        )
+    names = getattr(y, "columns", None)
+    X, y = check_together(estimator, X, y, numbers_only=True)
+    rows = np.asarray(y, dtype=float)
+    _check_size(rows)
+    table = rows[:, None] if rows.ndim == 1 else rows
+    weights = sample_weights(estimator, X, sample_weight)
+    kept = np.flatnonzero(weights > 0)
+    offset, scale = _spread(table[kept], weights[kept], centred=estimator.bias_variance > 0)
+    points = training_points(X) if is_precomputed(estimator.kernel) else X
+    data = TrainingData(
+        points=points[kept],
+        targets=np.ascontiguousarray(((table[kept] - offset) / scale).T),
+        weights=weights[kept],
+        classes=np.arange(table.shape[1]) if names is None else np.asarray(names),
+        tree=None,
+        likelihood=Squared(),
+        labels=None,
+        kept=kept,
+        n_rows=len(table),
+    )
+    return Numbers(data, offset, scale, rows.ndim == 2)
+
+
+def _check_size(y: Array) -> None:
+    largest = float(np.abs(y).max(initial=0.0))
+    if largest > LARGEST_INPUT:
+        raise ValueError(f"`y` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. Scale it.")
+
+
+def _spread(table: Array, weights: Array, centred: bool) -> tuple[Array, Array]:
+    """Weighted mean, or zero, and the root of the mean square around it, or one where that vanishes."""
+    share = weights / weights.sum()
+    offset = share @ table if centred else np.zeros(table.shape[1])
+    scale = np.sqrt(share @ (table - offset) ** 2)
+    # A constant column differs from its mean by rounding alone.
+    negligible = scale <= 1e-14 * np.abs(table).max(axis=0)
+    return offset, np.where(negligible, 1.0, scale)
+
+
+def fitted_model(
+    specification: Specification, points: Any, result: FitResult, covariance: ClassCovariance, own: Numbers
+) -> FittedModel:
+    """The model in units of y."""
+    dual = result.dual[0]
+    free = np.isinf(specification.bias_variance)
+    constants = free_constants(covariance, result) if free else specification.bias_variance * dual.sum(axis=1)
+    return FittedModel(specification, points, dual * own.scale[:, None], own.offset + own.scale * constants)

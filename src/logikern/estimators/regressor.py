@@ -1,0 +1,269 @@
+"""The regressor that scikit-learn's users see."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from logikern.criteria.noise import unexplained
+from logikern.estimators import _settings
+from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
+from logikern.estimators._frames import hyperparameter_frame
+from logikern.estimators._regression import Numbers, fitted_model, numbers
+from logikern.estimators._story import explain
+from logikern.estimators._tuning import learned_specification
+from logikern.estimators._validation import check_groups, is_precomputed, latents, takes_objects
+from logikern.fitting.problem import FitResult
+from logikern.model import persistence
+from logikern.model.fitted import FittedModel
+from logikern.numerics.outcome import Array, Outcome
+from logikern.report.search import plot_search
+
+
+class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+    """Penalised least squares with kernels: the mean of a Gaussian process, tuned by exact leave-one-out.
+
+    The functions u_c of the outputs minimise sum_i (y_ic - u_c(x_i))^2 / 2 + |u_c|^2 / 2 in the function space of
+    variance * k. So `variance` is that of the function in units of the variance of the noise, 1 / alpha of
+    KernelRidge, and the only number besides the kernel's own that the mean depends on.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
+        "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
+        any objects (strings, graphs).
+    tying : {"auto", "shared", "scaled", "separate"} or list, default="shared"
+        Whether outputs share one kernel and one variance, share a kernel but have a variance each, or have
+        both for themselves. A list has one group label per output. "auto" grows from shared to separate as far as the
+        criterion improves by more than its noise.
+    rate : float, sequence of float or None, default=None
+        Inverse squared length scale of the inputs, or one per input. None reads it off the spread of the data.
+        With a criterion it is where learning starts.
+    variance : float, sequence of float or None, default=None
+        Variance of the functions over that of the noise, or one per variance that `tying` asks for. None reads it off
+        the size of the kernel. With a criterion it is where learning starts.
+    bias_variance : float, default=16.0
+        Prior variance, over that of the noise, of a constant around the mean of y. 0 leaves constant and mean out,
+        as KernelRidge does; infinity leaves them free (with dense factors only, and not with criterion="cv").
+    criterion : {"loo", "cv"} or None, default="loo"
+        What hyperparameters are learned by, with its exact gradient: the mean squared error of rows left out, in
+        closed form from a single fit and exact, or of folds that are each fitted. None keeps them fixed.
+    cv : int, splitter, iterable of splits or None, default=None
+        What is held out together. None is each row alone, and five folds with criterion="cv". Folds that hold out
+        every row once may be left out in closed form as well. Groups of `fit` are respected.
+    ard : {"auto"} or bool, default="auto"
+        Whether each input has a rate of its own (automatic relevance determination). "auto" tries it where
+        `tying` is "shared" or "auto" and the inputs are not too many.
+    learn_bias : bool, default=False
+        Whether `bias_variance` is learned too.
+    search_size : int, "auto" or None, default="auto"
+        Points on which hyperparameters are learned at most: None takes all, "auto" 2000, and by leave-one-out as many
+        as make an evaluation quick: 2290 of one output, 1060 of ten.
+        The final fit has all points, and rates that are larger the more points it has beyond those of the search.
+    optimizer : {"quasi-newton", "nelder-mead"}, default="quasi-newton"
+        How the criterion is minimised; the second one looks at values alone and takes many more of them.
+    n_starts : int, default=1
+        Starts of the search, the first at values read off the data, further ones at random around it.
+    max_time : float or None, default=None
+        Seconds for the search; the best hyperparameters by then are used.
+    checkpoint : path or None, default=None
+        File to which the search is written after every evaluation. A fit that was killed resumes from it.
+    solver : {"auto", "newton", "exact", "kcg"}, default="auto"
+        "newton" needs kernel products only; "exact" factors the matrix in O(n_outputs * n^3); "kcg" takes conjugate
+        gradients in the function space, one product a step, to a gap of tol^2; "auto" goes by size.
+    operator : {"auto", "dense", "tiled", "features"}, default="auto"
+        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features.
+    precision : {"auto", "single", "double"}, default="auto"
+        Of the kernel products; the exact solver has double always. "auto" is single for large data, with
+        function values recomputed in double before the fit is believed.
+    tol : float, default=1e-4
+        For the largest component of the gradient, in units of the spread of y and of what is left of it.
+    max_iter : int, default=60
+        Newton steps at most, of which the squared loss takes one or two; of conjugate gradients a hundred for each.
+    memory_limit : int, str or None, default=None
+        Memory that a fit may use, in bytes or as text ("2GB"). None takes what is free.
+    n_jobs : int or None, default=None
+        Threads for linear algebra; None leaves them as they are set, -1 takes all.
+    random_state : int, RandomState instance or None, default=None
+        Of the part of the rows that the search sees, its folds, and the preconditioner's random pivots.
+    verbose : int, default=0
+        1 logs every evaluation and every step to the logger "logikern".
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (n_samples,) or (n_samples, n_outputs)
+        The expansion coefficients; rows of weight zero have none.
+    kernels_ : tuple of Kernel
+        One per kernel group.
+    variances_ : array of shape (n_outputs,)
+    n_outputs_ : int
+    n_iter_ : int
+        Steps taken.
+    trace_ : tuple of Record or NewtonStep
+        The evaluations of the search; the steps of the fit where nothing was learned.
+    newton_trace_ : tuple of NewtonStep
+        The steps of the final fit.
+    criterion_value_ : float
+        n_outputs / 2 times the log of `held_out_error_`: what was minimised.
+    held_out_error_ : float
+        Mean squared error of rows left out at the hyperparameters found, in units of the variance of y: about one
+        less the score to expect.
+    hyperparameters_ : frame
+        Name, outputs, value and start of every hyperparameter.
+    outcome_ : Outcome
+        How the fit ended; its value is a sentence.
+    operator_ : str
+        How products were computed, and why, as a sentence.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from logikern import KernelRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> round(KernelRegressor(random_state=0).fit(X[:300], y[:300]).score(X[300:], y[300:]), 1)
+    0.5
+    """
+
+    def __init__(
+        self,
+        kernel="gaussian",
+        *,
+        tying="shared",
+        rate=None,
+        variance=None,
+        bias_variance=16.0,
+        criterion="loo",
+        cv=None,
+        ard="auto",
+        learn_bias=False,
+        search_size="auto",
+        optimizer="quasi-newton",
+        n_starts=1,
+        max_time=None,
+        checkpoint=None,
+        solver="auto",
+        operator="auto",
+        precision="auto",
+        tol=1e-4,
+        max_iter=60,
+        memory_limit=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.tying = tying
+        self.rate = rate
+        self.variance = variance
+        self.bias_variance = bias_variance
+        self.criterion = criterion
+        self.cv = cv
+        self.ard = ard
+        self.learn_bias = learn_bias
+        self.search_size = search_size
+        self.optimizer = optimizer
+        self.n_starts = n_starts
+        self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.solver = solver
+        self.operator = operator
+        self.precision = precision
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            With kernel="precomputed" the kernel matrix (n_samples, n_samples); with a function as kernel any
+            sequence of objects.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array of shape (n_samples,) or None, default=None
+            Weights of the points' losses: inverse variances of their noise.
+        groups : array of shape (n_samples,) or None, default=None
+            Groups that are held out together.
+
+        Returns
+        -------
+        self : object
+        """
+        _settings.check_fit(self, ("loo", "cv"))
+        _settings.forget_fit(self)
+        own = numbers(self, X, y, sample_weight)
+        check_groups(groups, own.data.n_rows)
+        start = _settings.specification(self, own.data)
+        with _settings.threads(self.n_jobs), report_fit(self, X, y, sample_weight) as report:
+            specification = learned_specification(self, own.data, start, groups, report.evaluation)
+            dtype = np.dtype(np.float64)
+            result, covariance = _settings.solve(self, specification, own.data, dtype, report.newton_step)
+            points = _settings.stored_points(own.data)
+            self._store(result, own, fitted_model(specification, points, result, covariance, own))
+        _settings.warn_unless_converged(self.outcome_, result, self.tol)
+        return self
+
+    def _store(self, result: FitResult, own: Numbers, model: FittedModel) -> None:
+        self.model_ = model
+        self.n_outputs_ = len(own.scale)
+        self.outputs_ = own.data.classes
+        self.held_out_error_ = unexplained(self.criterion_value_, self.n_outputs_)
+        coefficients = np.zeros((own.data.n_rows, self.n_outputs_))
+        coefficients[own.data.kept] = model.dual.T
+        self.dual_coef_ = coefficients if own.is_table else coefficients[:, 0]
+        self.kernels_ = model.specification.kernels
+        self.variances_ = model.specification.latent_variances
+        self.newton_trace_ = result.trace
+        self.trace_ = self.trace_ or result.trace
+        self.n_iter_ = max(1, result.trace[-1].step)
+        self.outcome_ = _settings.outcome(result, self.tol)
+
+    def predict(self, X: Any) -> Array:
+        """Values of the outputs, of shape (n_samples,) if y was, else (n_samples, n_outputs)."""
+        values = latents(self, X)
+        return values if self.dual_coef_.ndim == 2 else values[:, 0]
+
+    @property
+    def hyperparameters_(self) -> Any:
+        """Name, outputs, value and start of every hyperparameter, as a frame."""
+        check_is_fitted(self)
+        frame = hyperparameter_frame(self.model_.specification, self.start_, self.outputs_)
+        return frame.rename(columns={"classes": "outputs"})
+
+    def explain(self) -> str:
+        """What the search tried, what it brought, and what was kept, in words."""
+        check_is_fitted(self)
+        if self.criterion is None:
+            return explain(self)
+        return f"{explain(self)}\nOf rows left out {1 - self.held_out_error_:.1%} of the variance is explained."
+
+    def plot_search(self, ax: Any = None) -> Any:
+        """Draw the criterion over the time of the search; returns the matplotlib Axes."""
+        check_is_fitted(self)
+        if not self.verdicts_:
+            raise ValueError("There is no search to draw: hyperparameters were fixed. Fit with criterion='loo'.")
+        return plot_search(self.trace_, ax)
+
+    def save_model(self, path: Any) -> None:
+        """Write the fitted regressor to a file that `logikern.load_model` reads without running code."""
+        check_is_fitted(self)
+        persistence.save(self, path)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not takes_objects(self.kernel)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.target_tags.multi_output = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return isinstance(getattr(self, "outcome_", None), Outcome)
