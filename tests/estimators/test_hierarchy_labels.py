@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from logikern.structure.hierarchy import read_tree
-from tests.estimators.samples import fixed
-from tests.estimators.trees import LABELS, LEAVES, NEW, PARENTS, PATHS, X, Y, coarse, coarse_labels, sample
+from tests.estimators.trees import LABELS, LEAVES, NEW, PARENTS, PATHS, X, Y, coarse, coarse_labels, fixed, sample
 
 
 @pytest.mark.parametrize("solver", ["newton", "exact"])
@@ -45,8 +44,8 @@ def test_coarse_labels_are_better_than_none():
 
 def test_label_of_a_node_with_one_child_is_that_child():
     renamed = np.where(Y == "sport", "work", Y)
-    expected = fixed(hierarchy=PARENTS, random_state=0).fit(X, Y).predict_proba(NEW)
-    np.testing.assert_array_equal(fixed(hierarchy=PARENTS, random_state=0).fit(X, renamed).predict_proba(NEW), expected)
+    expected = fixed(hierarchy=PARENTS).fit(X, Y).predict_proba(NEW)
+    np.testing.assert_array_equal(fixed(hierarchy=PARENTS).fit(X, renamed).predict_proba(NEW), expected)
 
 
 def test_class_whose_rows_are_all_coarse_is_found_as_its_parent():
