@@ -9,7 +9,10 @@ ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["docs/tutorial.md", "docs/leave-one-out.md", "docs/hierarchies.md", "README.md"])
+PAGES = ("docs/tutorial.md", "docs/leave-one-out.md", "docs/hierarchies.md", "docs/regression.md", "README.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
