@@ -15,7 +15,7 @@ from pathlib import Path
 from data import require_folder
 
 HERE = Path(__file__).resolve().parent
-FIXED = ("newton", "where_time_goes", "scaling", "robustness", "tiled", "peers", "defaults")
+FIXED = ("newton", "where_time_goes", "scaling", "robustness", "tiled", "peers", "defaults", "solvers")
 LEARNED = (
     "satimage_tyings",
     "against_grid",
@@ -29,6 +29,8 @@ LEARNED = (
     "label_noise",
     "loo_satimage",
     "loo_or_cv",
+    "kernel_gradient",
+    "regression",
 )
 TREES = ("hierarchies", "hierarchy_peers", "hierarchy_cost", "coarse_labels")
 NAMES = FIXED + LEARNED + TREES

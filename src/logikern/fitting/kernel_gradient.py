@@ -80,7 +80,7 @@ def _ask(problem: Problem, latent: Array) -> Array:
     _, gradient = problem.likelihood.loss_and_gradient(latent, problem.targets, problem.weights)
     nothing = np.zeros_like(gradient)
     image = problem.covariance.matmul(gradient)
-    return _times(_step_lengths(problem.majorised(latent), nothing, nothing, -gradient, -image), -gradient)
+    return _times(best_lengths(problem.majorised(latent), nothing, nothing, -gradient, -image), -gradient)
 
 
 def _begin(problem: Problem, dual: Array) -> _Run:
@@ -201,11 +201,11 @@ def _advance(run: _Run, gradient: Array, tolerance: float) -> None:
     run.n_products += 1
     _turn(run, members, gradient, image)
     touching = part.majorised(latent)
-    lengths = _step_lengths(touching, dual, latent, of(run.direction, members), of(run.image, members))
+    lengths = best_lengths(touching, dual, latent, of(run.direction, members), of(run.image, members))
     astray = lengths <= 0
     if astray.any():
         run.direction[members[astray]], run.image[members[astray]] = -gradient[astray], -image[astray]
-        lengths = _step_lengths(touching, dual, latent, of(run.direction, members), of(run.image, members))
+        lengths = best_lengths(touching, dual, latent, of(run.direction, members), of(run.image, members))
     # Where the kernel is blind gradients have no length, and steps across it none either: the whole step back to
     # what latents ask for is taken if it leaves nothing, or less than a line on which nothing more is seen to fall.
     left = _see(part, dual - gradient, latent - image, run.usual[members]).remaining
@@ -231,7 +231,7 @@ def _turn(run: _Run, members: Indices, gradient: Array, image: Array) -> None:
     run.gradient[members], run.strength[members] = gradient, np.maximum(strength, 0.0)
 
 
-def _step_lengths(part: Problem, dual: Array, latent: Array, direction: Array, image: Array) -> Array:
+def best_lengths(part: Problem, dual: Array, latent: Array, direction: Array, image: Array) -> Array:
     """Where the penalised loss is lowest along each direction; zero where it does not fall."""
     slope_at = slope_along(part, dual, latent, direction, image)
     start = slope_at(np.zeros(len(dual)))
