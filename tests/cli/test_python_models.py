@@ -50,3 +50,11 @@ def test_info_of_a_class_against_the_rest_names_the_classes(run, table, numbers,
     model.save_model(tmp_path / "m.skops")
     result = run("info", tmp_path / "m.skops")
     assert result.exit_code == 0 and "plum against the rest" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["info", "predict"])
+def test_regressor_is_refused(command, run, numbers, tmp_path):
+    logikern.KernelRegressor(criterion=None).fit(numbers, numbers["width"]).save_model(tmp_path / "m.skops")
+    numbers.to_csv(tmp_path / "t.csv", index=False)
+    result = run(command, tmp_path / "m.skops", *([tmp_path / "t.csv"] if command == "predict" else []))
+    assert result.exit_code != 0 and "holds a regressor" in result.stderr

@@ -77,14 +77,19 @@ def save_model(model: Any, path: str) -> None:
 
 
 def load_model(path: str) -> Any:
-    """Read a model file; anything else is refused."""
+    """Read the file of a classifier; anything else is refused."""
+    from sklearn.base import is_classifier
+
     from logikern.model import persistence
 
     if not Path(path).exists():
         raise ValueError(f"there is no model file `{path}`. Make one with `logikern fit`.")
     if Path(path).is_dir():
         raise ValueError(f"`{path}` is a folder, but a model file is wanted.")
-    return persistence.load(path)
+    model = persistence.load(path)
+    if not is_classifier(model):
+        raise ValueError(f"`{path}` holds a regressor, which has no classes. Use it in Python, by `load_model`.")
+    return model
 
 
 def _concerns_user(warning: warnings.WarningMessage) -> bool:
