@@ -20,10 +20,10 @@ def joint_covariance(covariance: ClassCovariance) -> Array:
             "`bias_variance` must be finite where a hierarchy couples classes, but is inf. Pass a number."
         )
     n_classes, n = covariance.n_classes, covariance.n_points
-    parts = _mixing_matrix(covariance)
+    parts = mixing_matrix(covariance)
     joint = np.zeros((n_classes, n, n_classes, n))
     for index, operator in enumerate(covariance.operators):
-        matrix, coupling = correlation(operator), _coupling(covariance, index, parts)
+        matrix, coupling = correlation(operator), coupling_of(covariance, index, parts)
         for row, column in np.argwhere(coupling):
             joint[row, :, column] += coupling[row, column] * matrix
     for own in range(n_classes):
@@ -43,14 +43,14 @@ def weigh_joint(covariance: ClassCovariance, weights: Array, seen: Array) -> Cov
     """
     n, n_seen = covariance.n_points, len(seen)
     between = weights.reshape(n_seen, n, n_seen, n)
-    parts = seen @ _mixing_matrix(covariance)  # (F, P)
+    parts = seen @ mixing_matrix(covariance)  # (F, P)
     kernels, variances = [], np.empty(len(covariance.variances))
     for index, operator in enumerate(covariance.operators):
         users = covariance.assignment == index
         own, inner = parts[:, users], np.einsum("fnem,nm->fe", between, correlation(operator))
         variances[users] = covariance.variances[users] * np.einsum("fp,fe,ep->p", own, inner, own)
         kernels.append(
-            weigh_gradient(operator, np.einsum("fe,fnem->nm", _coupling(covariance, index, parts), between))
+            weigh_gradient(operator, np.einsum("fe,fnem->nm", coupling_of(covariance, index, parts), between))
         )
     bias = covariance.bias_variance * np.einsum("fe,fnem->", seen @ seen.T, between)
     return CovarianceGradient(tuple(kernels), variances, float(bias))
@@ -62,12 +62,12 @@ def correlation(operator: KernelOperator) -> Array:
     return np.asarray(operator.rows(everything), dtype=float)
 
 
-def _mixing_matrix(covariance: ClassCovariance) -> Array:
+def mixing_matrix(covariance: ClassCovariance) -> Array:
     """B, (C, P)."""
     return covariance.mixing.forward(np.eye(covariance.mixing.n_latent))
 
 
-def _coupling(covariance: ClassCovariance, index: int, parts: Array) -> Array:
+def coupling_of(covariance: ClassCovariance, index: int, parts: Array) -> Array:
     """B V_l B' of one operator, (F, F), from the parts B of latent functions, (F, P)."""
     users = covariance.assignment == index
     return (parts[:, users] * covariance.variances[users]) @ parts[:, users].T
