@@ -1,0 +1,71 @@
+"""Rows of a kernel matrix that is never stored whole, the latest of them kept within a bound on memory."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from logikern.numerics.outcome import Array, Indices
+from logikern.operators.base import DerivedOperator, KernelOperator
+from logikern.operators.dense import StoredOperator
+
+# A row that was not asked for while this many sweeps over all points went by makes room for another one.
+IDLE_SWEEPS = 2
+
+
+class RowCache:
+    """K[indices] of an operator, computed where it is not kept.
+
+    A sweep over all points in random order would throw every row out of a cache of the latest ones before it is
+    needed again. Kept rows therefore stay until they are idle: of every sweep as many rows are found as the cache
+    holds, and those of points that are visited no more are given up.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+    memory : float
+        Bytes for the rows that are kept.
+    """
+
+    def __init__(self, operator: KernelOperator, memory: float):
+        n = operator.n_points
+        n_slots = int(min(n, memory // (n * operator.dtype.itemsize)))
+        self.operator = operator
+        self.kept = np.empty((n_slots, n), operator.dtype)
+        self.slot_of = np.full(n, -1)
+        self.owner_of = np.full(n_slots, -1)
+        self.asked_at = np.full(n_slots, -np.inf)
+        self.n_asked = 0
+        self.n_computed = 0
+
+    def rows(self, indices: Indices) -> Array:
+        """K[indices], (len(indices), n), a new array; the missing rows are computed in one call."""
+        slots = self.slot_of[indices]
+        found = slots >= 0
+        self.n_asked += len(indices)
+        self.asked_at[slots[found]] = self.n_asked
+        if found.all() and len(indices):
+            return self.kept[slots]
+        missing = indices[~found]
+        computed = self.operator.rows(missing)
+        self.n_computed += len(missing)
+        self._keep(missing, computed)
+        if not found.any():
+            return computed
+        rows = np.empty((len(indices), self.operator.n_points), self.kept.dtype)
+        rows[found], rows[~found] = self.kept[slots[found]], computed
+        return rows
+
+    def _keep(self, indices: Indices, rows: Array) -> None:
+        idle = np.flatnonzero(self.asked_at < self.n_asked - IDLE_SWEEPS * self.operator.n_points)
+        slots = idle[: len(indices)]
+        evicted = self.owner_of[slots]
+        self.slot_of[evicted[evicted >= 0]] = -1
+        kept = indices[: len(slots)]
+        self.kept[slots] = rows[: len(slots)]
+        self.owner_of[slots], self.slot_of[kept], self.asked_at[slots] = kept, slots, self.n_asked
+
+
+def rows_of(operator: KernelOperator, memory: float) -> Callable[[Indices], Array]:
+    """K[indices], from where the matrix is stored, or through a cache of so many bytes."""
+    inner = operator.inner if isinstance(operator, DerivedOperator) else operator
+    return operator.rows if isinstance(inner, StoredOperator) else RowCache(operator, memory).rows
