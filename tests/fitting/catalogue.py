@@ -12,6 +12,7 @@ from logikern.fitting.exact import Exact
 from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import Problem, Solver
+from logikern.fitting.smo import Smo
 from logikern.kernels import Gaussian, Kernel, Linear, Matern12, Matern32
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
@@ -33,6 +34,7 @@ SOLVERS: dict[str, Solver] = {
     "diagonal": Newton(tolerance=TOLERANCE, conditioning=DiagonalConditioning()),
     # Steps of first order end just below their tolerance, where those of Newton's method end far below it.
     "kernel gradient": KernelGradient(tolerance=0.1 * TOLERANCE, budget=Budget(newton=5000)),
+    "smo": Smo(tolerance=0.3 * TOLERANCE, budget=Budget(newton=3000)),
     "exact": EXACT,
 }
 
@@ -207,7 +209,7 @@ ALL = (*FLAT, *COUPLED)
 
 BY_NAME = {case.name: case for case in ALL}
 # The factors of low rank are those of functions along paths.
-FOR_COMBINATIONS = ("diagonal", "kernel gradient", "exact")
+FOR_COMBINATIONS = ("diagonal", "kernel gradient", "smo", "exact")
 FITS = tuple((case, name) for name in SOLVERS for case in ALL if name in FOR_COMBINATIONS or not case.is_combination)
 
 
