@@ -90,7 +90,8 @@ def test_file_of_links_gives_the_probabilities_of_paths(fit, run, tree_model, le
     assert own["path"].tolist() == reference["path"].tolist()
     columns = {f"probability_{path.rpartition('/')[2]}": path for path in logikern.load_model(tree_model).classes_}
     for name, path in columns.items():
-        np.testing.assert_allclose(own[name], reference[f"probability_{path}"], atol=1e-6)
+        # Two fits to the tolerance of the command line.
+        np.testing.assert_allclose(own[name], reference[f"probability_{path}"], atol=1e-4)
 
 
 def test_tabs_and_further_columns_in_the_file_of_links(fit, leaf_names, tmp_path):

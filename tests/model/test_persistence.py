@@ -130,7 +130,7 @@ def test_tree_of_a_graph_is_kept_as_a_tree(path):
     networkx = pytest.importorskip("networkx")
     graph = networkx.DiGraph([("a", "x"), ("a", "y"), ("top", "a"), ("top", "b")])
     labels = np.array(["x", "y", "b"])[SPECIES]
-    model = fixed(hierarchy=graph).fit(X, labels)
+    model = fixed(hierarchy=graph, random_state=0).fit(X, labels)
     model.save_model(path)
     loaded = persistence.load(path)
     assert np.array_equal(loaded.fit(X, labels).predict_proba(X), model.predict_proba(X))

@@ -45,6 +45,8 @@ CONDITIONING_SHARE = 0.15
 # Arrays of the size of the coefficients that a fit holds at its peak, and the part of the memory that they may take.
 N_STATES = 20
 STATE_SHARE = 0.5
+# A tolerance below this is not for single precision.
+FINEST_SINGLE = 1e-5
 
 logger = logging.getLogger("logikern")
 
@@ -299,7 +301,7 @@ def state_dtype(estimator: Any, data: TrainingData) -> np.dtype:
     allowed = memory(estimator) or available_memory()
     double = N_STATES * 8.0 * len(data.classes) * len(data.weights)
     single = estimator.state_precision == "single" or (
-        estimator.state_precision == "auto" and double > STATE_SHARE * allowed
+        estimator.state_precision == "auto" and double > STATE_SHARE * allowed and estimator.tol >= FINEST_SINGLE
     )
     return np.dtype(np.float32 if single else np.float64)
 
