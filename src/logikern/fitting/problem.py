@@ -129,6 +129,10 @@ class Solver(ABC):
     def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
         """Minimise from the latents `start` (zero if None); `watch` sees every step and may raise."""
 
+    def resume(self, problem: Problem, dual: Array, watch: Watch = ignore) -> FitResult:
+        """Go on from the dual (B, C, n) of an earlier fit, zero at points that are new."""
+        return self.fit(problem, problem.covariance.matmul(dual), watch)
+
 
 def max_norm(per_class: Array) -> Array:
     """Largest absolute value of each member of the batch, (B, C, n) -> (B,)."""

@@ -55,7 +55,7 @@ class Smo(Solver):
             return self._climb(problem, [at_latent(problem, member, start[member]) for member in members], watch)
 
     def resume(self, problem: Problem, dual: Array, watch: Watch = ignore) -> FitResult:
-        """Go on from a dual (B, C, n) that is zero at new points: the online mode of the paper."""
+        """Go on from a dual (B, C, n), zero at points that are new: the online mode of the paper."""
         states = [at_dual(problem, member, own) for member, own in enumerate(dual)]
         return self._climb(problem, states, watch)
 
