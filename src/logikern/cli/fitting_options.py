@@ -147,7 +147,7 @@ StartsOption = Annotated[
     int | None, typer.Option("--n-starts", help="Starts of the search (default: 1).", rich_help_panel=_LEARNING)
 ]
 SolverOption = Annotated[
-    str | None, typer.Option("--solver", help="auto, newton, exact or kcg.", rich_help_panel=_COMPUTATION)
+    str | None, typer.Option("--solver", help="auto, newton, exact, kcg or smo.", rich_help_panel=_COMPUTATION)
 ]
 OperatorOption = Annotated[
     OperatorName | None,

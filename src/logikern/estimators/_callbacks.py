@@ -62,7 +62,7 @@ def report_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[F
         task("evaluation")
 
     def newton_step(step: NewtonStep) -> None:
-        _log(estimator.verbose, step)
+        log_step(estimator.verbose, step)
         task("newton-step")
 
     yield FitReport(evaluation, newton_step)
@@ -85,7 +85,8 @@ def _log_evaluation(verbose: int, record: Record) -> None:
     )
 
 
-def _log(verbose: int, step: NewtonStep) -> None:
+def log_step(verbose: int, step: NewtonStep) -> None:
+    """One entry of the log."""
     logger.log(
         _level(verbose),
         "step %d: loss %.6g, gradient %.1e, %d products",

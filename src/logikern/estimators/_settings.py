@@ -5,6 +5,7 @@ import logging
 import numbers
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +22,11 @@ from logikern.fitting.free_bias import FreeBias
 from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import FitResult, Problem
+from logikern.fitting.smo import Smo
 from logikern.kernels import FunctionKernel, Kernel, KernelRows, Precomputed, reference_points
 from logikern.likelihoods.base import Likelihood
 from logikern.model.defaults import default_rate, default_variance
-from logikern.numerics.outcome import NewtonStep, Outcome
+from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.numerics.parallel import own_threads
 from logikern.operators.choose import OPERATORS, Choice, available_memory, choose
 from logikern.structure.covariance import ClassCovariance
@@ -39,8 +41,11 @@ EXACT_TOLERANCE = 1e-10
 FREE_BIAS_TOLERANCE = 1e-8
 # Of conjugate gradients so many steps are allowed where one of Newton's would be.
 GRADIENT_STEPS = 100
-# Of the memory allowed, the part that the preconditioner may take.
+# And so many sweeps.
+SWEEPS = 20
+# Of the memory allowed, the parts that the preconditioner and kept kernel rows may take.
 CONDITIONING_SHARE = 0.15
+ROWS_SHARE = 0.3
 
 # Arrays of the size of the coefficients that a fit holds at its peak, and the part of the memory that they may take.
 N_STATES = 20
@@ -54,14 +59,14 @@ logger = logging.getLogger("logikern")
 def check(estimator: Any) -> None:
     """Refuse arguments of a classifier that make no sense, before any work."""
     _check_name("state_precision", estimator.state_precision, ("auto", "single", "double"))
-    check_fit(estimator, ("cv", "loo", "auto"))
+    check_fit(estimator, ("cv", "loo", "auto"), tuple(_SOLVERS))
     if np.isinf(estimator.bias_variance) and estimator.hierarchy is not None:
         _refuse_free_bias("a hierarchy")
 
 
-def check_fit(estimator: Any, criteria: tuple[str, ...]) -> None:
-    """Refuse what makes no sense for any estimator."""
-    _check_name("solver", estimator.solver, tuple(_SOLVERS))
+def check_fit(estimator: Any, criteria: tuple[str, ...], solvers: tuple[str, ...] | None = None) -> None:
+    """Refuse what makes no sense for any estimator; unless told, all solvers but that of classes alone will do."""
+    _check_name("solver", estimator.solver, solvers or tuple(name for name in _SOLVERS if name != "smo"))
     _check_name("operator", estimator.operator, ("auto", *OPERATORS))
     _check_name("precision", estimator.precision, ("auto", "single", "double"))
     _check_positive("tol", estimator.tol)
@@ -221,11 +226,13 @@ def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
     """How products are computed."""
     # Factors of few points gain no time from single precision, and conjugate gradients lose twice the steps by it.
     unrounded = {"exact": True, "kcg": estimator.precision == "auto"}
-    double = unrounded.get(solver_name(estimator, len(data.weights), data.likelihood), False)
+    name = solver_name(estimator, len(data.weights), data.likelihood)
+    double = unrounded.get(name, False)
+    by_rows = name == "smo" and estimator.operator == "auto"
     result = choose(
         chosen.kernels,
         data.points,
-        "dense" if np.isinf(estimator.bias_variance) else estimator.operator,
+        "dense" if np.isinf(estimator.bias_variance) else "tiled" if by_rows else estimator.operator,
         "double" if double else estimator.precision,
         parse_memory(estimator.memory_limit),
     )
@@ -234,6 +241,8 @@ def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
             f"`operator` is 'features', but the kernel {chosen.kernels[0]!r} has no finite features. "
             "Use operator='auto', or kernel='linear'."
         )
+    if by_rows:
+        return replace(result, reason="Rows of the kernel matrix are computed as pairwise training needs them.")
     if result.name == "tiled" and estimator.operator == "auto":
         logger.info(result.reason)
     return result
@@ -255,11 +264,19 @@ def _kernel_gradient(estimator: Any, memory: float) -> KernelGradient:
     return KernelGradient(float(estimator.tol), Budget(newton=steps, products=2 * steps))
 
 
+def _smo(estimator: Any, memory: float) -> Smo:
+    seed = int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
+    sweeps = SWEEPS * int(estimator.max_iter)
+    budget = Budget(newton=sweeps, products=2 * sweeps)
+    return Smo(float(estimator.tol), budget=budget, memory=ROWS_SHARE * memory, seed=seed)
+
+
 _SOLVERS: dict[str, Callable[[Any, float], Any]] = {
     "auto": _newton,
     "newton": _newton,
     "exact": _exact,
     "kcg": _kernel_gradient,
+    "smo": _smo,
 }
 
 
@@ -314,14 +331,20 @@ class Solved(NamedTuple):
 
 
 def solve(
-    estimator: Any, chosen: Specification, data: TrainingData, dtype: np.dtype, watch: Callable[[NewtonStep], None]
+    estimator: Any,
+    chosen: Specification,
+    data: TrainingData,
+    dtype: np.dtype,
+    watch: Callable[[NewtonStep], None],
+    dual: Array | None = None,
 ) -> Solved:
-    """Fit the model of a specification; how products are computed is kept on the estimator."""
+    """Fit the model of a specification, from a dual (C, n) if given; how products are computed is kept."""
     how = choice(estimator, chosen, data)
     covariance = chosen.bind(how.points(data.points, len(chosen.kernels) > 1))
     targets, weights = data.targets.astype(dtype, copy=False), data.weights[None].astype(dtype, copy=False)
     problem = Problem(covariance, data.likelihood, targets, weights)
-    result = solver(estimator, len(data.weights), data.likelihood, how.memory).fit(problem, watch=watch)
+    method = solver(estimator, len(data.weights), data.likelihood, how.memory)
+    result = method.fit(problem, watch=watch) if dual is None else method.resume(problem, dual[None], watch)
     refuse_failure(result, chosen.kernels[0], data.points)
     estimator.operator_ = how.reason
     return Solved(result, covariance)

@@ -124,7 +124,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
             "A classifier of one class has nothing to learn."
         )
     names_of_rows = classes if tree is None or len(targets) == len(classes) else as_labels(tree.labels)
-    weights = _weights(estimator, X, labels, names_of_rows, sample_weight)
+    weights = weigh_rows(estimator, X, labels, names_of_rows, sample_weight)
     kept = np.flatnonzero(weights > 0)
     _check_enough(targets, kept)
     points = training_points(X) if is_precomputed(estimator.kernel) else X
@@ -141,17 +141,19 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
     )
 
 
-def check_together(estimator: Any, X: Any, y: Any, numbers_only: bool = False) -> tuple[Any, Any]:
-    """Inputs and targets of as many rows, as arrays that can be trusted."""
+def check_together(
+    estimator: Any, X: Any, y: Any, numbers_only: bool = False, reset: bool = True
+) -> tuple[Any, Any]:
+    """Inputs and targets of as many rows, as arrays that can be trusted; unless `reset`, of the columns known."""
     if takes_objects(estimator.kernel):
         X = as_objects(X)
         if not len(X):
             raise ValueError("`X` has 0 points, but at least 1 is required. Pass some data.")
-        y = _check_y(y, multi_output=numbers_only or _is_table(y), y_numeric=numbers_only, estimator=estimator)
+        y = _check_y(y, multi_output=numbers_only or is_table(y), y_numeric=numbers_only, estimator=estimator)
         check_consistent_length(X, y)
         return X, y
-    kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "y_numeric": numbers_only}
-    X, y = validate_data(estimator, X, y, multi_output=numbers_only or _is_table(y), **kinds)
+    kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "y_numeric": numbers_only, "reset": reset}
+    X, y = validate_data(estimator, X, y, multi_output=numbers_only or is_table(y), **kinds)
     if not is_precomputed(estimator.kernel):
         _check_magnitude(X)
     if is_precomputed(estimator.kernel) and X.shape[0] != X.shape[1]:
@@ -203,14 +205,14 @@ def as_objects(X: Any) -> Any:
     return objects
 
 
-def _is_table(y: Any) -> bool:
+def is_table(y: Any) -> bool:
     values = np.asarray(y)
     return values.ndim == 2 and values.shape[1] > 1
 
 
 def _targets(y: Any, names: Any) -> tuple[Array, Indices, Array]:
     """Distributions (C, n), most likely labels (n,), and classes (C,); `names` are those of the columns of y."""
-    if _is_table(y):
+    if is_table(y):
         if np.asarray(y).dtype.kind not in "buif":
             raise ValueError(
                 f"`y` with {y.shape[1]} columns must hold distributions over classes, but holds values that are "
@@ -232,7 +234,8 @@ def _targets(y: Any, names: Any) -> tuple[Array, Indices, Array]:
     return from_labels(labels, len(classes)), labels, classes
 
 
-def _weights(estimator: Any, X: Any, labels: Indices, classes: Array, sample_weight: Any) -> Array:
+def weigh_rows(estimator: Any, X: Any, labels: Indices, classes: Array, sample_weight: Any) -> Array:
+    """Sample weights times class weights, of every row."""
     weights = sample_weights(estimator, X, sample_weight)
     if estimator.class_weight is not None:
         weights *= _class_weights(estimator.class_weight, labels, classes, weights)[labels]

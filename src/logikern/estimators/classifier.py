@@ -12,6 +12,7 @@ from logikern.estimators._decisions import DecisionMixin
 from logikern.estimators._frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._influence import InfluenceMixin
 from logikern.estimators._story import explain
+from logikern.estimators._streaming import StreamingMixin
 from logikern.estimators._tuning import learned_specification
 from logikern.estimators._validation import check_groups, is_precomputed, latents, takes_objects, training_data
 from logikern.fitting.free_bias import free_constants
@@ -23,7 +24,9 @@ from logikern.numerics.simplex import log_probabilities
 from logikern.report.search import plot_search
 
 
-class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class KernelLogisticClassifier(
+    DecisionMixin, InfluenceMixin, StreamingMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+):
     """Joint softmax kernel classifier, fitted by Newton's method from kernel products.
 
     All classes are fitted together: P(class c | x) is the softmax of latent
@@ -80,9 +83,10 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
         Seconds for the search; the best hyperparameters by then are used.
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A fit that was killed resumes from it.
-    solver : {"auto", "newton", "exact", "kcg"}, default="auto"
-        "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "kcg" takes conjugate
-        gradients in the function space, one product a step; "auto" goes by size.
+    solver : {"auto", "newton", "exact", "kcg", "smo"}, default="auto"
+        Of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "kcg"
+        takes conjugate gradients in the function space, one product a step; "smo" sweeps over the points, two classes
+        at a time, and needs rows of a kernel matrix that it never stores; "auto" goes by size.
     operator : {"auto", "dense", "tiled", "features"}, default="auto"
         Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features.
     precision : {"auto", "single", "double"}, default="auto"
@@ -93,7 +97,7 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
     tol : float, default=1e-4
         For the largest component of the gradient, in units of probability.
     max_iter : int, default=60
-        Newton steps at most; of conjugate gradients a hundred for each.
+        Newton steps at most; of conjugate gradients a hundred for each, of sweeps twenty.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' likelihoods.
     memory_limit : int, str or None, default=None
@@ -101,7 +105,8 @@ class KernelLogisticClassifier(DecisionMixin, InfluenceMixin, CallbackSupportMix
     n_jobs : int or None, default=None
         Threads for linear algebra; None leaves them as they are set, -1 takes all.
     random_state : int, RandomState instance or None, default=None
-        Of the preconditioner's random pivots. They change how long a fit takes, not what it finds.
+        Of the preconditioner's random pivots, and of the order of sweeps. They change how long a fit takes, not what
+        it finds.
     verbose : int, default=0
         1 logs every Newton step to the logger "logikern".
 
