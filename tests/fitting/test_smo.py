@@ -242,9 +242,7 @@ def test_memory_is_that_of_rows_not_of_the_matrix():
 def some_points(problem, n):
     """The same problem on its first points."""
     X = problem.covariance.operators[0].X[:n]
-    return catalogue.make_problem(
-        Gaussian(2.0), X, problem.targets[:, :n], problem.weights[:, :n], operator="tiled"
-    )
+    return catalogue.make_problem(Gaussian(2.0), X, problem.targets[:, :n], problem.weights[:, :n], operator="tiled")
 
 
 def with_new_points(dual, n):

@@ -94,9 +94,7 @@ def solve_point(
             curvature += own[o] * between
         difference = latent[low] - latent[high]
         stiffness = weight * max(curvature, 0.0)
-        log_shares[low], log_shares[high], mass = solve_pair(
-            log_shares[low], log_shares[high], stiffness, difference
-        )
+        log_shares[low], log_shares[high], mass = solve_pair(log_shares[low], log_shares[high], stiffness, difference)
         mass *= weight
         dual[low] -= mass
         dual[high] += mass
