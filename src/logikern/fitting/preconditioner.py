@@ -79,7 +79,7 @@ class CovarianceFactors:
     residual : array of shape (C, n)
     mixing : Mixing
     dtype : numpy dtype
-        Of the products that are saved.
+        Of what is solved with it.
     scratch : list of arrays of shape (sum of ranks, n)
         Where rows of all pieces are stacked, again and again: new memory each time would cost much.
     """
@@ -235,7 +235,7 @@ def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generato
         float(np.sqrt(covariance.bias_variance)),
         covariance.mixing.forward_diagonal(residual * covariance.variances[:, None]),
         covariance.mixing,
-        covariance.operators[0].dtype,
+        covariance.working_dtype,
     )
 
 

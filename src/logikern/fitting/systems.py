@@ -64,8 +64,8 @@ class IterativeSystem(NewtonSystem):
         self.max_products = max_products
 
     def response(self, functions: Array, tolerance: Array) -> Response:
-        # No more digits than the products have: half the memory is half the time of all that goes on beside them.
-        working = self.covariance.operators[0].dtype
+        # Half the memory is half the time of all that goes on beside products, where that counts.
+        working = self.covariance.working_dtype
         curvature = self.curvature.in_precision(working)
 
         remaining, scratch = _Remaining(curvature), np.empty(functions.shape, dtype=working)

@@ -11,6 +11,9 @@ from logikern.operators.accurate import Accurate
 from logikern.operators.base import KernelOperator
 from logikern.structure.base import Mixing
 
+# Classes times points from which on passes over all functions take as long as products.
+SINGLE_FROM = 400_000
+
 
 class CovarianceGradient(NamedTuple):
     """Derivatives of a contraction by the logs of all hyperparameters."""
@@ -62,6 +65,12 @@ class ClassCovariance:
     def is_single(self) -> bool:
         """Whether some products are computed in single precision."""
         return any(operator.dtype == np.float32 for operator in self.operators)
+
+    @property
+    def working_dtype(self) -> np.dtype:
+        """Of what goes on beside products: that of the products where it takes long, else double."""
+        large = self.n_classes * self.n_points >= SINGLE_FROM
+        return self.operators[0].dtype if large else np.dtype(np.float64)
 
     def accurate(self) -> "ClassCovariance":
         """The same covariance with all products summed in float64."""
