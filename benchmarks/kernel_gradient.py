@@ -1,7 +1,7 @@
 """Iterations of conjugate gradients in parameters against those in the function space, Ratliff & Bagnell (2007).
 
 Their claim: to the same loss, parameter CG takes about the square of the iterations of kernel CG, as its condition
-number is that of kernel CG times that of the kernel matrix. Both are Polak-Ribiere with restarts and the same line
+number is that of kernel CG times that of the kernel matrix. Both are Polak-Ribiere with the same restarts and line
 search; what differs is the metric. Squared loss (targets 0 and 1 where there are classes) and softmax; usps is one
 digit against all, abalone has numbers. Inputs are standardised, rates and variances learned on a part of the rows.
 Kernel CG runs until it has converged (tolerance 1e-2: a relative gap of 1e-4 for the squared loss); for each of its
@@ -18,7 +18,7 @@ import numpy as np
 from data import folder
 from logikern import KernelLogisticClassifier, KernelRegressor
 from logikern.fitting.descent import Budget
-from logikern.fitting.kernel_gradient import KernelGradient, best_lengths
+from logikern.fitting.kernel_gradient import ORTHOGONAL, RESTART_AFTER, KernelGradient, best_lengths
 from logikern.fitting.problem import Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.likelihoods.squared import Squared
@@ -29,14 +29,16 @@ from report import RESULTS, Report, Row, main
 
 SETS = ("usps", "abalone", "cmc", "covtype", "ionosphere", "page_blocks", "pima")
 DIGIT = 4
-LARGEST = 2000
+LARGEST = 1000
 SEARCHED = 500
+# The part of covtype that is commonly used for training; no other set is as large.
+FIRST_ROWS = 11340
 QUICK_ROWS = 200
 TOLERANCE = 1e-2
-MOST_ITERATIONS = 4000
+MOST_ITERATIONS = 3000
 # Of the first iterations both begin alike.
 FIRST_OF_FIT = 3
-CONDITION_ROWS = 1500
+CONDITION_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +57,23 @@ class Task:
 
 def load_task(name: str, n_rows: int) -> Task:
     with np.load(folder() / f"{name}.npz", allow_pickle=False) as stored:
-        X, y = stored["X"], stored["y"]
-        rows = np.random.default_rng(0).permutation(min(len(y), 11340))[:n_rows]
-        X, y = X[rows].astype(float), y[rows].astype(float)
+        y = stored["y"].astype(float)
+        rows = np.random.default_rng(0).permutation(min(len(y), FIRST_ROWS))[:n_rows]
+        X, y = _inputs(stored, rows).astype(float), y[rows]
     spread = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     if name == "abalone":
         return Task(name, X, None, ((y - y.mean()) / y.std())[None])
     labels = np.unique(y == DIGIT if name == "usps" else y, return_inverse=True)[1]
     return Task(name, X, labels, from_labels(labels, labels.max() + 1))
+
+
+def _inputs(stored: Any, rows: np.ndarray) -> np.ndarray:
+    """Of covtype two columns are kept as codes."""
+    if "soil" not in stored:
+        return stored["X"][rows]
+    codes = [np.eye(n_kinds)[stored[kind][rows]] for kind, n_kinds in (("wilderness", 4), ("soil", 40))]
+    return np.hstack([stored["numeric"][rows], *codes])
 
 
 def learned(task: Task, loss: str) -> Specification:
@@ -85,14 +95,19 @@ def make_problem(task: Task, loss: str, specification: Specification) -> Problem
 
 def parameter_losses(problem: Problem) -> Iterator[float]:
     """Penalised losses of Polak-Ribiere conjugate gradients in the coefficients, one an iteration."""
-    dual, latent, direction, image = (np.zeros(problem.shape) for _ in range(4))
-    before: np.ndarray | None = None
+    dual, latent, direction, image, before = (np.zeros(problem.shape) for _ in range(5))
+    n_turns = 0
     while True:
         loss, gradient = problem.likelihood.loss_and_gradient(latent, problem.targets, problem.weights)
         yield float(loss[0] + 0.5 * np.vdot(dual, latent))
         own = problem.covariance.matmul(gradient + dual)  # K~ gamma, the gradient in the coefficients
-        turn = 0.0 if before is None else max(0.0, np.vdot(own - before, own) / np.vdot(before, before))
-        turn = turn if turn * np.vdot(own, direction) < np.vdot(own, own) else 0.0
+        strength, overlap = np.vdot(own, own), np.vdot(before, own)
+        goes_on = before.any()
+        if not problem.likelihood.is_quadratic:
+            goes_on &= n_turns < RESTART_AFTER and abs(overlap) < ORTHOGONAL * strength
+        turn = max(0.0, (strength - overlap) / np.vdot(before, before)) if goes_on else 0.0
+        turn = turn if turn * np.vdot(own, direction) < strength else 0.0
+        n_turns = n_turns + 1 if turn else 0
         direction, image = turn * direction - own, turn * image - problem.covariance.matmul(own)
         length = best_lengths(problem, dual, latent, direction, image)[0]
         dual, latent, before = dual + length * direction, latent + length * image, own

@@ -91,9 +91,7 @@ def public_objects() -> dict[str, object]:
     modules = [logikern]
     if importlib.util.find_spec("logikern.kernels"):
         modules.append(importlib.import_module("logikern.kernels"))
-    exported = {
-        f"{module.__name__}.{name}": getattr(module, name) for module in modules for name in module.__all__
-    }
+    exported = {f"{module.__name__}.{name}": getattr(module, name) for module in modules for name in module.__all__}
     documented = (inspect.isclass, inspect.isfunction)
     return {name: value for name, value in exported.items() if any(kind(value) for kind in documented)}
 

@@ -147,9 +147,7 @@ def compare_table(table: dict[str, set[str]], existing: dict[str, set[str]]) -> 
     differences = []
     for layer in sorted(table.keys() | existing.keys()):
         named, found = table.get(layer, set()), existing.get(layer, set())
-        differences += [
-            f"{layer}/{file}.py is in the table but does not exist" for file in sorted(named - found)
-        ]
+        differences += [f"{layer}/{file}.py is in the table but does not exist" for file in sorted(named - found)]
         differences += [f"{layer}/{file}.py exists but is not in the table" for file in sorted(found - named)]
     return differences
 

@@ -9,7 +9,14 @@ ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-PAGES = ("docs/tutorial.md", "docs/leave-one-out.md", "docs/hierarchies.md", "docs/regression.md", "README.md")
+PAGES = (
+    "docs/tutorial.md",
+    "docs/leave-one-out.md",
+    "docs/hierarchies.md",
+    "docs/regression.md",
+    "docs/solvers.md",
+    "README.md",
+)
 
 
 @pytest.mark.parametrize("page", PAGES)

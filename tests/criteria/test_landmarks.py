@@ -75,9 +75,7 @@ def test_smooth_kernels_take_landmarks_by_themselves(setting, monkeypatch):
     exact = setting.criterion().evaluate(covariance, None, 1e-9)
     assert own.method.startswith("low rank") and exact.method == "exact"
     assert own.value == pytest.approx(exact.value, abs=1e-4)
-    np.testing.assert_allclose(
-        specification.collect(own.gradient), specification.collect(exact.gradient), atol=1e-3
-    )
+    np.testing.assert_allclose(specification.collect(own.gradient), specification.collect(exact.gradient), atol=1e-3)
 
 
 def smooth(setting):

@@ -121,3 +121,14 @@ def test_single_precision_goes_on_in_double():
     assert result.outcome is Outcome.CONVERGED
     assert [step.step for step in result.trace] == list(range(len(result.trace)))
     np.testing.assert_allclose(result.dual, Exact(1e-12).fit(problem).dual, atol=1e-4)
+
+
+def test_a_dual_is_gone_on_from():
+    problem = catalogue.BY_NAME["several weightings"].build()
+    best = Exact(1e-10).fit(problem).dual
+    given = best.copy()
+    result = KernelGradient(1e-6).resume(problem, given)
+    assert result.trace[-1].step == 0 and result.outcome is Outcome.CONVERGED
+    np.testing.assert_array_equal(given, best)
+    halfway = KernelGradient(1e-9).resume(problem, 0.5 * best)
+    np.testing.assert_allclose(halfway.dual, best, atol=1e-6)

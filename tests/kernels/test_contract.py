@@ -32,9 +32,7 @@ def bilinear(kernel, X, Z, left, right):
 
 
 def central_differences(function, at, step=1e-5):
-    return np.array(
-        [(function(at + move) - function(at - move)) / (2 * step) for move in step * np.eye(at.size)]
-    )
+    return np.array([(function(at + move) - function(at - move)) / (2 * step) for move in step * np.eye(at.size)])
 
 
 @every_kernel
@@ -60,9 +58,7 @@ def test_matrix_is_positive_semidefinite(case):
 @every_kernel
 def test_diagonal_is_that_of_the_matrix(case):
     points = case.points()
-    np.testing.assert_allclose(
-        case.kernel.diagonal(points), np.diagonal(case.kernel(points, points)), rtol=1e-13
-    )
+    np.testing.assert_allclose(case.kernel.diagonal(points), np.diagonal(case.kernel(points, points)), rtol=1e-13)
 
 
 @every_kernel
@@ -86,9 +82,7 @@ def test_contraction_matches_differences(case):
     points = case.points()
     left, right = directions()
     expected = central_differences(
-        lambda values: bilinear(
-            case.kernel.with_log_parameters(values), points, points[COLUMNS], left, right
-        ),
+        lambda values: bilinear(case.kernel.with_log_parameters(values), points, points[COLUMNS], left, right),
         case.kernel.log_parameters,
     )
     contraction = case.kernel.contract_gradient(points, points[COLUMNS], left, right)
@@ -208,9 +202,7 @@ def test_sparse_right_points_give_the_dense_matrix(case):
 @every_numeric_kernel
 def test_sparse_points_give_the_dense_diagonal(case, sparsify):
     points = case.points()
-    np.testing.assert_allclose(
-        case.kernel.diagonal(sparsify(points)), case.kernel.diagonal(points), rtol=1e-12
-    )
+    np.testing.assert_allclose(case.kernel.diagonal(sparsify(points)), case.kernel.diagonal(points), rtol=1e-12)
 
 
 @pytest.mark.parametrize("sparsify", FORMATS)

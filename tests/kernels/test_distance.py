@@ -85,9 +85,7 @@ def test_temporaries_are_smaller_than_half_the_result():
     assert peak < 1.5 * result.nbytes
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "n_columns"), [(0, 5), (1, 0), (7, 1), (10, tiles.TILE_ENTRIES), (5000, 4000)]
-)
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(0, 5), (1, 0), (7, 1), (10, tiles.TILE_ENTRIES), (5000, 4000)])
 def test_tiles_cover_every_row_once(n_rows, n_columns):
     rows = [row for tile in tiles.row_tiles(n_rows, n_columns) for row in range(tile.start, tile.stop)]
     assert rows == list(range(n_rows))

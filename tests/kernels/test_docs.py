@@ -34,9 +34,7 @@ def cauchy(monkeypatch):
 
 @pytest.mark.parametrize(("dotted", "shown"), SOURCE.findall(PAGE))
 def test_shown_source_is_the_source(dotted, shown):
-    assert shown == inspect.getsource(load(dotted)), (
-        f"copy the source of {dotted} into docs/adding-a-kernel.md"
-    )
+    assert shown == inspect.getsource(load(dotted)), f"copy the source of {dotted} into docs/adding-a-kernel.md"
 
 
 def test_interface_is_shown():

@@ -30,9 +30,7 @@ def test_symmetry_saves_half_the_calls():
 
 def test_symmetric_matrix_is_that_of_all_pairs():
     points = [3, 1, 2, 5]
-    np.testing.assert_array_equal(
-        FunctionKernel(min)(points, points), FunctionKernel(min)(points, list(points))
-    )
+    np.testing.assert_array_equal(FunctionKernel(min)(points, points), FunctionKernel(min)(points, list(points)))
 
 
 def test_object_arrays_are_points():

@@ -35,9 +35,7 @@ def test_degree_that_is_no_positive_integer_is_refused(value):
         Polynomial(degree=value)
 
 
-@pytest.mark.parametrize(
-    "rate", [[1.0, 2.0], np.array([1.0, 2.0]), np.array([1, 2], dtype=np.float32)], ids=type
-)
+@pytest.mark.parametrize("rate", [[1.0, 2.0], np.array([1.0, 2.0]), np.array([1, 2], dtype=np.float32)], ids=type)
 def test_rates_of_any_sequence_are_equal(rate):
     assert hash(Gaussian(rate)) == hash(Gaussian((1.0, 2.0)))
 

@@ -31,9 +31,7 @@ def test_new_points_meet_training_points():
 
 
 def test_new_points_meet_references():
-    np.testing.assert_array_equal(
-        Precomputed()(new_points(NEW), reference_points(np.array([2, 0]))), NEW[:, [2, 0]]
-    )
+    np.testing.assert_array_equal(Precomputed()(new_points(NEW), reference_points(np.array([2, 0]))), NEW[:, [2, 0]])
 
 
 def test_references_outlive_pickling_without_values():

@@ -14,9 +14,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 @every_kind
 def test_number_of_rates_must_match_the_inputs(kind):
-    with pytest.raises(
-        ValueError, match="`rate` must have one value per input, but has 2 values for 3 inputs"
-    ):
+    with pytest.raises(ValueError, match="`rate` must have one value per input, but has 2 values for 3 inputs"):
         kind((1.0, 2.0))(table(), table())
 
 

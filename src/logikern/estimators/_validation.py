@@ -141,9 +141,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
     )
 
 
-def check_together(
-    estimator: Any, X: Any, y: Any, numbers_only: bool = False, reset: bool = True
-) -> tuple[Any, Any]:
+def check_together(estimator: Any, X: Any, y: Any, numbers_only: bool = False, reset: bool = True) -> tuple[Any, Any]:
     """Inputs and targets of as many rows, as arrays that can be trusted; unless `reset`, of the columns known."""
     if takes_objects(estimator.kernel):
         X = as_objects(X)

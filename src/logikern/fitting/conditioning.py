@@ -22,7 +22,7 @@ Condition = Callable[[Curvature, Indices], Preconditioner]
 # A Woodbury matrix larger than this costs more to factor than the products that it saves.
 LARGEST_WOODBURY = 3000
 # Building a preconditioner may take the time of so many products.
-PRODUCTS_PER_BUILD = 4.0
+PRODUCTS_PER_BUILD = 2.0
 # A product passes once over each stored matrix, and the processor does so many operations while it reads a byte.
 FLOPS_PER_BYTE = 5.0
 # Beside each product an iteration passes so many times over all functions; it is nothing beside a dense matrix.

@@ -35,7 +35,7 @@ class KernelGradient(Solver):
     Parameters
     ----------
     tolerance : float, default=1e-4
-        For the largest absolute component of the gradient, as in Newton's method; for the squared loss as above.
+        For the largest absolute component of the gradient per unit of weight; for the squared loss as above.
     budget : Budget
         Its Newton steps are the steps here, 2000 if nothing else is said.
     """
@@ -46,6 +46,10 @@ class KernelGradient(Solver):
     def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
         with np.errstate(over="ignore", invalid="ignore"):
             dual = np.zeros(problem.shape, problem.dtype) if start is None else _ask(problem, start)
+            return self.resume(problem, dual, watch)
+
+    def resume(self, problem: Problem, dual: Array, watch: Watch = ignore) -> FitResult:
+        with np.errstate(over="ignore", invalid="ignore"):
             result = _descend(_begin(problem, dual), watch, self.tolerance, self.budget)
             if result.outcome.converged or not problem.covariance.is_single or not np.isfinite(result.dual).all():
                 return result
@@ -62,7 +66,6 @@ class _Run:
     dual: Array
     latent: Array
     outcomes: list[Outcome | None]
-    usual: Array  # size of the weights
     gradient: Array
     direction: Array
     image: Array  # K~ direction
@@ -94,6 +97,7 @@ def _ask(problem: Problem, latent: Array) -> Array:
 def _begin(problem: Problem, dual: Array) -> _Run:
     n_batch = problem.shape[0]
     elsewhere = bool(dual.any())
+    dual = dual.astype(problem.dtype)  # a copy: the run moves it
     latent = problem.covariance.accurate_matmul(dual) if elsewhere else np.zeros_like(dual)
     infinite = np.full(n_batch, np.inf)
     return _Run(
@@ -101,7 +105,6 @@ def _begin(problem: Problem, dual: Array) -> _Run:
         dual=dual,
         latent=latent,
         outcomes=[None] * n_batch,
-        usual=usual_weights(problem.weights),
         gradient=np.zeros(problem.shape, problem.dtype),
         direction=np.zeros(problem.shape, problem.dtype),
         image=np.zeros(problem.shape, problem.dtype),
@@ -135,7 +138,7 @@ def _descend(run: _Run, watch: Watch, tolerance: float, budget: Budget) -> FitRe
 def _look(run: _Run, tolerance: float) -> Array | None:
     """The functional gradient of the weightings still at work, after retiring those that are done."""
     while (members := run.members).size:
-        seen = _see(run.problem.restrict(members), of(run.dual, members), of(run.latent, members), run.usual[members])
+        seen = _see(run.problem.restrict(members), of(run.dual, members), of(run.latent, members))
         run.norms[members], run.remaining[members], run.losses[members] = seen.norms, seen.remaining, seen.losses
         below, stalled = seen.remaining <= tolerance, run.step_lengths[members] <= 0
         old = run.problem.covariance.is_single & (run.age[members] >= REFRESH_AFTER)
@@ -167,15 +170,18 @@ class _Seen:
     remaining: Array
 
 
-def _see(part: Problem, dual: Array, latent: Array, usual: Array) -> _Seen:
+def _see(part: Problem, dual: Array, latent: Array) -> _Seen:
     likelihood = part.likelihood
     loss, gradient = likelihood.loss_and_gradient(latent, part.targets, part.weights)
     losses = loss + 0.5 * inner_products(dual, latent)
-    sizes = residual_sizes(gradient, usual)
+    sizes = residual_sizes(gradient, usual_weights(part.weights))
+    # Per unit of weight, so that a weight of two ends a fit where the row written twice does.
+    unit = np.where(part.weights > 0, part.weights, 1.0).astype(gradient.dtype)[:, None]
+    own_sizes = residual_sizes(gradient / unit, np.ones(len(dual)))
     gradient += dual
-    norms = max_norm(gradient) / sizes
     gap = likelihood.gap(dual, latent, part.targets, part.weights)
-    return _Seen(gradient, losses, norms, norms if gap is None else _relative(gap, losses))
+    remaining = max_norm(gradient / unit) / own_sizes if gap is None else _relative(gap, losses)
+    return _Seen(gradient, losses, max_norm(gradient) / sizes, remaining)
 
 
 def _relative(gap: Array, losses: Array) -> Array:
@@ -188,7 +194,7 @@ def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
     part = run.problem.restrict(members)
     run.latent[members] = part.covariance.accurate_matmul(run.dual[members])
     run.n_products += 1
-    seen = _see(part, of(run.dual, members), of(run.latent, members), run.usual[members])
+    seen = _see(part, of(run.dual, members), of(run.latent, members))
     for member, carried, true in zip(members, run.remaining[members], seen.remaining, strict=True):
         if true > 2 * carried:
             run.strength[member] = 0.0  # the old direction was conjugate to another gradient
@@ -217,7 +223,7 @@ def _advance(run: _Run, gradient: Array, tolerance: float) -> None:
         lengths = best_lengths(touching, dual, latent, of(run.direction, members), of(run.image, members))
     # Where the kernel is blind gradients have no length, and steps across it none either: the whole step back to
     # what latents ask for is taken if it leaves nothing, or less than a line on which nothing more is seen to fall.
-    left = _see(part, dual - gradient, latent - image, run.usual[members]).remaining
+    left = _see(part, dual - gradient, latent - image).remaining
     whole = (left <= tolerance) | ((lengths <= 0) & (left < run.remaining[members]))
     run.direction[members[whole]], run.image[members[whole]] = -gradient[whole], -image[whole]
     lengths = np.where(whole, 1.0, lengths)

@@ -120,9 +120,7 @@ class LowRankSystem(NewtonSystem):
         factors = self.model.factors
         coordinates = np.concatenate([factor @ own for factor, own in zip(factors, weighted, strict=True)])
         solved = cho_solve((woodbury.lower, True), coordinates, check_finite=False)
-        back = [
-            (factor.T @ solved[place])[:, None] for factor, place in zip(factors, self.model.places, strict=True)
-        ]
+        back = [(factor.T @ solved[place])[:, None] for factor, place in zip(factors, self.model.places, strict=True)]
         return weighted - np.hstack(woodbury.weigh(back)).T
 
 

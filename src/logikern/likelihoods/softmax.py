@@ -15,9 +15,7 @@ class Softmax(Likelihood):
 
     def loss_and_gradient(self, latent: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
         soft = soft_maximum(latent)
-        return _loss(soft.log_total, latent, targets, weights), _gradient(
-            soft.probabilities, targets, weights
-        )
+        return _loss(soft.log_total, latent, targets, weights), _gradient(soft.probabilities, targets, weights)
 
     def expand(self, latent: Array, targets: Array, weights: Array) -> Expansion:
         soft = soft_maximum(latent)

@@ -8,6 +8,8 @@ import numpy as np
 from logikern.numerics.outcome import Array, Mask
 
 LONGEST_STEP = 16.0
+# A bracket cut in the middle counts as halved however its ends were rounded.
+HALVED = 0.51
 
 
 class Slope(NamedTuple):
@@ -58,7 +60,7 @@ def convex_step_lengths(
         high = np.where(~settled & rising, steps, high)
         low = np.where(~settled & ~rising, steps, low)
         upper = np.minimum(high, np.minimum(4 * np.maximum(low, 0.25), LONGEST_STEP))
-        quick = np.isinf(high) | (upper - low <= 0.5 * width)
+        quick = np.isinf(high) | (upper - low <= HALVED * width)
         width = upper - low
         steps = np.where(settled, steps, _next_trial(steps, slope, low, upper, quick))
     return np.where(settled, steps, low)

@@ -18,9 +18,7 @@ class Outcome(Enum):
     CONVERGED = "The gradient fell below the tolerance."
     ROUNDING = "The gradient stopped falling at the rounding error of the kernel products."
     OUT_OF_STEPS = "The budget of Newton steps was used up before the gradient fell below the tolerance."
-    OUT_OF_PRODUCTS = (
-        "The budget of kernel products was used up before the gradient fell below the tolerance."
-    )
+    OUT_OF_PRODUCTS = "The budget of kernel products was used up before the gradient fell below the tolerance."
     STALLED = "No step along the Newton direction lowered the penalised loss."
     INDEFINITE = "The kernel matrix is not positive definite."
     NOT_FINITE = "A kernel product gave a value that is not finite."

@@ -13,6 +13,8 @@ from logikern.operators.base import KernelOperator, in_precision
 ACCURATE_TILE = 256
 # Columns below which a second thread takes longer to wake than to multiply.
 SMALLEST_SHARE = 256
+# Rows of a symmetric matrix that are multiplied at a time.
+ROW_TILE = 512
 
 
 class StoredOperator(KernelOperator):
@@ -35,7 +37,7 @@ class StoredOperator(KernelOperator):
         return self.matrix.dtype
 
     def matmul(self, functions: Array) -> Array:
-        return product(functions, self.matrix)
+        return symmetric_product(functions, self.matrix)
 
     def accurate_matmul(self, functions: Array) -> Array:
         return accurate_product(functions, self.matrix)
@@ -80,6 +82,22 @@ def product(functions: Array, matrix: Array) -> Array:
         result[:, columns] = functions @ matrix[:, columns]
 
     for_each(multiply, shares(matrix.shape[1], SMALLEST_SHARE))
+    return result
+
+
+def symmetric_product(functions: Array, matrix: Array) -> Array:
+    """The same for a symmetric matrix, from a few of its rows at a time, for which the BLAS packs less."""
+    if len(functions) == 1:
+        return product(functions, matrix)
+    result = np.empty(functions.shape, dtype=functions.dtype)
+    columns = functions.astype(matrix.dtype, copy=False).T
+
+    def multiply(share: slice) -> None:
+        for start in range(share.start, share.stop, ROW_TILE):
+            rows = slice(start, min(start + ROW_TILE, share.stop))
+            result[:, rows] = (matrix[rows] @ columns).T
+
+    for_each(multiply, shares(len(matrix), SMALLEST_SHARE))
     return result
 
 

@@ -48,9 +48,7 @@ class Position:
     small_steps: int = 0
 
 
-def begin(
-    point: Array, trial: Trial, inverse_hessian: Array | None = None, radius: float = FIRST_RADIUS
-) -> Position:
+def begin(point: Array, trial: Trial, inverse_hessian: Array | None = None, radius: float = FIRST_RADIUS) -> Position:
     """At a first usable trial; without a Hessian the first step moves the steepest parameter by the radius."""
     if inverse_hessian is not None:
         return Position(point, trial.value, trial.gradient, inverse_hessian, radius, scaled=True)
