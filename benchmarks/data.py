@@ -60,9 +60,7 @@ class Split:
     def classes(self, n_classes: int) -> "Split":
         """Only the rows of the first `n_classes` classes."""
         train, test = self.y < n_classes, self.y_test < n_classes
-        return replace(
-            self, X=self.X[train], y=self.y[train], X_test=self.X_test[test], y_test=self.y_test[test]
-        )
+        return replace(self, X=self.X[train], y=self.y[train], X_test=self.X_test[test], y_test=self.y_test[test])
 
 
 def folder() -> Path:

@@ -1,9 +1,9 @@
 """Run the benchmarks, each in a process of its own, or list them.
 
-    python benchmarks/run.py                 all of them
-    python benchmarks/run.py --list          what there is
-    python benchmarks/run.py --only newton   one, or several: --only newton --only tiled
-    python benchmarks/run.py --quick         small versions, which write no results
+python benchmarks/run.py                 all of them
+python benchmarks/run.py --list          what there is
+python benchmarks/run.py --only newton   one, or several: --only newton --only tiled
+python benchmarks/run.py --quick         small versions, which write no results
 """
 
 import argparse

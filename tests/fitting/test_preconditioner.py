@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from logikern.fitting.preconditioner import LowRank, diagonal_preconditioner, factorise
+from logikern.fitting.factors import factorise
+from logikern.fitting.preconditioner import LowRank, diagonal_preconditioner
 from logikern.kernels import Gaussian, Matern12
 from tests.fitting import catalogue
 from tests.kernels.catalogue import N_POINTS

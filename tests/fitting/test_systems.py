@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from logikern.fitting.exact import dense_blocks
-from logikern.fitting.preconditioner import LowRank, diagonal_preconditioner, factorise
+from logikern.fitting.factors import factorise
+from logikern.fitting.preconditioner import LowRank, diagonal_preconditioner
 from logikern.fitting.systems import ExactSystem, IterativeSystem
 from tests.fitting import catalogue
 

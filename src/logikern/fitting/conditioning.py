@@ -6,13 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.fitting.preconditioner import (
-    CovarianceFactors,
-    LowRank,
-    Preconditioner,
-    diagonal_preconditioner,
-    factorise,
-)
+from logikern.fitting.factors import CovarianceFactors, factorise
+from logikern.fitting.preconditioner import LowRank, Preconditioner, diagonal_preconditioner
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.covariance import ClassCovariance
@@ -126,8 +121,7 @@ class _Conditioner:
     def __call__(self, curvature: Curvature, members: Indices) -> Preconditioner:
         if self.built is not None and self._still_good(self.built, curvature, members):
             return _Reused(self.built, curvature, np.searchsorted(self.built_for, members))
-        factors = self._factors(len(members))
-        self.built = _Counted(LowRank(factors, curvature))
+        self.built = _Counted(LowRank(self._factors(len(members)), curvature))
         self.built_for = members
         return self.built
 
