@@ -151,7 +151,7 @@ def learn(
             break
         task = growth.task(f"finish on {arena.n_points} points", best.specification)
         free = free_parameters(best.specification, plan.learn_bias)
-        last = replace(effort, relative_worth=2 * effort.relative_worth, small_steps=1)
+        last = replace(effort, relative_worth=3 * effort.relative_worth, small_steps=1)
         best = minimise(best.specification, free, arena, last, task, ledger, best.inverse_hessian) or best
         sizes = (arenas[0].n_points, arena.n_points, plan.n_points)
         specification = extrapolate_rates(growth.best.specification, best.specification, sizes)
