@@ -14,6 +14,7 @@ from typing import Any
 
 from report import Report, Row
 from trees import (
+    GAIN_ERROR,
     SCORES,
     SETS,
     TreeSplit,
@@ -111,7 +112,9 @@ def judge_decisions(report: Report, name: str, rows: dict[str, list[Row]]) -> No
     for method, own in rows.items():
         taxo, of_likely = mean_of(own, "taxo"), mean_of(own, "taxo[0-1]")
         wanted = f"<= {of_likely:.4g} of the most probable class + {TAXO_TOLERANCE}"
-        report.verdict(f"{name}, {method}, taxo", wanted, f"{taxo:.4g}", taxo <= of_likely + TAXO_TOLERANCE)
+        error = mean_of(own, GAIN_ERROR) / len(own) ** 0.5
+        seen = f"{taxo:.4g} (a difference of {taxo - of_likely:+.4f} +- {error:.4f})"
+        report.verdict(f"{name}, {method}, taxo", wanted, seen, taxo <= of_likely + TAXO_TOLERANCE)
         pacc, of_likely = mean_of(own, "pacc %"), mean_of(own, "pacc[0-1] %")
         wanted = f">= {of_likely:.4g} of the most probable class"
         report.verdict(f"{name}, {method}, pacc %", wanted, f"{pacc:.4g}", pacc >= of_likely)
