@@ -107,3 +107,10 @@ def test_existing_output_survives_a_refusal(predict, table, tmp_path):
 def test_quiet_says_nothing(predict, table, tmp_path):
     result = predict(table.assign(noise=1), "--quiet", "--out", tmp_path / "o.csv")
     assert result.output == ""
+
+
+def test_column_kept_twice_is_kept_once(predict, table, tmp_path):
+    out = tmp_path / "kept.jsonl"
+    result = predict(table.assign(code="007"), "--keep", "code", "--keep", "code", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert list(pd.read_json(out, lines=True, dtype=False).columns).count("code") == 1

@@ -181,3 +181,9 @@ def test_unlawful_number_of_bins_is_refused(n_bins):
 def test_unknown_strategy_is_refused():
     with pytest.raises(ValueError, match=r"one of \['quantile', 'uniform'\], but is 'kmeans'"):
         calibration_error([0, 1], np.eye(2), strategy="kmeans")
+
+
+@pytest.mark.parametrize("classes", [[1, "a"], [("x", "y"), ("x", "z")]], ids=["mixed", "paths"])
+def test_labels_may_be_of_several_kinds_or_paths(classes):
+    proba = np.array([[0.9, 0.1], [0.2, 0.8]])
+    assert brier_score(classes, proba, classes=classes) == pytest.approx(brier_score([0, 1], proba, classes=[0, 1]))

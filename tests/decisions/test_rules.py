@@ -238,3 +238,9 @@ def test_too_few_labels_are_refused():
 def test_label_of_rejection_that_is_a_class_is_refused():
     with pytest.raises(ValueError, match="'no' is one of them"):
         to_labels(decide([[0.6, 0.4]], reject_cost=0.1), ["no", "yes"], reject_label="no")
+
+
+def test_labels_of_several_kinds_are_asked_about_as_they_are():
+    asked = []
+    loss_matrix(lambda decision, truth: asked.append((decision, truth)) or 1.0, [1, "a"])
+    assert asked == [(1, 1), (1, "a"), ("a", 1), ("a", "a")]

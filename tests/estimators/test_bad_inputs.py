@@ -103,6 +103,9 @@ WEIGHTS = {
     "of classes, unknown word": (fit(class_weight="even"), "`class_weight` must be None, 'balanced' or a dict"),
 }
 
+INDEFINITE = MATRIX.copy()
+INDEFINITE[0, 1] = INDEFINITE[1, 0] = 50.0
+
 KERNELS = {
     "unknown": (fit(kernel="rbf"), r"`kernel` must be one of \['gaussian'"),
     "none": (fit(kernel=None), "`kernel` must be one of"),
@@ -113,6 +116,8 @@ KERNELS = {
     "matrix not symmetric": (fit(np.triu(MATRIX), kernel="precomputed"), "must be symmetric"),
     "matrix negative": (fit(-MATRIX, kernel="precomputed"), r"k\(x, x\) is -1 for row 0"),
     "matrix indefinite": (fit(MATRIX - 0.5 * np.eye(30), kernel="precomputed"), "has eigenvalues from -0.4"),
+    "matrix indefinite, small": (fit(INDEFINITE, kernel="precomputed", solver="exact"), "positive semidefinite"),
+    "matrix indefinite, pairs": (fit(INDEFINITE, kernel="precomputed", solver="smo"), "positive semidefinite"),
     "matrix with NaN": (fit(np.full((30, 30), np.nan), kernel="precomputed"), "contains NaN"),
     "matrix and inputs": (fit(MATRIX, kernel=Precomputed() + Gaussian()), "cannot hold both inputs and kernel"),
     "returns none": (fit(kernel=lambda x, z: None), "must return a number, but returned None"),
@@ -157,6 +162,7 @@ SETTINGS = {
     "memory a word": (fit(memory_limit="lots"), "`memory_limit` must be bytes or a text like"),
     "memory a point": (fit(memory_limit="."), "`memory_limit` must be bytes or a text like"),
     "memory negative": (fit(memory_limit=-5), "`memory_limit` must be bytes or a text like"),
+    "threads below all": (fit(n_jobs=-7), "`n_jobs` must be None, -1 or a positive"),
     "no threads": (fit(n_jobs=0), "`n_jobs` must be None, -1 or a positive"),
     "criterion": (fit(criterion="evidence"), "`criterion` must be"),
     "random state": (fit(random_state="seed"), "cannot be used to seed"),

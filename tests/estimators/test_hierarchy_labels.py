@@ -121,3 +121,24 @@ def test_class_weight_may_name_nodes():
 def test_balanced_weights_with_a_class_without_rows():
     model = fixed(hierarchy={**PARENTS, "opera": "art"}, class_weight="balanced").fit(X, Y)
     assert np.isfinite(model.predict_proba(NEW)).all()
+
+
+def test_distributions_may_be_lists():
+    table = np.eye(len(LEAVES))[[LEAVES.index(label) for label in Y]]
+    wanted = fixed(hierarchy=PARENTS).fit(X, table).predict_proba(NEW)
+    np.testing.assert_array_equal(fixed(hierarchy=PARENTS).fit(X, table.tolist()).predict_proba(NEW), wanted)
+
+
+def test_labels_in_a_column_are_labels():
+    wanted = fixed(hierarchy=PARENTS).fit(X, Y).predict_proba(NEW)
+    with pytest.warns(UserWarning, match="column-vector y"):
+        model = fixed(hierarchy=PARENTS).fit(X, np.asarray(Y)[:, None])
+    np.testing.assert_array_equal(model.predict_proba(NEW), wanted)
+
+
+@pytest.mark.parametrize("criterion", [None, "cv"])
+def test_pairwise_training_of_coarse_labels_is_refused_before_a_search(criterion):
+    model = fixed(hierarchy=PARENTS, solver="smo", criterion=criterion)
+    with pytest.raises(ValueError, match="some labels are inner nodes"):
+        model.fit(X, coarse_labels())
+    assert not hasattr(model, "trace_") or not model.trace_

@@ -255,3 +255,55 @@ def test_smo_serves_the_final_fit_of_a_search():
     )
     assert pairwise.kernels_ == newton.kernels_
     np.testing.assert_allclose(pairwise.predict_proba(X), newton.predict_proba(X), atol=1e-4)
+
+
+def test_distributions_are_found_by_the_names_of_columns():
+    table = pd.DataFrame(np.eye(3)[np.searchsorted(CLASSES, NAMES)], columns=CLASSES)
+    turned = table[CLASSES[[2, 0, 1]]]
+    model = fixed(**GIVEN).partial_fit(X, turned, classes=CLASSES[::-1])
+    wanted = fixed(**GIVEN).partial_fit(X, NAMES, classes=CLASSES)
+    np.testing.assert_allclose(model.predict_proba(X), wanted.predict_proba(X), atol=1e-6)
+
+
+def test_labels_follow_a_fit_with_columns_in_any_order():
+    table = pd.DataFrame(np.eye(3)[np.searchsorted(CLASSES, NAMES)], columns=CLASSES)[CLASSES[[2, 0, 1]]]
+    model = fixed(**GIVEN).fit(X[:40], table[:40]).partial_fit(X[40:], NAMES[40:])
+    wanted = fixed(tol=1e-8, **GIVEN).fit(X, NAMES).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(X), wanted[:, [2, 0, 1]], atol=1e-3)
+
+
+TREE = {"setosa": "small", "versicolor": "large", "virginica": "large"}
+
+
+@pytest.mark.parametrize(
+    "settings, labels, classes, message",
+    [
+        ({"class_weight": {"setosa": 0.0}}, ["setosa"] * 3, CLASSES, "all of classes of weight 0"),
+        ({"hierarchy": "paths"}, ["a/b", "a/c", "d"], None, "`classes` must be passed on the first call"),
+        ({"hierarchy": TREE}, ["setosa"] * 3, ["setosa", "rose"], "rose"),
+        ({}, ["setosa", None, "setosa"], CLASSES, "labels of one kind, but mixes NoneType, str"),
+        ({}, [["a", "b", "c"]] * 3, CLASSES, "Pass class labels as one column"),
+    ],
+)
+def test_first_chunks_that_cannot_begin_are_refused(settings, labels, classes, message):
+    with pytest.raises(ValueError, match=message):
+        fixed(**settings).partial_fit(X[:3], np.array(labels, dtype=object), classes)
+
+
+def test_classes_of_a_hierarchy_may_be_repeated():
+    model = fixed(hierarchy=TREE, **GIVEN)
+    for rows in (slice(0, 40), slice(40, None)):
+        model.partial_fit(X[rows], NAMES[rows], classes=["setosa", "virginica"])
+    assert list(model.classes_) == list(CLASSES)
+
+
+def test_hierarchies_cannot_come_later():
+    model = fixed(**GIVEN).fit(X, NAMES).set_params(hierarchy=TREE)
+    with pytest.raises(ValueError, match="`hierarchy` was set after the last fit"):
+        model.partial_fit(X, NAMES)
+
+
+def test_nothing_is_added_to_one_against_the_rest():
+    model = fixed(one_vs_rest=True, **GIVEN).fit(X, NAMES).set_params(one_vs_rest=False)
+    with pytest.raises(ValueError, match="one against the rest"):
+        model.partial_fit(X, NAMES)

@@ -117,3 +117,10 @@ def test_exact_solver_is_judged_by_the_tolerance_asked_for(recwarn):
     model = fixed(bias_variance=1e10, tol=1e-4, solver="exact").fit(X, SPECIES)
     assert model.outcome_.converged
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("loss", [np.ones((3, 2)), np.ones((1, 3)), np.ones((4, 3))])
+def test_losses_need_a_row_for_every_class(loss):
+    model = fixed().fit(X, NAMES)
+    with pytest.raises(ValueError, match="`loss` must"):
+        model.decide(X, loss=loss)

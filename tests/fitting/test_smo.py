@@ -287,7 +287,8 @@ def test_a_dual_of_another_kernel_is_shortened_first():
 def test_labels_of_inner_nodes_are_refused():
     problem = build("shared")
     tree = read_tree(["p/a", "p/b", "c"])
-    coarse = Problem(problem.covariance, CoarseSoftmax(tree), problem.targets, problem.weights)
+    targets = np.full((len(tree.labels), problem.shape[2]), 1.0 / len(tree.labels))
+    coarse = Problem(problem.covariance, CoarseSoftmax(tree), targets, problem.weights)
     with pytest.raises(ValueError, match="labels or distributions over the classes themselves"):
         Smo().fit(coarse)
 

@@ -73,13 +73,14 @@ def predict(
             f"`--allow-inner` goes with `--loss taxonomic`, which tells what an inner node costs, "
             f"but `--loss` is {loss.value!r}."
         )
+    keep = list(dict.fromkeys(keep or ()))
     loaded = load_model(model)
     reading = Reading(format.value if format else None, encoding, separator, zero_based)
-    inputs = read_inputs(loaded, data, reading, keep or ())
+    inputs = read_inputs(loaded, data, reading, keep)
     for note in inputs.notes:
         narrator.say(note)
     table = _decided(loaded, inputs.X, loss.value if loss else None, allow_inner)
-    write_table(beside(inputs.table, keep or [], table), out)
+    write_table(beside(inputs.table, keep, table), out)
     if out != STANDARD:
         narrator.say(f"wrote {len(table)} rows to {out}")
 

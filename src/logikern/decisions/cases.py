@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices, Mask
+from logikern.structure.tree import as_labels
 
 # Probabilities in single precision, or averaged over models, do not sum to one exactly.
 SUM_TOLERANCE = 1e-4
@@ -93,7 +94,7 @@ def as_numbers(values: Any, name: str) -> Array:
 
 def align(y: Any, scores: Array, classes: Sequence[Any] | None, sample_weight: Any) -> Cases:
     """True classes as columns of `scores`, without the cases of weight 0."""
-    labels = np.asarray(y)
+    labels = as_labels(y) if isinstance(y, list | tuple) else np.asarray(y)
     if labels.shape != scores.shape[:1]:
         raise ValueError(
             f"`y` must hold one label for each of the {len(scores)} rows of `proba`, but has shape {labels.shape!r}."
@@ -116,8 +117,8 @@ def _column_names(labels: Array, n_columns: int, classes: Sequence[Any] | None) 
                 "Pass `classes`, the label of each column, such as `classes_` of the classifier."
             )
         return names
-    names = np.asarray(classes).tolist()
-    if not isinstance(names, list) or len(names) != n_columns or len(set(names)) != n_columns:
+    names = as_labels(classes).tolist()
+    if len(names) != n_columns or len(set(names)) != n_columns:
         raise ValueError(
             f"`classes` must hold a distinct label for each of the {n_columns} columns of `proba`, "
             f"but is {classes!r}."

@@ -9,6 +9,7 @@ import numpy as np
 
 from logikern.decisions.cases import as_numbers, as_probabilities
 from logikern.numerics.outcome import Array, Indices, Mask
+from logikern.structure.tree import as_labels
 
 REJECTED = -1
 
@@ -44,7 +45,7 @@ def loss_matrix(loss: Loss, classes: Sequence[Any]) -> Array:
     classes : sequence of length C
         What a callable is asked about.
     """
-    labels = np.asarray(classes).tolist()
+    labels = as_labels(classes).tolist()
     if loss is None:
         return 1.0 - np.eye(len(labels))
     if callable(loss):

@@ -1,8 +1,10 @@
 """Labels and distributions on a tree, as targets."""
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
 
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.coarse import CoarseSoftmax
@@ -31,6 +33,8 @@ class TreeTargets(NamedTuple):
 
 def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
     """Labels of nodes, or distributions over leaves or over all nodes, one per row."""
+    if getattr(y, "shape", ())[1:] == (1,):
+        y = column_or_1d(y, warn=True)
     table = _table(y)
     names = getattr(y, "columns", None)
     if table is None:
@@ -47,10 +51,15 @@ def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
 
 def _table(y: Any) -> Array | None:
     """y as numbers in several columns, or None where it holds labels; rows of paths are labels."""
-    if isinstance(y, list | tuple) and any(isinstance(label, tuple | list | str) for label in y[:1]):
+    if isinstance(y, list | tuple) and any(_is_label(row) for row in y[:1]):
         return None
     values = np.asarray(y)
     return values if values.ndim == 2 and values.shape[1] > 1 and values.dtype.kind in "buif" else None
+
+
+def _is_label(row: Any) -> bool:
+    """Whether a row of a list is a name or a path, not a row of numbers."""
+    return isinstance(row, tuple | str) or (isinstance(row, list) and not isinstance(next(iter(row), None), Real))
 
 
 def _columns(tree: Tree, n_columns: int, names: Any) -> Indices:

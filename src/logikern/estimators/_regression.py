@@ -48,6 +48,12 @@ def numbers(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Numbers:
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass numbers."
         )
     names = getattr(y, "columns", None)
+    try:
+        np.asarray(y, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"`y` must hold numbers, but is of type {np.asarray(y).dtype}. For classes use KernelLogisticClassifier."
+        ) from None
     X, y = check_together(estimator, X, y, numbers_only=True)
     rows = np.asarray(y, dtype=float)
     _check_size(rows)

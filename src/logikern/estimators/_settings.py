@@ -3,18 +3,17 @@
 import contextlib
 import logging
 import numbers
-import warnings
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from logikern.estimators._callbacks import WRAPPER_FRAMES
-from logikern.estimators._validation import TrainingData, leaves, make_kernel, parse_memory, parse_numbers
+from logikern.estimators._endings import refuse_failure
+from logikern.estimators._validation import TrainingData, make_kernel, parse_memory, parse_numbers
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
@@ -23,10 +22,10 @@ from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import FitResult, Problem
 from logikern.fitting.smo import Smo
-from logikern.kernels import FunctionKernel, Kernel, KernelRows, Precomputed, reference_points
+from logikern.kernels import Kernel, KernelRows, reference_points
 from logikern.likelihoods.base import Likelihood
 from logikern.model.defaults import default_rate, default_variance
-from logikern.numerics.outcome import Array, NewtonStep, Outcome
+from logikern.numerics.outcome import Array, NewtonStep
 from logikern.numerics.parallel import own_threads
 from logikern.operators.choose import OPERATORS, Choice, available_memory, choose
 from logikern.structure.covariance import ClassCovariance
@@ -83,7 +82,7 @@ def check_fit(estimator: Any, criteria: tuple[str, ...], solvers: tuple[str, ...
     if not isinstance(estimator.verbose, numbers.Integral) or estimator.verbose < 0:
         raise ValueError(f"`verbose` must be a whole number of at least 0, but is {estimator.verbose!r}.")
     n_jobs = estimator.n_jobs
-    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0 or n_jobs < -1):
         raise ValueError(f"`n_jobs` must be None, -1 or a positive whole number, but is {n_jobs!r}.")
     check_random_state(estimator.random_state)
     parse_memory(estimator.memory_limit)
@@ -142,13 +141,6 @@ def forget_fit(estimator: Any) -> None:
 def memory(estimator: Any) -> float | None:
     """Bytes that a fit may use, or None."""
     return parse_memory(estimator.memory_limit)
-
-
-def warn_search(reason: str) -> None:
-    """One warning about a search that did not end as it should."""
-    warnings.warn(
-        f"The search for hyperparameters ended early: {reason}.", ConvergenceWarning, stacklevel=4 + WRAPPER_FRAMES
-    )
 
 
 def _check_name(argument: str, value: Any, names: tuple[str, ...]) -> None:
@@ -236,11 +228,6 @@ def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
         "double" if double else estimator.precision,
         parse_memory(estimator.memory_limit),
     )
-    if result.name == "features" and chosen.kernels[0].features(data.points[:1]) is None:
-        raise ValueError(
-            f"`operator` is 'features', but the kernel {chosen.kernels[0]!r} has no finite features. "
-            "Use operator='auto', or kernel='linear'."
-        )
     if by_rows:
         return replace(result, reason="Rows of the kernel matrix are computed as pairwise training needs them.")
     if result.name == "tiled" and estimator.operator == "auto":
@@ -308,7 +295,7 @@ def refitting_solver(estimator: Any, tolerance: float) -> Any:
 @contextlib.contextmanager
 def threads(n_jobs: int | None) -> Iterator[None]:
     """A context with that many threads; None takes as many as the BLAS is allowed."""
-    limit = None if n_jobs is None or n_jobs < 0 else int(n_jobs)
+    limit = os.cpu_count() if n_jobs == -1 else n_jobs
     with threadpool_limits(limit) if limit else contextlib.nullcontext(), own_threads():
         yield
 
@@ -353,46 +340,3 @@ def solve(
 def stored_points(data: TrainingData) -> Any:
     """What of the training points prediction needs: of a given kernel matrix only their places."""
     return reference_points(data.kept) if isinstance(data.points, KernelRows) else data.points
-
-
-_ADVICE = {
-    Outcome.ROUNDING: "Use precision='double', or a smaller variance.",
-    Outcome.OUT_OF_STEPS: "Raise `max_iter`, or use a smaller variance.",
-    Outcome.OUT_OF_PRODUCTS: "Use a smaller variance, or solver='exact' if the data are few.",
-    Outcome.STALLED: "Check that the kernel is positive semidefinite, or use precision='double'.",
-    Outcome.NOT_FINITE: "Check the kernel for values that are not finite, and the size of inputs, weights and "
-    "variances.",
-}
-
-
-def outcome(result: FitResult, wanted: float) -> Outcome:
-    """How the fit ended by the user's tolerance: the exact solver aims beyond it."""
-    return Outcome.CONVERGED if result.gradient_norm.max() <= wanted else result.outcome
-
-
-def refuse_failure(result: FitResult, kernel: Kernel, points: Any) -> None:
-    """A fit without numbers, or with a user's kernel that is none, is an error rather than a warning."""
-    if not np.isfinite(result.dual).all():
-        raise ValueError(f"{Outcome.NOT_FINITE.value} {_ADVICE[Outcome.NOT_FINITE]}")
-    if result.outcome.converged or not any(isinstance(leaf, Precomputed | FunctionKernel) for leaf in leaves(kernel)):
-        return
-    # Looked at only when the fit failed: eigenvalues cost more than most fits.
-    some = points[np.linspace(0, points.shape[0] - 1, min(points.shape[0], 500)).astype(int)]
-    eigenvalues = np.linalg.eigvalsh(kernel(some, some).astype(float))
-    if eigenvalues[0] < -1e-6 * abs(eigenvalues[-1]):
-        raise ValueError(
-            f"A kernel must be positive semidefinite, but the matrix of {len(eigenvalues)} training points has "
-            f"eigenvalues from {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}. Correct the kernel, or add "
-            f"{-eigenvalues[0]:.3g} to its diagonal."
-        )
-
-
-def warn_unless_converged(ended: Outcome, result: FitResult, wanted: float) -> None:
-    """One warning, with the outcome's sentence and what to do."""
-    if not ended.converged:
-        warnings.warn(
-            f"{ended.value} After {result.trace[-1].step} steps the gradient norm is "
-            f"{result.gradient_norm.max():.1e} (wanted {wanted:.0e}). {_ADVICE[ended]}",
-            ConvergenceWarning,
-            stacklevel=3 + WRAPPER_FRAMES,
-        )

@@ -7,19 +7,27 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from logikern.estimators import _settings
 from logikern.estimators._callbacks import log_step
+from logikern.estimators._endings import warn_unless_converged
 from logikern.estimators._hierarchy import TreeTargets, tree_targets
-from logikern.estimators._validation import TrainingData, check_together, is_precomputed, is_table, weigh_rows
+from logikern.estimators._validation import (
+    TrainingData,
+    check_together,
+    is_precomputed,
+    is_table,
+    read_distributions,
+    read_labels,
+    weigh_rows,
+)
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
-from logikern.numerics.outcome import Array, Indices
-from logikern.structure.hierarchy import read_tree
-from logikern.structure.targets import from_distributions, from_labels
-from logikern.structure.tree import Tree
+from logikern.numerics.outcome import Array
+from logikern.structure.hierarchy import encode, read_tree
+from logikern.structure.targets import from_labels
+from logikern.structure.tree import Tree, as_labels
 
 
 def _can_stream(estimator: Any) -> bool:
@@ -92,7 +100,7 @@ class StreamingMixin:
         estimator.__dict__.pop("_left_out", None)
         estimator.operator_ = online.operator_
         estimator._store(result, data, FittedModel(chosen, _settings.stored_points(data), result.dual[0]))
-        _settings.warn_unless_converged(estimator.outcome_, result, estimator.tol)
+        warn_unless_converged(estimator.outcome_, result, estimator.tol, wrapper_frames=0)
         return self
 
 
@@ -101,6 +109,8 @@ def _stored(estimator: Any) -> TrainingData | None:
     if not estimator.__sklearn_is_fitted__():
         return None
     data: TrainingData | None = estimator.__dict__.get("_training")
+    if data is None and "binaries_" in estimator.__dict__:
+        raise ValueError("The last fit was one against the rest, to which no points can be added. Fit again.")
     if data is None:
         raise ValueError(
             "The labels of the points fitted so far are not kept in a model file, so that none can be added. "
@@ -121,14 +131,13 @@ def _online(estimator: Any) -> Any:
 def _declared(estimator: Any, classes: Any) -> Array | Tree:
     """All classes, or their tree, from the first call on."""
     fitted = estimator.__sklearn_is_fitted__()
+    if estimator.hierarchy is not None:
+        return _declared_tree(estimator, classes, fitted)
     if fitted and classes is not None and not _same(np.unique(np.asarray(classes)), estimator.classes_):
         raise ValueError(
             f"`classes` must be those of the first call, {list(estimator.classes_)!r}, but is {list(classes)!r}. "
             "Leave it out, or fit again."
         )
-    if estimator.hierarchy is not None:
-        tree: Tree = estimator.tree_ if fitted else read_tree(estimator.hierarchy, classes)
-        return tree
     if fitted:
         return np.asarray(estimator.classes_)
     if classes is None:
@@ -137,6 +146,21 @@ def _declared(estimator: Any, classes: Any) -> Array | Tree:
     if len(known) < 2:
         raise ValueError(f"`classes` must hold at least two labels, but is {list(known)!r}.")
     return known
+
+
+def _declared_tree(estimator: Any, classes: Any, fitted: bool) -> Tree:
+    """The tree of the first call; classes, where they are given, must be among its nodes."""
+    if not fitted and classes is None and isinstance(estimator.hierarchy, str):
+        raise ValueError(
+            "`classes` must be passed on the first call to partial_fit, as hierarchy='paths' is read off them: "
+            "all labels that will ever come."
+        )
+    tree: Tree | None = estimator.__dict__.get("tree_") if fitted else read_tree(estimator.hierarchy, classes)
+    if tree is None:
+        raise ValueError("`hierarchy` was set after the last fit, whose classes have none. Fit again.")
+    if classes is not None:
+        encode(tree, as_labels(classes))
+    return tree
 
 
 def _same(first: Array, second: Array) -> bool:
@@ -155,6 +179,8 @@ def _chunk(estimator: Any, X: Any, y: Any, sample_weight: Any, declared: Array |
     labels = targets.argmax(axis=0)
     weights = weigh_rows(estimator, X, labels, classes, sample_weight)
     kept = np.flatnonzero(weights > 0)
+    if not kept.size and not estimator.__sklearn_is_fitted__():
+        raise ValueError("The first rows are all of classes of weight 0: there is nothing to begin with.")
     return TrainingData(
         X[kept],
         np.ascontiguousarray(targets[:, kept]),
@@ -171,23 +197,23 @@ def _chunk(estimator: Any, X: Any, y: Any, sample_weight: Any, declared: Array |
 def _targets(y: Any, names: Any, classes: Array) -> Array:
     """Distributions over the classes declared, (C, n)."""
     if is_table(y):
-        columns = np.arange(y.shape[1]) if names is None else np.asarray(names)
-        if len(columns) != len(classes) or (names is not None and (columns != classes).any()):
+        columns = classes.tolist() if names is None else np.asarray(names).tolist()
+        if y.shape[1] != len(classes) or set(columns) != set(classes.tolist()):
             raise ValueError(
                 f"`y` with {y.shape[1]} columns must hold distributions over the {len(classes)} classes "
-                f"{list(classes)!r}, one column for each, in this order."
+                f"{list(classes)!r}, one column for each: in this order, or a frame with their names."
             )
-        return from_distributions(np.asarray(y))
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    places = np.clip(np.searchsorted(classes, y), 0, len(classes) - 1)
-    strange: Indices = np.flatnonzero(classes[places] != y)
-    if strange.size:
+        return read_distributions(y)[[columns.index(label) for label in classes.tolist()]]
+    found, rows = read_labels(y)
+    places = {label: place for place, label in enumerate(classes.tolist())}
+    strange = [number for number, label in enumerate(found.tolist()) if label not in places]
+    if strange:
+        row = int(np.flatnonzero(rows == strange[0])[0])
         raise ValueError(
-            f"`y` has the label {y[strange[0]]!r} in row {strange[0]}, which is none of `classes`, "
+            f"`y` has the label {found[strange[0]]!r} in row {row}, which is none of `classes`, "
             f"{list(classes)!r}. Name all labels in the first call."
         )
-    return from_labels(places, len(classes))
+    return from_labels(np.array([places[label] for label in found.tolist()])[rows], len(classes))
 
 
 def _leaf_targets(known: TreeTargets) -> Array:

@@ -19,6 +19,7 @@ from logikern.criteria.folds import Folds, folds_from_splits
 from logikern.criteria.leave_one_out import LeaveOneOut
 from logikern.criteria.noise import ProfiledNoise
 from logikern.estimators import _settings
+from logikern.estimators._endings import warn_search
 from logikern.estimators._validation import TrainingData
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
@@ -120,7 +121,7 @@ def learned_specification(
     estimator.verdicts_, estimator.trace_, estimator.criterion_value_ = tuned.verdicts, tuned.records, tuned.value
     estimator.criterion_method_ = tuned.method
     if tuned.stopped:
-        _settings.warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")
+        warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")
     return tuned.specification
 
 

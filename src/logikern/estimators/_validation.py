@@ -211,14 +211,25 @@ def is_table(y: Any) -> bool:
 def _targets(y: Any, names: Any) -> tuple[Array, Indices, Array]:
     """Distributions (C, n), most likely labels (n,), and classes (C,); `names` are those of the columns of y."""
     if is_table(y):
-        if np.asarray(y).dtype.kind not in "buif":
-            raise ValueError(
-                f"`y` with {y.shape[1]} columns must hold distributions over classes, but holds values that are "
-                "no numbers. Pass class labels as one column."
-            )
-        targets = from_distributions(np.asarray(y))
+        targets = read_distributions(y)
         classes = np.arange(len(targets)) if names is None else np.asarray(names)
         return targets, targets.argmax(axis=0), classes
+    classes, labels = read_labels(y)
+    return from_labels(labels, len(classes)), labels, classes
+
+
+def read_distributions(y: Any) -> Array:
+    """(C, n) from a table with a column per class."""
+    if np.asarray(y).dtype.kind not in "buif":
+        raise ValueError(
+            f"`y` with {y.shape[1]} columns must hold distributions over classes, but holds values that are "
+            "no numbers. Pass class labels as one column."
+        )
+    return from_distributions(np.asarray(y))
+
+
+def read_labels(y: Any) -> tuple[Array, Indices]:
+    """The distinct labels, sorted, and the number of each row's."""
     y = column_or_1d(y, warn=True)
     try:
         check_classification_targets(y)
@@ -229,7 +240,7 @@ def _targets(y: Any, names: Any) -> tuple[Array, Indices, Array]:
             f"`y` must hold labels of one kind, but mixes {', '.join(kinds)}. Drop the rows without a label, and "
             "give all classes names or all of them numbers."
         ) from None
-    return from_labels(labels, len(classes)), labels, classes
+    return classes, labels
 
 
 def weigh_rows(estimator: Any, X: Any, labels: Indices, classes: Array, sample_weight: Any) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from logikern.estimators import _settings
+from logikern.estimators import _endings, _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
 from logikern.estimators._decisions import DecisionMixin
 from logikern.estimators._frames import hyperparameter_frame, labelled_frame, stacked_frames
@@ -105,8 +105,8 @@ class KernelLogisticClassifier(
     n_jobs : int or None, default=None
         Threads for linear algebra; None leaves them as they are set, -1 takes all.
     random_state : int, RandomState instance or None, default=None
-        Of the preconditioner's random pivots, and of the order of sweeps. They change how long a fit takes, not what
-        it finds.
+        Of the part of the rows that the search sees, its folds, the preconditioner's random pivots, and the order of
+        sweeps.
     verbose : int, default=0
         1 logs every Newton step to the logger "logikern".
 
@@ -234,6 +234,7 @@ class KernelLogisticClassifier(
         if self.one_vs_rest:
             return self._fit_one_vs_rest(X, y, data, sample_weight, groups)
         start = _settings.specification(self, data)
+        _endings.refuse_before(self.solver, start.kernels[0], data)
         with _settings.threads(self.n_jobs), report_fit(self, X, y, sample_weight) as report:
             specification = learned_specification(self, data, start, groups, report.evaluation)
             dtype = _settings.state_dtype(self, data)
@@ -241,7 +242,7 @@ class KernelLogisticClassifier(
             constants = free_constants(covariance, result) if np.isinf(self.bias_variance) else None
             model = FittedModel(specification, _settings.stored_points(data), result.dual[0], constants)
             self._store(result, data, model)
-        _settings.warn_unless_converged(self.outcome_, result, self.tol)
+        _endings.warn_unless_converged(self.outcome_, result, self.tol)
         return self
 
     def _fit_one_vs_rest(self, X: Any, y: Any, data: Any, sample_weight: Any, groups: Any) -> Self:
@@ -288,7 +289,7 @@ class KernelLogisticClassifier(
         self.newton_trace_ = result.trace
         self.trace_ = self.trace_ or result.trace
         self.n_iter_ = max(1, result.trace[-1].step)
-        self.outcome_ = _settings.outcome(result, self.tol)
+        self.outcome_ = _endings.outcome(result, self.tol)
 
     def decision_function(self, X: Any) -> Array:
         """Latent functions at the rows of X.

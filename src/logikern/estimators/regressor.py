@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.criteria.noise import unexplained
-from logikern.estimators import _settings
+from logikern.estimators import _endings, _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
 from logikern.estimators._frames import hyperparameter_frame
 from logikern.estimators._regression import Numbers, fitted_model, numbers
@@ -203,13 +203,14 @@ class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         own = numbers(self, X, y, sample_weight)
         check_groups(groups, own.data.n_rows)
         start = _settings.specification(self, own.data)
+        _endings.refuse_before(self.solver, start.kernels[0], own.data)
         with _settings.threads(self.n_jobs), report_fit(self, X, y, sample_weight) as report:
             specification = learned_specification(self, own.data, start, groups, report.evaluation)
             dtype = np.dtype(np.float64)
             result, covariance = _settings.solve(self, specification, own.data, dtype, report.newton_step)
             points = _settings.stored_points(own.data)
             self._store(result, own, fitted_model(specification, points, result, covariance, own))
-        _settings.warn_unless_converged(self.outcome_, result, self.tol)
+        _endings.warn_unless_converged(self.outcome_, result, self.tol)
         return self
 
     def _store(self, result: FitResult, own: Numbers, model: FittedModel) -> None:
@@ -225,7 +226,7 @@ class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         self.newton_trace_ = result.trace
         self.trace_ = self.trace_ or result.trace
         self.n_iter_ = max(1, result.trace[-1].step)
-        self.outcome_ = _settings.outcome(result, self.tol)
+        self.outcome_ = _endings.outcome(result, self.tol)
 
     def predict(self, X: Any) -> Array:
         """Values of the outputs, of shape (n_samples,) if y was, else (n_samples, n_outputs)."""

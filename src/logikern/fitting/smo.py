@@ -47,6 +47,7 @@ class Smo(Solver):
     seed: int = 0
 
     def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+        _refuse_unlike_softmax(problem)
         nothing = np.zeros(problem.shape[1:])
         members = range(problem.shape[0])
         if start is None:
@@ -56,15 +57,11 @@ class Smo(Solver):
 
     def resume(self, problem: Problem, dual: Array, watch: Watch = ignore) -> FitResult:
         """Go on from a dual (B, C, n), zero at points that are new: the online mode of the paper."""
+        _refuse_unlike_softmax(problem)
         states = [at_dual(problem, member, own) for member, own in enumerate(dual)]
         return self._climb(problem, states, watch)
 
     def _climb(self, problem: Problem, states: list[DualState], watch: Watch) -> FitResult:
-        if not isinstance(problem.likelihood, Softmax):
-            raise ValueError(
-                "Pairwise training needs labels or distributions over the classes themselves, but the likelihood is "
-                f"{problem.likelihood!r}. Use solver='newton'."
-            )
         with np.errstate(all="ignore"):
             run = _Run(problem, joint_rows(problem.covariance, self.memory), [Climb(state) for state in states])
             _begin(run)
@@ -77,6 +74,14 @@ class Smo(Solver):
             tuple(climb.outcome or Outcome.OUT_OF_STEPS for climb in run.climbs),
             tuple(run.trace),
             run.n_products,
+        )
+
+
+def _refuse_unlike_softmax(problem: Problem) -> None:
+    if not isinstance(problem.likelihood, Softmax):
+        raise ValueError(
+            "Pairwise training needs labels or distributions over the classes themselves, but the likelihood is "
+            f"{type(problem.likelihood).__name__}. Use solver='newton'."
         )
 
 

@@ -34,12 +34,9 @@ class CoarseSoftmax(Likelihood):
         return Softmax()
 
     def complete(self, latent: Array, targets: Array) -> Array:
-        return self._complete(soft_maximum(latent).probabilities, targets)
-
-    def _complete(self, probabilities: Array, targets: Array) -> Array:
-        completed = np.broadcast_to(targets[self.tree.leaves], probabilities.shape).copy()
+        completed = np.broadcast_to(targets[self.tree.leaves], latent.shape).copy()
         coarse = self._coarse_points(targets)
-        own = probabilities[..., coarse] + SMALLEST
+        own = _probabilities(latent[..., coarse])
         completed[..., coarse] = own * self.tree.leaf_sums(targets[:, coarse] / self.tree.node_sums(own))
         return completed
 
@@ -58,10 +55,9 @@ class CoarseSoftmax(Likelihood):
         return expansion._replace(loss=np.einsum("bn,bn->b", weights, self.losses(latent, targets)))
 
     def losses(self, latent: Array, targets: Array) -> Array:
-        soft = soft_maximum(latent)
-        losses = soft.log_total - np.einsum("cn,bcn->bn", targets[self.tree.leaves], latent)
+        losses = soft_maximum(latent).log_total - np.einsum("cn,bcn->bn", targets[self.tree.leaves], latent)
         coarse = self._coarse_points(targets)
-        own = self.tree.node_sums(soft.probabilities[..., coarse] + SMALLEST)
+        own = self.tree.node_sums(_probabilities(latent[..., coarse]))
         losses[:, coarse] = -np.einsum("pn,bpn->bn", targets[:, coarse], np.log(own))
         return losses
 
@@ -70,10 +66,10 @@ class CoarseSoftmax(Likelihood):
 
     def missing(self, latent: Array, targets: Array, weights: Array, functions: Array) -> Array:
         coarse = self._coarse_points(targets)
-        own = soft_maximum(latent[..., coarse]).probabilities + SMALLEST
+        own = _probabilities(latent[..., coarse])
         at_nodes, share = self.tree.node_sums(own), targets[:, coarse]
         spread = own * functions[..., coarse]
-        mean = self.tree.leaf_sums(share * self.tree.node_sums(spread) / at_nodes**2)
+        mean = self.tree.leaf_sums(share / at_nodes * (self.tree.node_sums(spread) / at_nodes))
         result = np.zeros_like(functions)
         result[..., coarse] = spread * self.tree.leaf_sums(share / at_nodes) - own * mean
         result *= weights[:, None, :]
@@ -81,3 +77,8 @@ class CoarseSoftmax(Likelihood):
 
     def bend(self, latent: Array, products: Array) -> Array:
         return Softmax().bend(latent, products)
+
+
+def _probabilities(latent: Array) -> Array:
+    """In double whatever the latents are, and never zero: those of a node are divided by their sum."""
+    return soft_maximum(latent.astype(np.float64)).probabilities + SMALLEST

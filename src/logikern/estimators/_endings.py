@@ -1,0 +1,94 @@
+"""How a fit ends: what is refused before it, what is said after it."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from logikern.estimators._callbacks import WRAPPER_FRAMES
+from logikern.estimators._validation import TrainingData, leaves
+from logikern.fitting.joint_rows import MOST_COUPLINGS
+from logikern.fitting.problem import FitResult
+from logikern.kernels import FunctionKernel, Kernel, Precomputed
+from logikern.likelihoods.softmax import Softmax
+from logikern.numerics.outcome import Outcome
+
+# Points whose kernel matrix is looked at: of a function, which is slow, and of a matrix that is there.
+FEW_POINTS, SOME_POINTS = 100, 500
+
+_ADVICE = {
+    Outcome.ROUNDING: "Use precision='double', or a smaller variance.",
+    Outcome.OUT_OF_STEPS: "Raise `max_iter`, or use a smaller variance.",
+    Outcome.OUT_OF_PRODUCTS: "Use a smaller variance, or solver='exact' if the data are few.",
+    Outcome.STALLED: "Check that the kernel is positive semidefinite, or use precision='double'.",
+    Outcome.NOT_FINITE: "Check the kernel for values that are not finite, and the size of inputs, weights and "
+    "variances.",
+}
+
+
+def outcome(result: FitResult, wanted: float) -> Outcome:
+    """How the fit ended by the user's tolerance: the exact solver aims beyond it."""
+    return Outcome.CONVERGED if result.gradient_norm.max() <= wanted else result.outcome
+
+
+def refuse_failure(result: FitResult, kernel: Kernel, points: Any) -> None:
+    """A fit without numbers, or with a user's kernel that is none, is an error rather than a warning."""
+    if not np.isfinite(result.dual).all():
+        raise ValueError(f"{Outcome.NOT_FINITE.value} {_ADVICE[Outcome.NOT_FINITE]}")
+    if result.outcome.converged or not any(isinstance(leaf, Precomputed | FunctionKernel) for leaf in leaves(kernel)):
+        return
+    refuse_indefinite(kernel, points, SOME_POINTS)
+
+
+def refuse_before(solver: str, kernel: Kernel, data: TrainingData) -> None:
+    """What would fail, or find nothing, after all work."""
+    if solver == "smo" and not isinstance(data.likelihood, Softmax):
+        raise ValueError(
+            "`solver` is 'smo', but some labels are inner nodes of the hierarchy, which pairwise training does not "
+            "take. Use solver='newton'."
+        )
+    if solver == "smo" and len(data.classes) ** 2 > MOST_COUPLINGS:
+        raise ValueError(
+            f"`solver` is 'smo', which keeps couplings between all pairs of classes, but {len(data.classes)} classes "
+            f"have more than {MOST_COUPLINGS}. Use solver='newton'."
+        )
+    given = [type(leaf) for leaf in leaves(kernel)]
+    if Precomputed in given or FunctionKernel in given:
+        # Solvers with factors, or of pairs, end somewhere whatever the matrix.
+        refuse_indefinite(kernel, data.points, FEW_POINTS if FunctionKernel in given else SOME_POINTS)
+
+
+def refuse_indefinite(kernel: Kernel, points: Any, most: int) -> None:
+    """A user's kernel that is none, as seen at so many points."""
+    some = points[np.linspace(0, points.shape[0] - 1, min(points.shape[0], most)).astype(int)]
+    matrix = kernel(some, some).astype(float)
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{Outcome.NOT_FINITE.value} {_ADVICE[Outcome.NOT_FINITE]}")
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    if eigenvalues[0] < -1e-6 * abs(eigenvalues[-1]):
+        raise ValueError(
+            f"A kernel must be positive semidefinite, but the matrix of {len(eigenvalues)} training points has "
+            f"eigenvalues from {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}. Correct the kernel, or add "
+            f"{-eigenvalues[0]:.3g} to its diagonal."
+        )
+
+
+def warn_unless_converged(
+    ended: Outcome, result: FitResult, wanted: float, wrapper_frames: int = WRAPPER_FRAMES
+) -> None:
+    """One warning, with the outcome's sentence and what to do."""
+    if not ended.converged:
+        warnings.warn(
+            f"{ended.value} After {result.trace[-1].step} steps the gradient norm is "
+            f"{result.gradient_norm.max():.1e} (wanted {wanted:.0e}). {_ADVICE[ended]}",
+            ConvergenceWarning,
+            stacklevel=3 + wrapper_frames,
+        )
+
+
+def warn_search(reason: str) -> None:
+    """One warning about a search that did not end as it should."""
+    warnings.warn(
+        f"The search for hyperparameters ended early: {reason}.", ConvergenceWarning, stacklevel=4 + WRAPPER_FRAMES
+    )
