@@ -1,6 +1,7 @@
 """From the estimator's arguments to objects: names are looked up here, once."""
 
 import contextlib
+import copy
 import logging
 import numbers
 import os
@@ -18,12 +19,14 @@ from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
 from logikern.fitting.free_bias import FreeBias
+from logikern.fitting.joint_rows import MOST_COUPLINGS
 from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import FitResult, Problem
 from logikern.fitting.smo import Smo
 from logikern.kernels import Kernel, KernelRows, reference_points
 from logikern.likelihoods.base import Likelihood
+from logikern.likelihoods.softmax import Softmax
 from logikern.model.defaults import default_rate, default_variance
 from logikern.numerics.outcome import Array, NewtonStep
 from logikern.numerics.parallel import own_threads
@@ -37,6 +40,9 @@ EXACT_UP_TO = 100
 # And of the squared loss, which takes one of them.
 EXACT_UP_TO_WHERE_QUADRATIC = 1500
 EXACT_TOLERANCE = 1e-10
+# Classes times points from which pairwise training of one kernel is faster than Newton's method
+# (letter in benchmarks/solvers.py).
+PAIRS_FROM = 200_000
 FREE_BIAS_TOLERANCE = 1e-8
 # Of conjugate gradients so many steps are allowed where one of Newton's would be.
 GRADIENT_STEPS = 100
@@ -218,7 +224,7 @@ def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
     """How products are computed."""
     # Factors of few points gain no time from single precision, and conjugate gradients lose twice the steps by it.
     unrounded = {"exact": True, "kcg": estimator.precision == "auto"}
-    name = solver_name(estimator, len(data.weights), data.likelihood)
+    name = final_solver_name(estimator, chosen, data)
     double = unrounded.get(name, False)
     by_rows = name == "smo" and estimator.operator == "auto"
     result = choose(
@@ -267,11 +273,21 @@ _SOLVERS: dict[str, Callable[[Any, float], Any]] = {
 }
 
 
-def solver(estimator: Any, n_points: int, likelihood: Likelihood, memory: float) -> Any:
+def final_solver(estimator: Any, chosen: Specification, data: TrainingData, memory: float) -> Any:
     """The solver of that name; "auto" goes by size."""
     if np.isinf(estimator.bias_variance):
         return FreeBias(min(float(estimator.tol), FREE_BIAS_TOLERANCE), Budget(newton=int(estimator.max_iter)))
-    return _SOLVERS[solver_name(estimator, n_points, likelihood)](estimator, memory)
+    return _SOLVERS[final_solver_name(estimator, chosen, data)](estimator, memory)
+
+
+def final_solver_name(estimator: Any, chosen: Specification, data: TrainingData) -> str:
+    """The name for the fit to all points, where pairwise training may pay as well."""
+    name = solver_name(estimator, len(data.weights), data.likelihood)
+    plain = isinstance(data.likelihood, Softmax) and data.tree is None and estimator.operator == "auto"
+    if name != "auto" or not plain or len(chosen.kernels) > 1 or len(data.classes) ** 2 > MOST_COUPLINGS:
+        return name
+    many = len(data.classes) * len(data.weights) >= PAIRS_FROM
+    return "smo" if many and chosen.kernels[0].features(data.points[:1]) is None else name
 
 
 def solver_name(estimator: Any, n_points: int, likelihood: Likelihood) -> str:
@@ -330,9 +346,16 @@ def solve(
     covariance = chosen.bind(how.points(data.points, len(chosen.kernels) > 1))
     targets, weights = data.targets.astype(dtype, copy=False), data.weights[None].astype(dtype, copy=False)
     problem = Problem(covariance, data.likelihood, targets, weights)
-    method = solver(estimator, len(data.weights), data.likelihood, how.memory)
+    method = final_solver(estimator, chosen, data, how.memory)
     result = method.fit(problem, watch=watch) if dual is None else method.resume(problem, dual[None], watch)
     refuse_failure(result, chosen.kernels[0], data.points)
+    if estimator.solver == "auto" and isinstance(method, Smo) and not result.outcome.converged:
+        # It was our choice, not that of the user: another one takes over where it stands.
+        other = copy.copy(estimator)
+        other.solver = "newton"
+        solved = solve(other, chosen, data, dtype, watch, result.dual[0])
+        estimator.operator_ = other.operator_
+        return solved
     estimator.operator_ = how.reason
     return Solved(result, covariance)
 

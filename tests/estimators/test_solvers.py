@@ -1,0 +1,51 @@
+"""What solver="auto" takes, and that it does not matter for the answer."""
+
+import numpy as np
+import pytest
+
+from logikern.estimators import _settings
+from tests.estimators.samples import NAMES, X, fixed
+
+GIVEN = {"rate": 0.5, "variance": 10.0, "random_state": 0}
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """A world in which 75 points of three classes are many."""
+    monkeypatch.setattr(_settings, "EXACT_UP_TO", 10)
+    monkeypatch.setattr(_settings, "PAIRS_FROM", 200)
+
+
+@pytest.fixture
+def wanted():
+    return fixed(solver="exact", **GIVEN).fit(X, NAMES).predict_proba(X)
+
+
+def test_many_classes_of_many_points_are_trained_in_pairs(large, wanted):
+    model = fixed(**GIVEN).fit(X, NAMES)
+    assert "pairwise training" in model.operator_
+    np.testing.assert_allclose(model.predict_proba(X), wanted, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"tying": "separate"},
+        {"operator": "dense"},
+        {"solver": "newton"},
+        {"hierarchy": {"setosa": "small", "versicolor": "large", "virginica": "large"}},
+        {"kernel": "linear"},
+    ],
+    ids=lambda settings: next(iter(settings)),
+)
+def test_others_are_not(large, settings):
+    model = fixed(**{**GIVEN, "rate": None} | settings).fit(X, NAMES)
+    assert "pairwise training" not in model.operator_
+
+
+def test_newton_goes_on_where_sweeps_do_not_end(large, wanted, monkeypatch):
+    monkeypatch.setattr(_settings, "SWEEPS", 0)
+    model = fixed(**GIVEN).fit(X, NAMES)
+    assert model.outcome_.converged
+    assert "pairwise training" not in model.operator_
+    np.testing.assert_allclose(model.predict_proba(X), wanted, atol=1e-3)
