@@ -249,7 +249,7 @@ def test_settings_that_make_no_sense_are_refused(settings, fragment):
     [
         (np.full(len(X), np.inf), "infinity"),
         (np.full(len(X), 1e200), "beyond 1e"),
-        (["a"] * len(X), "could not convert"),
+        (["a"] * len(X), "must hold numbers"),
     ],
 )
 def test_targets_that_are_no_numbers_are_refused(y, fragment):

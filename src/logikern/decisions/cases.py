@@ -94,7 +94,8 @@ def as_numbers(values: Any, name: str) -> Array:
 
 def align(y: Any, scores: Array, classes: Sequence[Any] | None, sample_weight: Any) -> Cases:
     """True classes as columns of `scores`, without the cases of weight 0."""
-    labels = as_labels(y) if isinstance(y, list | tuple) else np.asarray(y)
+    plain = isinstance(y, list | tuple) and not any(isinstance(label, list) for label in y)
+    labels = as_labels(y) if plain else np.asarray(y)
     if labels.shape != scores.shape[:1]:
         raise ValueError(
             f"`y` must hold one label for each of the {len(scores)} rows of `proba`, but has shape {labels.shape!r}."
@@ -117,7 +118,7 @@ def _column_names(labels: Array, n_columns: int, classes: Sequence[Any] | None) 
                 "Pass `classes`, the label of each column, such as `classes_` of the classifier."
             )
         return names
-    names = as_labels(classes).tolist()
+    names = [] if isinstance(classes, str) else as_labels(classes).tolist()
     if len(names) != n_columns or len(set(names)) != n_columns:
         raise ValueError(
             f"`classes` must hold a distinct label for each of the {n_columns} columns of `proba`, "
