@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
-from logikern.fitting.factors import factorise
+from logikern.fitting.factors import diagonal_share, factorise
 from logikern.fitting.preconditioner import LowRank, diagonal_preconditioner
 from logikern.kernels import Gaussian, Matern12
+from logikern.numerics.pivoted_cholesky import LowRankFactor
+from logikern.operators.dense import Dense
+from logikern.structure.flat import Flat
+from logikern.structure.tying import tie
 from tests.fitting import catalogue
 from tests.kernels.catalogue import N_POINTS
+from tests.structure.trees import TREES
 
 # No two rows of this table are equal, and Matern 1/2 is rough: factors of full rank are exact.
 POINTS = np.random.default_rng(0).standard_normal((N_POINTS, 3))
@@ -21,14 +26,23 @@ TYINGS = {
     "groups": {"kernel": ROUGH, "assignment": (0, 1, 0), "variances": EACH},
     "large variance": {"kernel": ROUGH[0], "variances": 1e4},
 }
+for shape in TREES:
+    of_levels = tie("level", TREES[shape])
+    TYINGS[f"{shape} tree"] = {"kernel": ROUGH[0], "mixing": TREES[shape]} | {
+        "variances": 0.5 * 3.0 ** np.array(of_levels.variance_of)
+    }
+    assignment = tuple(number % 2 for number in of_levels.kernel_of)
+    TYINGS[f"{shape} tree, kernels"] = {"kernel": ROUGH[: max(assignment) + 1], "mixing": TREES[shape]} | {
+        "assignment": assignment
+    }
 every_tying = pytest.mark.parametrize("tying", TYINGS)
 ALL = np.arange(4)
 
 
 def make(tying):
-    problem = catalogue.make_problem(
-        points=POINTS, targets=catalogue.labels(), weights=catalogue.weightings(), **TYINGS[tying]
-    )
+    mixing = TYINGS[tying].get("mixing", Flat(3))
+    labels = catalogue.labels(n_classes=mixing.n_classes)
+    problem = catalogue.make_problem(points=POINTS, targets=labels, weights=catalogue.weightings(), **TYINGS[tying])
     latent = 2.0 * np.random.default_rng(1).standard_normal(problem.shape)
     curvature = problem.likelihood.expand(latent, problem.targets, problem.weights).curvature
     residual = curvature.project(np.random.default_rng(2).standard_normal(problem.shape))
@@ -42,14 +56,17 @@ def dense_systems(problem, curvature, covariance=None):
 
 
 def modelled_covariance(factors):
-    """v F'F + bias 1 1' + residual on the diagonal, block by block, (C n, C n)."""
-    n_classes, n = factors.residual.shape
-    dense = np.zeros((n_classes, n, n_classes, n))
-    for index, (own, deviation) in enumerate(zip(factors.assignment, factors.deviations, strict=True)):
+    """Mixing (v (F'F + residual on the diagonal)) Mixing' + bias 1 1', (C n, C n)."""
+    mixing, n = factors.mixing, factors.residuals.shape[1]
+    paths = mixing.forward(np.eye(mixing.n_latent)[:, :, None] + np.zeros(n))[..., 0]  # (P, C)
+    dense = np.zeros((mixing.n_classes, n, mixing.n_classes, n))
+    for path, own, deviation in zip(paths, factors.assignment, factors.deviations, strict=True):
         factor = factors.factors[own]
-        block = deviation**2 * factor.T @ factor + factors.bias_deviation**2
-        dense[index, :, index, :] = block + np.diag(factors.residual[index])
-    return dense.reshape(n_classes * n, -1)
+        block = deviation**2 * (factor.T @ factor + np.diag(factors.residuals[own]))
+        dense += path[:, None, None, None] * path[:, None] * block[:, None, :]
+    for index in range(mixing.n_classes):
+        dense[index, :, index, :] += factors.bias_deviation**2
+    return dense.reshape(mixing.n_classes * n, -1)
 
 
 def solve_each(systems, residual):
@@ -76,11 +93,36 @@ def test_any_rank_gives_the_inverse_of_its_model(tying, rank):
 
 @pytest.mark.parametrize("rank", [0, 4, N_POINTS])
 @every_tying
-def test_model_has_the_diagonal_of_the_covariance(tying, rank):
+def test_part_of_what_the_factors_miss_is_on_the_diagonal(tying, rank):
     problem, _, _ = make(tying)
     factors = factorise(problem.covariance, rank, np.random.default_rng(0))
-    expected = catalogue.dense_covariance(problem).diagonal()
-    np.testing.assert_allclose(modelled_covariance(factors).diagonal(), expected, rtol=1e-9)
+    for own, operator, residual in zip(factors.factors, problem.covariance.operators, factors.residuals, strict=True):
+        missed = operator.diagonal() - np.einsum("rn,rn->n", own, own)
+        assert (residual >= 0).all()
+        assert (residual <= missed + 1e-9).all()
+
+
+def stored(matrix):
+    return Dense(Gaussian(), np.zeros((len(matrix), 1)), matrix)
+
+
+def diagonal_share_of(matrix):
+    found = LowRankFactor(np.zeros((0, len(matrix))), matrix.diagonal(), np.arange(0))
+    return diagonal_share(stored(matrix), found, np.random.default_rng(0))
+
+
+def test_all_of_a_diagonal_matrix_counts():
+    assert diagonal_share_of(2.0 * np.eye(50)) == 1.0
+
+
+def test_of_rows_that_are_all_alike_next_to_nothing_counts():
+    assert diagonal_share_of(np.ones((50, 50))) == pytest.approx(np.sqrt(1 / 50))
+
+
+def test_nothing_is_missed_by_a_factor_of_full_rank():
+    matrix = np.eye(5)
+    found = LowRankFactor(matrix, np.zeros(5), np.arange(5))
+    assert diagonal_share(stored(matrix), found, np.random.default_rng(0)) == 1.0
 
 
 @every_tying

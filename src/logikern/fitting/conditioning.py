@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.fitting.factors import CovarianceFactors, factorise
+from logikern.fitting.factors import CovarianceFactors, factorise, operators_on, order_classes
 from logikern.fitting.preconditioner import LowRank, Preconditioner, diagonal_preconditioner
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
@@ -86,23 +86,31 @@ def product_cost(covariance: ClassCovariance, n_batch: int) -> float:
 
 def build_cost(covariance: ClassCovariance, n_batch: int, rank: int) -> float:
     """Time of building a preconditioner, in floating-point operations."""
-    size = rank * covariance.n_classes
+    size = rank * rows_per_rank(covariance)
     return n_batch * (covariance.n_points * size**2 + size**3 / 3)
+
+
+def rows_per_rank(covariance: ClassCovariance) -> int:
+    """Rows of all classes, or coordinates where these are more, for each row of an operator's factor."""
+    mixing = covariance.mixing
+    if not mixing.links:
+        return covariance.n_classes
+    rows = sum(map(len, operators_on(order_classes(mixing).paths, covariance.assignment)))
+    return max(rows, mixing.n_latent)
 
 
 def affordable_rank(covariance: ClassCovariance, n_batch: int, memory: float) -> int:
     """The rank at which building the preconditioner takes the time of a few products."""
-    n, n_classes = covariance.n_points, covariance.n_classes
-    per_square = n_batch * n * max(n_classes, covariance.mixing.n_latent) ** 2
+    per_square = n_batch * covariance.n_points * rows_per_rank(covariance) ** 2
     by_time = np.sqrt(PRODUCTS_PER_BUILD * product_cost(covariance, n_batch) / per_square)
     return int(min(by_time, largest_rank(covariance, memory)))
 
 
 def largest_rank(covariance: ClassCovariance, memory: float) -> int:
     """What memory allows, and the size of the Woodbury matrix."""
-    n, n_classes = covariance.n_points, covariance.n_classes
-    by_size = LARGEST_WOODBURY / n_classes
-    by_memory = memory / (n * n_classes * covariance.operators[0].dtype.itemsize)
+    n, n_rows = covariance.n_points, rows_per_rank(covariance)
+    by_size = LARGEST_WOODBURY / n_rows
+    by_memory = memory / (n * n_rows * covariance.operators[0].dtype.itemsize)
     return int(np.clip(min(by_size, by_memory), 0, n))
 
 

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
@@ -13,14 +15,62 @@ from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance
 
 LARGEST_SINGLE_ERROR = 0.2
+# Rows by which it is found how far what a factor misses is diagonal.
+N_PROBES = 32
+
+
+class ClassOrder(NamedTuple):
+    """Classes in an order in which those below any latent function follow one another.
+
+    Attributes
+    ----------
+    classes : integer array of shape (C,)
+    paths : list of lists
+        Of each class, in this order, the latent functions from the top to its own.
+    below : dict
+        From a latent function that has others below it to the places of its classes.
+    inner : list of lists
+        These functions from the bottom up, a list for each at the top.
+    """
+
+    classes: Indices
+    paths: list[list[int]]
+    below: dict[int, slice]
+    inner: list[list[int]]
+
+
+def order_classes(mixing: Mixing) -> ClassOrder:
+    """By their paths."""
+    upward = dict(mixing.links)
+    paths = []
+    for leaf in mixing.leaf_latents:
+        path = [int(leaf)]
+        while path[-1] in upward:
+            path.append(upward[path[-1]])
+        paths.append(path[::-1])
+    classes = sorted(range(len(paths)), key=lambda index: paths[index])
+    paths = [paths[index] for index in classes]
+    below: dict[int, slice] = {}
+    for place, path in enumerate(paths):
+        for number in path[:-1]:
+            below[number] = slice(below[number].start if number in below else place, place + 1)
+    inner: dict[int, set[int]] = {}
+    for path in paths:
+        inner.setdefault(path[0], set()).update(path[:-1])
+    return ClassOrder(np.array(classes), paths, below, [sorted(own, reverse=True) for own in inner.values() if own])
+
+
+def operators_on(paths: list[list[int]], assignment: Indices) -> list[list[int]]:
+    """Of each path the operators that its latent functions use."""
+    return [sorted({int(assignment[number]) for number in path}) for path in paths]
 
 
 @dataclass(frozen=True, eq=False)
 class CovarianceFactors:
-    """K~ ~ Mixing blockdiag(v_p F_p' F_p) Mixing' + bias_variance (I (x) 1 1') + diag(residual).
+    """K~ ~ Mixing blockdiag(v_p (F_p' F_p + diag(r_p))) Mixing' + bias_variance (I (x) 1 1').
 
-    A *piece* is a latent function with the factor of its operator, or the constant of a class, whose factor is a
-    row of ones and which lies below the last latent function of its class.
+    Coordinates are those of latent functions, one after the other, and then of the constants of classes.
+    The *rows* of a class are the factors of all operators on its path and, for its constant, a row of ones.
 
     Attributes
     ----------
@@ -29,43 +79,49 @@ class CovarianceFactors:
     deviations : array of shape (P,)
         Square roots of the variances.
     bias_deviation : float
-    residual : array of shape (C, n)
+    residuals : array of shape (operators, n)
+        What counts of that which the factors miss on the diagonal.
     mixing : Mixing
     dtype : numpy dtype
         Of what is solved with it.
-    scratch : list of arrays of shape (sum of ranks, n)
-        Where rows of all pieces are stacked, again and again: new memory each time would cost much.
+    scratch : list of arrays of shape (rows of all classes, n)
+        Where rows are stacked, again and again: new memory each time would cost much.
     """
 
     factors: tuple[Array, ...]
     assignment: Indices
     deviations: Array
     bias_deviation: float
-    residual: Array
+    residuals: Array
     mixing: Mixing
     dtype: np.dtype
     scratch: list[Array] = field(default_factory=list)
 
     @cached_property
-    def function_of(self) -> Indices:
-        """The latent function in whose place each piece is, (P,) and for constants another (C,)."""
-        latent = np.arange(len(self.assignment))
-        return np.concatenate([latent, self.mixing.leaf_latents]) if self.bias_deviation else latent
-
-    @cached_property
     def offsets(self) -> Indices:
-        """Where the coordinates of each piece begin."""
+        """Where the coordinates of each latent function begin, and then those of the constants."""
         ranks = [len(self.factors[index]) for index in self.assignment]
-        ranks += [1] * (len(self.function_of) - len(ranks))
+        ranks += [1] * (self.mixing.n_classes if self.bias_deviation else 0)
         return np.concatenate([[0], np.cumsum(ranks)]).astype(int)
 
     @cached_property
-    def above(self) -> list[list[int]]:
-        """Of every piece the latent functions on the way to it, (those of classes without structure have none)."""
-        above: list[list[int]] = [[] for _ in self.assignment]
-        for number, upper in self.mixing.links:
-            above[number] = [*above[upper], upper]
-        return above + [[*above[leaf], leaf] for leaf in self.function_of[len(above) :]]
+    def order(self) -> ClassOrder:
+        return order_classes(self.mixing)
+
+    @cached_property
+    def operators_of(self) -> list[list[int]]:
+        """Of each class, in their order, the operators on its path."""
+        return operators_on(self.order.paths, self.assignment)
+
+    @cached_property
+    def row_offsets(self) -> Indices:
+        """Where the rows of each class begin, in their order."""
+        counts = [sum(len(self.factors[index]) for index in own) for own in self.operators_of]
+        return np.concatenate([[0], np.cumsum(np.array(counts) + bool(self.bias_deviation))]).astype(int)
+
+    def missing(self, points: slice) -> Array:
+        """Residual variance of every latent function at some points, (P, points)."""
+        return self.residuals[self.assignment, points] * (self.deviations**2)[:, None]
 
     @property
     def constants(self) -> slice:
@@ -149,19 +205,62 @@ class CovarianceFactors:
         return self.mixing.forward(latent)
 
     def borrow(self) -> Array:
-        """An array for the scaled rows of all pieces, to be put back on `scratch`."""
+        """An array for the scaled rows of all classes, to be put back on `scratch`."""
         try:
             return self.scratch.pop()
         except IndexError:
-            return np.empty((self.offsets[-1], self.residual.shape[1]), dtype=self.factors[0].dtype)
+            return np.empty((self.row_offsets[-1], self.residuals.shape[1]), dtype=self.factors[0].dtype)
 
-    def scale_rows(self, piece: int, weights: Array, out: Array) -> Array:
-        """The rows of a piece times weights (n,)."""
-        if piece >= len(self.assignment):
-            np.multiply(self.bias_deviation, weights, out=out[0], casting="same_kind")
-            return out
-        scaled = (weights * self.deviations[piece]).astype(out.dtype)
-        return np.multiply(self.factors[self.assignment[piece]], scaled, out=out)
+    def scale_rows(self, place: int, weights: Array, out: Array) -> slice:
+        """Write the rows of a class times weights (n,) to theirs of the array, and say which they are."""
+        rows = slice(*self.row_offsets[place : place + 2])
+        start, weights = rows.start, weights.astype(out.dtype)
+        for index in self.operators_of[place]:
+            factor = self.factors[index]
+            np.multiply(factor, weights, out=out[start : start + len(factor)])
+            start += len(factor)
+        if self.bias_deviation:
+            out[start] = weights
+        return rows
+
+    def gather(self, matrix: Array) -> Array:
+        """From a matrix over the rows of classes to one over coordinates as `arranged`, both below the diagonal."""
+        spread = self._spread
+        if not self.mixing.links:
+            matrix *= spread.data
+            matrix *= spread.data[:, None]
+            return matrix
+        full = np.tril(matrix)
+        full += np.tril(matrix, -1).T
+        return spread.T @ (spread.T @ full).T
+
+    @property
+    def arranged(self) -> Indices | slice:
+        """Coordinates in the order of Woodbury's matrix; without links each belongs to one row, and follows it."""
+        return slice(None) if self.mixing.links else self._spread.indices
+
+    @cached_property
+    def _spread(self) -> sparse.csr_array:
+        """Which coordinates make the rows of each class, (rows, coordinates)."""
+        rows, columns, values = [], [], []
+        for place, path in enumerate(self.order.paths):
+            starts, start = {}, self.row_offsets[place]
+            for index in self.operators_of[place]:
+                starts[index] = start
+                start += len(self.factors[index])
+            for number in path:
+                rank = np.arange(len(self.factors[self.assignment[number]]))
+                rows.append(starts[self.assignment[number]] + rank)
+                columns.append(self.offsets[number] + rank)
+                values.append(np.full(len(rank), self.deviations[number]))
+            if self.bias_deviation:
+                rows.append(np.array([start]))
+                columns.append(np.array([self.constants.start + self.order.classes[place]]))
+                values.append(np.array([self.bias_deviation]))
+        shape = (self.row_offsets[-1], self.offsets[-1])
+        return sparse.csr_array(
+            (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape
+        )
 
 
 def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generator) -> CovarianceFactors:
@@ -169,10 +268,10 @@ def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generato
 
     def factorise_one(share: tuple[KernelOperator, np.random.Generator]) -> LowRankFactor:
         operator, own_random = share
-        return randomly_pivoted_cholesky(operator.rows, operator.diagonal(), rank, own_random)
+        found = randomly_pivoted_cholesky(operator.rows, operator.diagonal(), rank, own_random)
+        return found._replace(residual=found.residual * diagonal_share(operator, found, own_random))
 
     own = for_each(factorise_one, zip(covariance.operators, random.spawn(len(covariance.operators)), strict=True))
-    residual = np.stack([own[index].residual for index in covariance.assignment])
     # The Woodbury matrix is a difference of products of this size: the identity in it must not be rounded away.
     largest = float(covariance.variances.max()) * covariance.n_points * np.finfo(np.float32).eps
     dtype = np.float64 if largest > LARGEST_SINGLE_ERROR else own[0].factor.dtype
@@ -181,7 +280,23 @@ def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generato
         covariance.assignment,
         np.sqrt(covariance.variances),
         float(np.sqrt(covariance.bias_variance)),
-        covariance.mixing.forward_diagonal(residual * covariance.variances[:, None]),
+        np.stack([part.residual for part in own]),
         covariance.mixing,
         covariance.working_dtype,
     )
+
+
+def diagonal_share(operator: KernelOperator, found: LowRankFactor, random: np.random.Generator) -> float:
+    """How much of the residual diagonal counts: the root of its part in the squares of all entries that are missed.
+
+    Where kernels are rough a factor misses a nearly diagonal matrix, and all of the diagonal counts. Where rows are
+    much alike the same diagonal belongs to few large eigenvalues and many that are nearly zero. To take it for a
+    multiple of the identity would then spread what conjugate gradients find in one place: the many directions that
+    the kernel hardly sees. Found from a few random rows.
+    """
+    n = len(found.residual)
+    probes = random.choice(n, size=min(N_PROBES, n), replace=False)
+    missed = operator.rows(probes) - found.factor[:, probes].T @ found.factor
+    squares = float(np.einsum("in,in->", missed, missed, dtype=float))
+    on_diagonal = float((found.residual[probes] ** 2).sum())
+    return float(np.sqrt(min(1.0, on_diagonal / squares))) if squares > 0 else 1.0

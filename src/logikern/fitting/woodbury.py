@@ -4,6 +4,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from logikern.fitting.factors import CovarianceFactors
+from logikern.fitting.point_systems import PointSystems
 from logikern.numerics.outcome import Array
 from logikern.numerics.parallel import for_each
 
@@ -11,73 +12,66 @@ from logikern.numerics.parallel import for_each
 ROW_CHUNK = 128
 
 
-def woodbury_factors(factors: CovarianceFactors, per_class: Array, coupled: bool) -> list[tuple[Array, bool]]:
-    """Cholesky factors of I + G' B^-1 G for each member of the batch, for `cho_solve`.
+def woodbury_factors(factors: CovarianceFactors, systems: PointSystems) -> list[tuple[Array, bool]]:
+    """Cholesky factors of I + G' B^-1 G for each member of the batch, for `cho_solve`."""
+    members = range(len(systems.scale))
+    return for_each(lambda member: _robust_cholesky(factors.gather(_gram(factors, systems, member))), members)
 
-    Parameters
-    ----------
-    factors : CovarianceFactors
-    per_class : array of shape (B, C, n)
-        T_c of `LowRank`.
-    coupled : bool
-        Whether the curvature couples classes.
+
+def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Array:
+    """F_b (S B^-1 S)_bc F_c' for all classes b and c, F_c the rows that c needs; the part below the diagonal.
+
+    With t_c = S_c^2 g_c, S B^-1 S is diag(t) - sum_a w_a w_a' over the inner functions a and, where the curvature
+    couples classes, the root: at a leaf below a, w_a is t times the gains on the way up to a, times (d_a g_a)^(1/2).
+    The root is an inner function of infinite variance: its factor is one over the root of the sum of all.
     """
-    return for_each(lambda own: _robust_cholesky(_gram(factors, own, coupled)), per_class)
-
-
-def _gram(factors: CovarianceFactors, per_class: Array, coupled: bool) -> Array:
-    """G' B^-1 G; the part below the diagonal is computed."""
-    offsets = factors.offsets
-    strength = factors.mixing.adjoint(per_class)  # T_p, (P, n)
-    total = per_class.sum(axis=0) if coupled else np.inf
-    total = np.where(total > 0, total, 1.0)
-    matrix = np.zeros((offsets[-1],) * 2)
+    order = factors.order
+    strength = systems.leaf_strengths(member)[order.classes]  # times gains on the way, as far as that is done
+    own = strength.copy()  # diagonal of S B^-1 S
+    matrix = np.zeros((factors.row_offsets[-1],) * 2)
     stacked = factors.borrow()
 
-    def own_block(piece: int) -> Array:
-        rows, own = slice(offsets[piece], offsets[piece + 1]), strength[factors.function_of[piece]]
-        factors.scale_rows(piece, np.sqrt(np.maximum(own - own**2 / total, 0.0)), stacked[rows])
-        block = stacked[rows] @ stacked[rows].T
-        if coupled:
-            factors.scale_rows(piece, own / np.sqrt(total), stacked[rows])
-        return block
+    def couple(below: slice, factor: Array) -> None:
+        """Subtract w w' for the classes below a function."""
 
-    def couple_rows(rows: slice) -> None:
-        np.negative(stacked[rows] @ stacked[: rows.stop].T, out=matrix[rows, : rows.stop])
+        def scale(place: int) -> None:
+            weights = factor * strength[place]
+            own[place] -= weights**2
+            factors.scale_rows(place, weights, stacked)
 
-    pieces = range(len(offsets) - 1)
-    blocks = for_each(own_block, pieces)
-    if coupled:
+        for_each(scale, range(below.start, below.stop))
+        start, stop = factors.row_offsets[below.start], factors.row_offsets[below.stop]
+
+        def couple_rows(rows: slice) -> None:
+            matrix[rows, start : rows.stop] -= stacked[rows] @ stacked[start : rows.stop].T
+
         # The last rows are the longest: they come first, so that threads end together.
-        for_each(couple_rows, _row_chunks(len(matrix))[::-1])
-    for piece in pieces:
-        rows = slice(offsets[piece], offsets[piece + 1])
-        matrix[rows, rows] = blocks[piece]
-        upper = [place for place in factors.above[piece] if offsets[place + 1] > offsets[place]]
-        if upper and rows.stop > rows.start:
-            _add_path(factors, matrix, piece, upper, strength[factors.function_of[piece]])
+        for_each(couple_rows, _row_chunks(start, stop)[::-1])
+
+    def couple_below(numbers: list[int]) -> None:
+        """From the leaves up to one of the functions below the root."""
+        for number in numbers:
+            gain, factor = systems.passed(member, number)
+            couple(order.below[number], factor)
+            strength[order.below[number]] *= gain
+
+    for_each(couple_below, order.inner)
+    if systems.null is not None:
+        total = strength.sum(axis=0)
+        couple(slice(0, len(strength)), 1.0 / np.sqrt(np.where(total > 0, total, 1.0)))
+
+    def set_own_block(place: int) -> None:
+        rows = factors.scale_rows(place, np.sqrt(np.maximum(own[place], 0.0)), stacked)
+        matrix[rows, rows] = stacked[rows] @ stacked[rows].T
+
+    for_each(set_own_block, range(len(own)))
     factors.scratch.append(stacked)
     return matrix
 
 
-def _add_path(factors: CovarianceFactors, matrix: Array, piece: int, upper: list[int], strength: Array) -> None:
-    """F_q T_q F_p' for every function p above the piece q."""
-    offsets = factors.offsets
-    rows = slice(offsets[piece], offsets[piece + 1])
-    own = np.empty((rows.stop - rows.start, len(strength)), dtype=factors.factors[0].dtype)
-    factors.scale_rows(piece, strength, own)
-    images: dict[int, Array] = {}
-    for place in upper:
-        number = factors.assignment[place]
-        if number not in images:
-            images[number] = own @ factors.factors[number].T
-        columns = slice(offsets[place], offsets[place + 1])
-        matrix[rows, columns] += factors.deviations[place] * images[number]
-
-
-def _row_chunks(length: int) -> list[slice]:
+def _row_chunks(start: int, stop: int) -> list[slice]:
     """Rows of a matrix in pieces for one product each."""
-    return [slice(start, min(start + ROW_CHUNK, length)) for start in range(0, length, ROW_CHUNK)]
+    return [slice(first, min(first + ROW_CHUNK, stop)) for first in range(start, stop, ROW_CHUNK)]
 
 
 def _robust_cholesky(matrix: Array) -> tuple[Array, bool]:
