@@ -51,7 +51,7 @@ def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Arr
     def couple_below(numbers: list[int]) -> None:
         """From the leaves up to one of the functions below the root."""
         for number in numbers:
-            gain, factor = systems.passed(member, number)
+            gain, factor = systems.inner(member, number)
             couple(order.below[number], factor)
             strength[order.below[number]] *= gain
 

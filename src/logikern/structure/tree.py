@@ -10,6 +10,7 @@ import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
+from logikern.structure.above import Above
 from logikern.structure.base import Mixing
 
 ROOT = -1
@@ -124,6 +125,10 @@ class Tree(Mixing):
         return [(number, int(upper)) for number, upper in pairs if upper != ROOT]
 
     @cached_property
+    def above(self) -> Above:
+        return Above(self)
+
+    @cached_property
     def latent_depths(self) -> Indices:
         """How many latent functions lie on the way to each one, itself included, (P,)."""
         depths = np.ones(self.n_latent, dtype=np.intp)
@@ -149,10 +154,18 @@ class Tree(Mixing):
 
     def couple(self, per_class: Array, variances: Array, out: Array | None = None) -> Array:
         result = np.empty_like(per_class) if out is None else out
-        scale = variances.astype(per_class.dtype)[:, None]
+        scale, above = variances.astype(per_class.dtype)[:, None], self.above
 
         def couple_some(points: slice) -> None:
-            result[..., points] = self.forward(self.adjoint(per_class[..., points]) * scale)
+            inner = above.collect(per_class[..., points])
+            np.multiply(per_class[..., points], scale[self.leaf_latents], out=result[..., points])
+            for place, upper in above.pairs[::-1]:
+                inner[..., upper, :] += inner[..., place, :]
+            inner *= scale[above.numbers]
+            for place, upper in above.pairs:
+                inner[..., place, :] += inner[..., upper, :]
+            for place, classes in above.leaves:
+                result[..., classes, points] += inner[..., place, None, :]
 
         for_each(couple_some, tiles(per_class.shape[-1]))
         return result
