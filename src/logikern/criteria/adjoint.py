@@ -102,5 +102,6 @@ class AdjointSystem:
 
     def _true_curvature(self, functions: Array) -> Array:
         product = self.curvature.root(self.curvature.root_adjoint(functions))
-        missing = self.problem.likelihood.missing(self.latent, self.problem.targets, self.problem.weights, functions)
+        part, merged = self.problem, self.curvature.merged
+        missing = part.likelihood.missing(self.latent, part.targets, part.weights, functions, merged)
         return product if missing is None else product - missing

@@ -52,7 +52,7 @@ class CrossValidation(Criterion):
             return unusable(result.outcome, result.n_products)
         losses = self.likelihood.losses(result.latent, self.targets)  # (F, n)
         total = float(self.folds.held_out.sum())
-        curvature = self.likelihood.expand(result.latent, self.targets, self.folds.kept).curvature
+        curvature = problem.expand(result.latent, self.solver.close).curvature
         pull = self.likelihood.expand(result.latent, self.targets, self.folds.held_out).gradient  # q, (F, C, n)
         system = fit.make_system(curvature, np.arange(len(losses)))
         problem = replace(problem, covariance=covariance)

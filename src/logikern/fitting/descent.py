@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,8 @@ UNFELT = 1e-12
 SMALLEST_SIZE = 1e-8
 # The gradient below which single precision must look at true latents before it goes on.
 REFRESH_BELOW = 0.1
+# Of the fit that coarse labels are first completed by.
+ROUGH_TOLERANCE = 0.01
 # A Newton step of which no more than this part is taken leads nowhere.
 NO_STEP = 1e-3
 
@@ -72,10 +75,14 @@ class Fit:
 
 
 class NewtonSolver(Solver):
-    """Newton's method; a subclass says how its systems are solved."""
+    """Newton's method; a subclass says how its systems are solved.
+
+    `close` says whether these may have curvatures that merge classes (`Likelihood.expand_closely`).
+    """
 
     tolerance: float
     budget: Budget
+    close: ClassVar[bool] = False
 
     @abstractmethod
     def systems(self, covariance: ClassCovariance) -> MakeSystem:
@@ -90,19 +97,32 @@ class NewtonSolver(Solver):
         Single precision is tried within a short budget. Where it makes no progress, at large variances, the
         fit goes on from its latents with products summed in float64.
         """
+        if start is None and not problem.is_convex:
+            start = self._hear_the_sure(problem)
         single = problem.covariance.is_single
         budget = self.budget.shortened() if single else self.budget
         make_system = self.systems(problem.covariance)
-        result = descend(problem, start, watch, make_system, tolerance, budget)
+        result = descend(problem, start, watch, make_system, tolerance, budget, self.close)
         if result.outcome.converged or not single:
             return Fit(result, problem.covariance, make_system)
         covariance = problem.covariance.accurate()
         make_system = self.systems(covariance)
         onward = result.latent if np.isfinite(result.latent).all() else start
         finished = descend(
-            replace(problem, covariance=covariance), onward, watch, make_system, tolerance, self.budget
+            replace(problem, covariance=covariance), onward, watch, make_system, tolerance, self.budget, self.close
         )
         return Fit(finished.after(result), covariance, make_system)
+
+    def _hear_the_sure(self, problem: Problem) -> Array | None:
+        """Latents of a rough fit without the points whose labels are coarse: nothing else says how to complete them.
+
+        At zero every class below a coarse label is as probable as the next, and steps away from there are long.
+        """
+        targets, weights = problem.likelihood.sure_part(problem.targets, problem.weights)
+        if not weights.any(axis=1).all():
+            return None
+        part = replace(problem, likelihood=problem.likelihood.majoriser, targets=targets, weights=weights)
+        return self.run(part, None, ignore, ROUGH_TOLERANCE).result.latent
 
 
 class Momentum:
@@ -151,6 +171,7 @@ class _Run:
     fresh: Mask  # no step since then
     step_lengths: Array
     momentum: "Momentum"
+    close: bool
     n_products: int = 0
     trace: list[NewtonStep] = field(default_factory=list)
 
@@ -167,6 +188,7 @@ def descend(
     make_system: MakeSystem,
     tolerance: float,
     budget: Budget,
+    close: bool = False,
 ) -> FitResult:
     """Newton steps with a free line search on the pair (dual, latent) until every weighting is done.
 
@@ -186,9 +208,11 @@ def descend(
         For the largest absolute component of the gradient, at weights of about one, and where all targets are met
         within less than one in units of what is left of them.
     budget : Budget
+    close : bool, default=False
+        Whether the systems know of merged classes.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        return _descend(_begin(problem, start, make_system), watch, make_system, tolerance, budget)
+        return _descend(_begin(problem, start, make_system, close), watch, make_system, tolerance, budget)
 
 
 def usual_weights(weights: Array) -> Array:
@@ -231,7 +255,7 @@ def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float,
     return FitResult(run.dual, run.latent, run.norms, outcomes, tuple(run.trace), run.n_products)
 
 
-def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _Run:
+def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close: bool) -> _Run:
     """At zero, or one full Newton step from the latents given, cut back to its best multiple.
 
     A Newton iterate depends on the latents alone: alpha' = b - R K~ b with b = W u - g. Latents vary little with
@@ -241,7 +265,7 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _R
     dual, latent = np.zeros(problem.shape, problem.dtype), np.zeros(problem.shape, problem.dtype)
     n_products = 0
     if start is not None:
-        expansion = problem.likelihood.expand(start, problem.targets, problem.weights)
+        expansion = problem.expand(start, close)
         curvature = expansion.curvature
         constant = curvature.root(curvature.root_adjoint(start)) - expansion.gradient
         image = problem.covariance.matmul(constant)
@@ -265,6 +289,7 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem) -> _R
         fresh,
         np.ones(n_batch),
         Momentum(n_batch),
+        close,
         n_products,
     )
 
@@ -273,7 +298,7 @@ def _expand(run: _Run, tolerance: float) -> Expansion | None:
     """Expand at the latents of the weightings still at work, after retiring those that are done."""
     while (members := run.members).size:
         part = run.problem.restrict(members)
-        expansion = part.likelihood.expand(of(run.latent, members), part.targets, part.weights)
+        expansion = part.expand(of(run.latent, members), run.close)
         _measure(run, members, expansion.gradient)
         below = run.norms[members] <= tolerance
         # Rounding of the long first steps is removed before the last ones, not after them.

@@ -1,6 +1,7 @@
 """Newton's method with preconditioned conjugate gradients: kernel products only."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from logikern.fitting.conditioning import Conditioning, LowRankConditioning
 from logikern.fitting.descent import Budget, MakeSystem, NewtonSolver
@@ -26,6 +27,7 @@ class Newton(NewtonSolver):
     tolerance: float = 1e-4
     budget: Budget = Budget()
     conditioning: Conditioning = LowRankConditioning()
+    close: ClassVar[bool] = True
 
     def systems(self, covariance: ClassCovariance) -> MakeSystem:
         condition = self.conditioning.prepare(covariance)

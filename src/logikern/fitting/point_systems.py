@@ -107,3 +107,8 @@ class PointSystems:
         """Of a function above others g and (d g)^(1/2), (n,): what it lets through, and how much it couples."""
         place = self.above.numbers.index(number)
         return self.gains[member, place], np.sqrt(self.spreads[member, place])
+
+    def root_weights(self, member: int, index: int) -> Array:
+        """S A U / (U' A U)^(1/2) of a class, (n,)."""
+        numerator = self.scale[member, index].astype(float) * self.tilted[member, index]  # type: ignore[index]
+        return numerator / np.sqrt(self.total[member])  # type: ignore[index]

@@ -100,4 +100,4 @@ class LowRank(Preconditioner):
             base[..., points] -= self.systems.solve(inner, members, points)
 
         for_each(finish, tiles)
-        return base
+        return base if self.curvature.merged is None else self.curvature.of(members).merge(base)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from logikern.likelihoods.base import Likelihood
+from logikern.likelihoods.base import Expansion, Likelihood
 from logikern.numerics.conjugate_gradient import is_everyone
 from logikern.numerics.outcome import Array, Indices, NewtonStep, Outcome
 from logikern.numerics.parallel import for_each, point_tiles
@@ -49,6 +49,11 @@ class Problem:
     def at(self, points: slice) -> "Problem":
         """Targets and weights of some points; the covariance remains that of all."""
         return replace(self, targets=self.targets[..., points], weights=self.weights[:, points])
+
+    def expand(self, latent: Array, close: bool = False) -> Expansion:
+        """Of the likelihood at latents (B, C, n)."""
+        expand = self.likelihood.expand_closely if close else self.likelihood.expand
+        return expand(latent, self.targets, self.weights)
 
     def loss(self, latent: Array) -> Array:
         """Of the likelihood, (B,)."""

@@ -1,5 +1,7 @@
 """The matrices of Woodbury's formula, one for each weighting."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
@@ -22,8 +24,8 @@ def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Arr
     """F_b (S B^-1 S)_bc F_c' for all classes b and c, F_c the rows that c needs; the part below the diagonal.
 
     With t_c = S_c^2 g_c, S B^-1 S is diag(t) - sum_a w_a w_a' over the inner functions a and, where the curvature
-    couples classes, the root: at a leaf below a, w_a is t times the gains on the way up to a, times (d_a g_a)^(1/2).
-    The root is an inner function of infinite variance: its factor is one over the root of the sum of all.
+    couples classes, the root: at a leaf below a, w_a is t times the gains on the way up to a, times (d_a g_a)^(1/2),
+    and for the root it is S A U / (U' A U)^(1/2).
     """
     order = factors.order
     strength = systems.leaf_strengths(member)[order.classes]  # times gains on the way, as far as that is done
@@ -31,11 +33,11 @@ def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Arr
     matrix = np.zeros((factors.row_offsets[-1],) * 2)
     stacked = factors.borrow()
 
-    def couple(below: slice, factor: Array) -> None:
+    def couple(below: slice, weights_at: Callable[[int], Array]) -> None:
         """Subtract w w' for the classes below a function."""
 
         def scale(place: int) -> None:
-            weights = factor * strength[place]
+            weights = weights_at(place)
             own[place] -= weights**2
             factors.scale_rows(place, weights, stacked)
 
@@ -52,13 +54,12 @@ def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Arr
         """From the leaves up to one of the functions below the root."""
         for number in numbers:
             gain, factor = systems.inner(member, number)
-            couple(order.below[number], factor)
+            couple(order.below[number], lambda place, factor=factor: factor * strength[place])  # type: ignore[misc]
             strength[order.below[number]] *= gain
 
     for_each(couple_below, order.inner)
     if systems.null is not None:
-        total = strength.sum(axis=0)
-        couple(slice(0, len(strength)), 1.0 / np.sqrt(np.where(total > 0, total, 1.0)))
+        couple(slice(0, len(own)), lambda place: systems.root_weights(member, int(order.classes[place])))
 
     def set_own_block(place: int) -> None:
         rows = factors.scale_rows(place, np.sqrt(np.maximum(own[place], 0.0)), stacked)

@@ -18,9 +18,33 @@ class Expansion(NamedTuple):
     curvature: "Curvature"
 
 
+class Merged(NamedTuple):
+    """Points at which some classes count as one: of their part of a function only that along a direction is seen.
+
+    Attributes
+    ----------
+    points : sorted integer array of shape (k,)
+    inside : boolean array of shape (C, k)
+        The classes that are one.
+    direction : array of shape (B, C, k)
+        Of unit length, zero elsewhere.
+    """
+
+    points: Indices
+    inside: Array
+    direction: Array
+
+    def apply(self, per_class: Array) -> Array:
+        """E x: the projection, in place."""
+        own = per_class[..., self.points]
+        along = np.einsum("bck,bck->bk", self.direction, own)
+        per_class[..., self.points] = np.where(self.inside, self.direction * along[:, None, :], own)
+        return per_class
+
+
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """W = S (I - U U') S with S diagonal and U of unit columns, one per point.
+    """W = S (I - U U') S with S diagonal and U of unit columns, one per point, or S (I - U U') E S.
 
     For the softmax S = D^(1/2), U = pi^(1/2): V = S (I - U U') of Seeger (2008),
     sec. 5.1.1, with the orthogonal projector written out, so that no formula
@@ -32,22 +56,30 @@ class Curvature:
         The diagonal of S.
     null : array of shape (B, C, n) or None
         U; None where W is diagonal.
+    merged : Merged or None, default=None
+        E, which commutes with S and with U U'; None where it is the identity.
     """
 
     scale: Array
     null: Array | None
+    merged: Merged | None = None
 
     def in_precision(self, dtype: np.dtype) -> "Curvature":
         """The same in other precision."""
         if self.scale.dtype == dtype:
             return self
-        return Curvature(self.scale.astype(dtype), None if self.null is None else self.null.astype(dtype))
+        merged = self.merged and self.merged._replace(direction=self.merged.direction.astype(dtype))
+        return Curvature(self.scale.astype(dtype), None if self.null is None else self.null.astype(dtype), merged)
 
     def project(self, per_class: Array) -> Array:
-        """(I - U U') applied in place."""
+        """(I - U U') E applied in place."""
         if self.null is not None:
             per_class -= self.null * np.einsum("bcn,bcn->bn", self.null, per_class)[:, None, :]
-        return per_class
+        return self.merge(per_class)
+
+    def merge(self, per_class: Array) -> Array:
+        """E applied in place."""
+        return per_class if self.merged is None else self.merged.apply(per_class)
 
     def root(self, projected: Array) -> Array:
         """V x for x in the range of the projector."""
@@ -59,13 +91,18 @@ class Curvature:
 
     def at(self, points: slice) -> "Curvature":
         """That of some points."""
-        return Curvature(self.scale[..., points], None if self.null is None else self.null[..., points])
+        merged = self.merged
+        if merged is not None:
+            own = slice(*np.searchsorted(merged.points, (points.start, points.stop)))
+            merged = Merged(merged.points[own] - points.start, merged.inside[:, own], merged.direction[..., own])
+        return Curvature(self.scale[..., points], None if self.null is None else self.null[..., points], merged)
 
     def of(self, members: Indices) -> "Curvature":
         """That of some members of the batch; itself where these are all."""
         if is_everyone(members, len(self.scale)):
             return self
-        return Curvature(self.scale[members], None if self.null is None else self.null[members])
+        merged = self.merged and self.merged._replace(direction=self.merged.direction[members])
+        return Curvature(self.scale[members], None if self.null is None else self.null[members], merged)
 
 
 class Likelihood(ABC):
@@ -88,13 +125,23 @@ class Likelihood(ABC):
         """The convex likelihood of completed targets: itself where it is convex."""
         return self
 
+    def sure_part(self, targets: Array, weights: Array) -> tuple[Array, Array]:
+        """Targets (C, n) and weights (B, n) of the majoriser at those points whose targets need no completion."""
+        return targets, weights
+
     def complete(self, latent: Array, targets: Array) -> Array:
         """Targets whose convex likelihood touches this one at the latents, (C, n) or (B, C, n)."""
         return targets
 
-    def missing(self, latent: Array, targets: Array, weights: Array, functions: Array) -> Array | None:
-        """(W - W_true) f: what the curvature of the majoriser has beyond the true one; None where nothing."""
+    def missing(
+        self, latent: Array, targets: Array, weights: Array, functions: Array, merged: Merged | None = None
+    ) -> Array | None:
+        """(W - W_true) f: what a curvature, that of the majoriser or one with merged classes, has beyond the true."""
         return None
+
+    def expand_closely(self, latent: Array, targets: Array, weights: Array) -> Expansion:
+        """`expand` with a curvature that is nearer to the true one, and may merge classes."""
+        return self.expand(latent, targets, weights)
 
     @abstractmethod
     def expand(self, latent: Array, targets: Array, weights: Array) -> Expansion:

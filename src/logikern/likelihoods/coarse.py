@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.likelihoods.base import Expansion, Likelihood
+from logikern.likelihoods.base import Curvature, Expansion, Likelihood, Merged
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.simplex import soft_maximum
@@ -33,6 +33,11 @@ class CoarseSoftmax(Likelihood):
     def majoriser(self) -> Likelihood:
         return Softmax()
 
+    def sure_part(self, targets: Array, weights: Array) -> tuple[Array, Array]:
+        fine = np.ones(targets.shape[1])
+        fine[self._coarse_points(targets)] = 0.0
+        return targets[self.tree.leaves], weights * fine
+
     def complete(self, latent: Array, targets: Array) -> Array:
         completed = np.broadcast_to(targets[self.tree.leaves], latent.shape).copy()
         coarse = self._coarse_points(targets)
@@ -54,6 +59,35 @@ class CoarseSoftmax(Likelihood):
         expansion = Softmax().expand(latent, self.complete(latent, targets), weights)
         return expansion._replace(loss=np.einsum("bn,bn->b", weights, self.losses(latent, targets)))
 
+    def expand_closely(self, latent: Array, targets: Array, weights: Array) -> Expansion:
+        """Where a label is one inner node p, its classes count as one whose latent moves with their mean under q.
+
+        With P the probability of p and q that of its classes given p, the true curvature is that of the softmax in
+        which p is one class, seen along q, less (1 - P) (diag(q) - q q') within p. That of the majoriser has
+        diag(q) - q q' too much: the part of which coarse labels know nothing. The softmax alone is nearer, the more
+        so the better p is predicted. On p it has S = (P w)^(1/2) |q|, U = P^(1/2) q / |q|.
+        """
+        expansion = self.expand(latent, targets, weights)
+        points, inside = self._single_nodes(targets)
+        if not points.size:
+            return expansion
+        own = np.where(inside, _probabilities(latent[..., points]), 0.0)
+        total = own.sum(axis=1, keepdims=True)
+        length = np.sqrt(np.einsum("bck,bck->bk", own, own))[:, None, :]
+        direction = own / length
+        scale, null = expansion.curvature.scale.copy(), expansion.curvature.null.copy()  # type: ignore[union-attr]
+        size = length / total * np.sqrt(total * weights[:, None, points])
+        scale[..., points] = np.where(inside, size, scale[..., points])
+        null[..., points] = np.where(inside, np.sqrt(total) * direction, null[..., points])
+        merged = Merged(points, inside, direction.astype(scale.dtype))
+        return expansion._replace(curvature=Curvature(scale, null, merged))
+
+    def _single_nodes(self, targets: Array) -> tuple[Indices, Array]:
+        """Points whose label is one inner node, and the classes below it, (C, k)."""
+        coarse = self._coarse_points(targets)
+        single = coarse[(targets[:, coarse] > 0).sum(axis=0) == 1]
+        return single, self.tree.leaf_sums((targets[:, single] > 0).astype(float)) > 0
+
     def losses(self, latent: Array, targets: Array) -> Array:
         losses = soft_maximum(latent).log_total - np.einsum("cn,bcn->bn", targets[self.tree.leaves], latent)
         coarse = self._coarse_points(targets)
@@ -64,14 +98,22 @@ class CoarseSoftmax(Likelihood):
     def slope(self, latent: Array, direction: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
         return Softmax().slope(latent, direction, self.complete(latent, targets), weights)
 
-    def missing(self, latent: Array, targets: Array, weights: Array, functions: Array) -> Array:
+    def missing(
+        self, latent: Array, targets: Array, weights: Array, functions: Array, merged: Merged | None = None
+    ) -> Array:
         coarse = self._coarse_points(targets)
         own = _probabilities(latent[..., coarse])
         at_nodes, share = self.tree.node_sums(own), targets[:, coarse]
         spread = own * functions[..., coarse]
         mean = self.tree.leaf_sums(share / at_nodes * (self.tree.node_sums(spread) / at_nodes))
+        part = spread * self.tree.leaf_sums(share / at_nodes) - own * mean
+        if merged is not None:
+            # Of a node with probability P only 1 - P of it is missing.
+            likely = np.isin(coarse, merged.points)
+            certain = np.where(likely, np.einsum("pk,bpk->bk", share > 0, at_nodes), 0.0)
+            part *= np.maximum(1.0 - certain, 0.0)[:, None, :]
         result = np.zeros_like(functions)
-        result[..., coarse] = spread * self.tree.leaf_sums(share / at_nodes) - own * mean
+        result[..., coarse] = part
         result *= weights[:, None, :]
         return result
 
