@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from logikern.fitting.momentum import Momentum
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.systems import NewtonSystem
 from logikern.likelihoods.base import Curvature, Expansion
@@ -125,37 +126,6 @@ class NewtonSolver(Solver):
         return self.run(part, None, ignore, ROUGH_TOLERANCE).result.latent
 
 
-class Momentum:
-    """Nonlinear conjugate gradients (Polak & Ribiere) with Newton steps of a majoriser as preconditioned gradients.
-
-    Where labels are coarse the majoriser's curvature is larger than the true one, and its Newton steps alone come
-    nearer by a constant factor each.
-
-    Parameters
-    ----------
-    n_batch : int
-    """
-
-    def __init__(self, n_batch: int):
-        self.last: list[tuple[Array, Array, Array, float] | None] = [None] * n_batch
-
-    def add(self, members: Indices, direction: Array, image: Array, slope: Array) -> tuple[Array, Array]:
-        """Conjugate directions and their images under K~, from Newton's, (members, C, n) each.
-
-        `slope` is K~ times the gradient: minus its product with a direction is how fast the loss falls along it.
-        """
-        for place, member in enumerate(members):
-            own, strength = slope[place].copy(), -float(np.vdot(direction[place], slope[place]))
-            if (last := self.last[member]) is not None:
-                before, before_image, before_slope, before_strength = last
-                factor = max(0.0, (strength + float(np.vdot(direction[place], before_slope))) / before_strength)
-                if np.vdot(direction[place] + factor * before, own) < 0:
-                    direction[place] += factor * before
-                    image[place] += factor * before_image
-            self.last[member] = (direction[place].copy(), image[place].copy(), own, max(strength, 1e-300))
-        return direction, image
-
-
 @dataclass(eq=False)
 class _Run:
     """The moving state of one fit."""
@@ -170,7 +140,7 @@ class _Run:
     refreshed_at: Array  # gradient norm when the latents were last recomputed from the dual
     fresh: Mask  # no step since then
     step_lengths: Array
-    momentum: "Momentum"
+    momentum: Momentum
     close: bool
     n_products: int = 0
     trace: list[NewtonStep] = field(default_factory=list)
