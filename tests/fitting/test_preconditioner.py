@@ -98,8 +98,11 @@ def test_part_of_what_the_factors_miss_is_on_the_diagonal(tying, rank):
     factors = factorise(problem.covariance, rank, np.random.default_rng(0))
     for own, operator, residual in zip(factors.factors, problem.covariance.operators, factors.residuals, strict=True):
         missed = operator.diagonal() - np.einsum("rn,rn->n", own, own)
-        assert (residual >= 0).all()
-        assert (residual <= missed + 1e-9).all()
+        left = missed > 1e-9
+        shares = residual[left] / missed[left]
+        np.testing.assert_allclose(shares, shares[:1].repeat(len(shares)))
+        assert ((shares > 0) & (shares <= 1 + 1e-9)).all()
+        assert left.any() == (rank < N_POINTS)
 
 
 def stored(matrix):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.fitting.factors import CovarianceFactors, factorise, operators_on, order_classes
+from logikern.fitting.factors import CovarianceFactors, factorise, operators_on
 from logikern.fitting.preconditioner import LowRank, Preconditioner, diagonal_preconditioner
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
@@ -95,7 +95,7 @@ def rows_per_rank(covariance: ClassCovariance) -> int:
     mixing = covariance.mixing
     if not mixing.links:
         return covariance.n_classes
-    rows = sum(map(len, operators_on(order_classes(mixing).paths, covariance.assignment)))
+    rows = sum(map(len, operators_on(mixing.order.paths, covariance.assignment)))
     return max(rows, mixing.n_latent)
 
 

@@ -98,8 +98,10 @@ class NewtonSolver(Solver):
         Single precision is tried within a short budget. Where it makes no progress, at large variances, the
         fit goes on from its latents with products summed in float64.
         """
-        if start is None and not problem.is_convex:
-            start = self._hear_the_sure(problem)
+        if start is None and not problem.is_convex and (rough := self._hear_the_sure(problem)) is not None:
+            fit = self.run(problem, rough.latent, watch, tolerance)
+            # Its steps are those of another loss, but its products were made for this one.
+            return replace(fit, result=fit.result.after(replace(rough, trace=())))
         single = problem.covariance.is_single
         budget = self.budget.shortened() if single else self.budget
         make_system = self.systems(problem.covariance)
@@ -114,8 +116,8 @@ class NewtonSolver(Solver):
         )
         return Fit(finished.after(result), covariance, make_system)
 
-    def _hear_the_sure(self, problem: Problem) -> Array | None:
-        """Latents of a rough fit without the points whose labels are coarse: nothing else says how to complete them.
+    def _hear_the_sure(self, problem: Problem) -> FitResult | None:
+        """A rough fit without the points whose labels are coarse: nothing else says how to complete them.
 
         At zero every class below a coarse label is as probable as the next, and steps away from there are long.
         """
@@ -123,7 +125,7 @@ class NewtonSolver(Solver):
         if not weights.any(axis=1).all():
             return None
         part = replace(problem, likelihood=problem.likelihood.majoriser, targets=targets, weights=weights)
-        return self.run(part, None, ignore, ROUGH_TOLERANCE).result.latent
+        return self.run(part, None, ignore, ROUGH_TOLERANCE).result
 
 
 @dataclass(eq=False)

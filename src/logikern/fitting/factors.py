@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,52 +11,12 @@ from logikern.numerics.parallel import for_each
 from logikern.numerics.pivoted_cholesky import LowRankFactor, randomly_pivoted_cholesky
 from logikern.operators.base import KernelOperator
 from logikern.structure.base import Mixing
+from logikern.structure.class_order import ClassOrder
 from logikern.structure.covariance import ClassCovariance
 
 LARGEST_SINGLE_ERROR = 0.2
 # Rows by which it is found how far what a factor misses is diagonal.
 N_PROBES = 32
-
-
-class ClassOrder(NamedTuple):
-    """Classes in an order in which those below any latent function follow one another.
-
-    Attributes
-    ----------
-    classes : integer array of shape (C,)
-    paths : list of lists
-        Of each class, in this order, the latent functions from the top to its own.
-    below : dict
-        From a latent function that has others below it to the places of its classes.
-    inner : list of lists
-        These functions from the bottom up, a list for each at the top.
-    """
-
-    classes: Indices
-    paths: list[list[int]]
-    below: dict[int, slice]
-    inner: list[list[int]]
-
-
-def order_classes(mixing: Mixing) -> ClassOrder:
-    """By their paths."""
-    upward = dict(mixing.links)
-    paths = []
-    for leaf in mixing.leaf_latents:
-        path = [int(leaf)]
-        while path[-1] in upward:
-            path.append(upward[path[-1]])
-        paths.append(path[::-1])
-    classes = sorted(range(len(paths)), key=lambda index: paths[index])
-    paths = [paths[index] for index in classes]
-    below: dict[int, slice] = {}
-    for place, path in enumerate(paths):
-        for number in path[:-1]:
-            below[number] = slice(below[number].start if number in below else place, place + 1)
-    inner: dict[int, set[int]] = {}
-    for path in paths:
-        inner.setdefault(path[0], set()).update(path[:-1])
-    return ClassOrder(np.array(classes), paths, below, [sorted(own, reverse=True) for own in inner.values() if own])
 
 
 def operators_on(paths: list[list[int]], assignment: Indices) -> list[list[int]]:
@@ -106,7 +65,7 @@ class CovarianceFactors:
 
     @cached_property
     def order(self) -> ClassOrder:
-        return order_classes(self.mixing)
+        return self.mixing.order
 
     @cached_property
     def operators_of(self) -> list[list[int]]:

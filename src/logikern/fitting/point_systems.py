@@ -7,7 +7,6 @@ from logikern.likelihoods.base import Curvature
 from logikern.numerics.conjugate_gradient import of
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, point_tiles
-from logikern.structure.above import Above
 
 
 class PointSystems:
@@ -30,7 +29,7 @@ class PointSystems:
 
     def __init__(self, factors: CovarianceFactors, curvature: Curvature):
         self.factors = factors
-        self.above = Above(factors.mixing)
+        self.above = factors.mixing.above
         dtype = factors.dtype
         shape = n_batch, _, n = curvature.scale.shape
         self.leaf_gains = np.empty(shape, dtype=dtype)

@@ -109,8 +109,8 @@ class CoarseSoftmax(Likelihood):
         part = spread * self.tree.leaf_sums(share / at_nodes) - own * mean
         if merged is not None:
             # Of a node with probability P only 1 - P of it is missing.
-            likely = np.isin(coarse, merged.points)
-            certain = np.where(likely, np.einsum("pk,bpk->bk", share > 0, at_nodes), 0.0)
+            as_one = np.isin(coarse, merged.points)
+            certain = np.where(as_one, np.einsum("pk,bpk->bk", share > 0, at_nodes), 0.0)
             part *= np.maximum(1.0 - certain, 0.0)[:, None, :]
         result = np.zeros_like(functions)
         result[..., coarse] = part

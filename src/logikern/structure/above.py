@@ -5,7 +5,6 @@ from functools import cached_property
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
-from logikern.structure.base import Mixing
 
 
 class Above:
@@ -13,7 +12,9 @@ class Above:
 
     Parameters
     ----------
-    mixing : Mixing
+    links : list of pairs
+        Of a latent function and the one above it.
+    leaf_latents : integer array of shape (C,)
 
     Attributes
     ----------
@@ -21,9 +22,9 @@ class Above:
         Which latent functions they are; a *place* is one in this list.
     """
 
-    def __init__(self, mixing: Mixing):
-        self._links = dict(mixing.links)
-        self._leaf_latents = mixing.leaf_latents
+    def __init__(self, links: list[tuple[int, int]], leaf_latents: Indices):
+        self._links = dict(links)
+        self._leaf_latents = leaf_latents
         self.numbers: list[int] = sorted(set(self._links.values()))
 
     @cached_property

@@ -5,6 +5,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
+from logikern.structure.above import Above
+from logikern.structure.class_order import ClassOrder, order_classes
 
 
 class Mixing(ABC):
@@ -22,6 +24,16 @@ class Mixing(ABC):
     @abstractmethod
     def links(self) -> list[tuple[int, int]]:
         """(latent function, the one above it) wherever there is one above, from the top down."""
+
+    @property
+    def above(self) -> Above:
+        """The latent functions that have others below them."""
+        return Above(self.links, self.leaf_latents)
+
+    @property
+    def order(self) -> ClassOrder:
+        """Classes in an order in which those below any latent function follow one another."""
+        return order_classes(self.links, self.leaf_latents)
 
     @property
     def is_coupled(self) -> bool:

@@ -12,6 +12,7 @@ from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
 from logikern.structure.above import Above
 from logikern.structure.base import Mixing
+from logikern.structure.class_order import ClassOrder
 
 ROOT = -1
 # Points that are mixed at a time: the rows of all nodes for them stay in the cache.
@@ -126,7 +127,11 @@ class Tree(Mixing):
 
     @cached_property
     def above(self) -> Above:
-        return Above(self)
+        return super().above
+
+    @cached_property
+    def order(self) -> ClassOrder:
+        return super().order
 
     @cached_property
     def latent_depths(self) -> Indices:
