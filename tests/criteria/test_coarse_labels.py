@@ -16,7 +16,7 @@ from logikern.structure.tying import tie
 
 TREE = Tree(("a", "a/x", "a/y", "b", "b/x", "b/y", "c"), (-1, 0, 0, -1, 3, 3, -1))
 N = 40
-TOLERANCE = 1e-9
+TOLERANCE = 1e-10
 
 
 def sample(coarse: float) -> tuple[np.ndarray, np.ndarray]:

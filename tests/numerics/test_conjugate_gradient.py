@@ -34,7 +34,7 @@ def solve(matrices, right_side, tolerance=1e-11, max_products=200, precondition=
         apply,
         precondition or (lambda residual, members: residual.copy()),
         right_side,
-        lambda residual, members: np.abs(residual).max(axis=(1, 2)) <= tolerance,
+        lambda residual, members, gained: np.abs(residual).max(axis=(1, 2)) <= tolerance,
         max_products,
     )
 
@@ -107,7 +107,7 @@ def test_a_settled_member_is_no_longer_multiplied():
         apply,
         lambda residual, members: residual.copy(),
         right_side,
-        lambda residual, members: np.abs(residual).max(axis=(1, 2)) <= 1e-11,
+        lambda residual, members, gained: np.abs(residual).max(axis=(1, 2)) <= 1e-11,
         200,
     )
     assert seen[0] == [0, 1, 2] and all(1 not in members for members in seen[1:])

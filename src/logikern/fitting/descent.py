@@ -17,7 +17,8 @@ from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
 from logikern.numerics.parallel import for_each, point_tiles
 from logikern.structure.covariance import ClassCovariance
 
-LOOSEST_FORCING = 0.25
+# Of what a Newton step can gain in its quadratic model, the part that a first rough one may leave.
+LARGEST_SHARE = 0.03
 # A linear residual below this part of the tolerance would be lost effort.
 FINEST_RESIDUAL = 0.3
 # Of the step from given latents: it lands within second order of the optimum, so a rough solve would waste it.
@@ -240,13 +241,11 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close
         expansion = problem.expand(start, close)
         curvature = expansion.curvature
         constant = curvature.root(curvature.root_adjoint(start)) - expansion.gradient
-        image = problem.covariance.matmul(constant)
         system = make_system(curvature, np.arange(n_batch))
-        response = system.response(image, START_ACCURACY * np.maximum(max_norm(expansion.gradient), SMALLEST_SIZE))
-        direction, image = constant - response.value, image - response.image
+        accuracy = START_ACCURACY * np.maximum(max_norm(expansion.gradient), SMALLEST_SIZE)
+        direction, image, n_products = system.damp(constant, accuracy, guess=start)
         lengths = _line_search(problem, dual, latent, direction, image).astype(problem.dtype)
         dual, latent = lengths[:, None, None] * direction, lengths[:, None, None] * image
-        n_products = 1 + response.n_products
     infinite = np.full(n_batch, np.inf)
     fresh = np.full(n_batch, start is None)
     return _Run(
@@ -309,19 +308,14 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     members = run.members
     part = run.problem.restrict(members)
     dual, latent, norms = of(run.dual, members), of(run.latent, members), run.norms[members]
-    gradient = dual + expansion.gradient
-    image = part.covariance.matmul(gradient)
+    descent = -(dual + expansion.gradient)
     system = make_system(expansion.curvature, members)
-    forcing = np.minimum(LOOSEST_FORCING, norms)
-    accuracy = np.maximum(forcing * norms, FINEST_RESIDUAL * tolerance) * run.sizes[members]
-    response = system.response(image, accuracy)
-    run.n_products += response.n_products + 1
-    # In place: of very many classes every array counts.
-    direction, direction_image = np.subtract(response.value, gradient, out=gradient), response.image
-    direction_image -= image
+    finest = FINEST_RESIDUAL * tolerance * run.sizes[members]
+    share = LARGEST_SHARE * np.minimum(1.0, norms)
+    direction, direction_image, n_products = system.damp(descent, finest, share=share)
+    run.n_products += n_products
     if not part.is_convex:
-        direction, direction_image = run.momentum.add(members, direction, direction_image, image)
-    del response, image
+        direction, direction_image = run.momentum.add(members, direction, direction_image, descent)
     lengths = _line_search(part, dual, latent, direction, direction_image)
     # A step that moves no latent lies where the kernel is blind: taken whole, it ends there.
     unfelt = max_norm(direction_image) <= UNFELT * (1.0 + max_norm(latent))

@@ -83,16 +83,12 @@ def _newton_step(problem: Problem, systems: DenseSystems, latent: Array) -> tupl
     curvature = expansion.curvature
     blocks, system, rough = systems.blocks, systems(curvature, np.arange(1)), np.ones(1)
     constant = curvature.root(curvature.root_adjoint(latent)) - expansion.gradient
-    dual = constant - system.response(_image(blocks, constant), rough).value
+    dual = system.damp(constant, rough).value
     ones = np.eye(len(blocks))[:, None, :, None] * np.ones(problem.shape[2])  # (C, 1, C, n)
     pulls = np.concatenate([system.response(one, rough).value for one in ones])  # R E
     bias = np.linalg.pinv(pulls.sum(axis=2), rcond=VISIBLE_CONSTANT, hermitian=True) @ dual[0].sum(axis=1)
     dual -= np.einsum("e,ecn->cn", bias, pulls)
-    return dual, _image(blocks, dual) + bias[:, None]
-
-
-def _image(blocks: Array, functions: Array) -> Array:
-    return np.stack([own @ block for own, block in zip(functions.swapaxes(0, 1), blocks, strict=True)], axis=1)
+    return dual, system.image(dual) + bias[:, None]
 
 
 def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, Array]) -> Array:

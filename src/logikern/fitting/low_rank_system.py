@@ -109,11 +109,14 @@ class LowRankSystem(NewtonSystem):
         seen = self.contrast.curvature(curvature)
         self.woodburies = [Woodbury(model, seen, member) for member in range(len(seen.scale))]
 
+    def image(self, functions: Array) -> Array:
+        return self.covariance.matmul(functions)
+
     def response(self, functions: Array, tolerance: Array) -> Response:
         seen = self.contrast.see(functions)
         beta = np.stack([self._solve(own, woodbury) for own, woodbury in zip(seen, self.woodburies, strict=True)])
         value = self.contrast.expand(beta)
-        return Response(value, self.covariance.matmul(value), 1)
+        return Response(value, self.image(value), 1)
 
     def _solve(self, function: Array, woodbury: Woodbury) -> Array:
         weighted = np.hstack(woodbury.weigh(list(function[:, :, None]))).T  # (F, n)

@@ -19,17 +19,17 @@ class Momentum:
     def __init__(self, n_batch: int):
         self.last: list[tuple[Array, Array, Array, float] | None] = [None] * n_batch
 
-    def add(self, members: Indices, direction: Array, image: Array, slope: Array) -> tuple[Array, Array]:
+    def add(self, members: Indices, direction: Array, image: Array, descent: Array) -> tuple[Array, Array]:
         """Conjugate directions and their images under K~, from Newton's, (members, C, n) each.
 
-        `slope` is K~ times the gradient: minus its product with a direction is how fast the loss falls along it.
+        `descent` is minus the gradient: its product with an image is how fast the loss falls along a direction.
         """
         for place, member in enumerate(members):
-            own, strength = slope[place].copy(), -float(np.vdot(direction[place], slope[place]))
+            own, strength = descent[place].copy(), float(np.vdot(image[place], descent[place]))
             if (last := self.last[member]) is not None:
-                before, before_image, before_slope, before_strength = last
-                factor = max(0.0, (strength + float(np.vdot(direction[place], before_slope))) / before_strength)
-                if np.vdot(direction[place] + factor * before, own) < 0:
+                before, before_image, before_descent, before_strength = last
+                factor = max(0.0, (strength - float(np.vdot(image[place], before_descent))) / before_strength)
+                if np.vdot(image[place] + factor * before_image, own) > 0:
                     direction[place] += factor * before
                     image[place] += factor * before_image
             self.last[member] = (direction[place].copy(), image[place].copy(), own, max(strength, 1e-300))

@@ -15,9 +15,10 @@ from logikern.numerics.parallel import for_each, point_tiles
 from logikern.numerics.symmetric import Solve, solver, solver_and_inverse
 from logikern.structure.covariance import ClassCovariance
 
-# Of the right side: a dual that is nearly right may belong to latents that are not, where the kernel has large
-# eigenvalues. Without it a step may solve nothing at all, and the line search then allows it hardly any length.
+# Of the right side: a response that is nearly right may have an image that is not, where K~ has large eigenvalues.
 RELATIVE_RESIDUAL = 0.01
+# Below it a covariance is as good as none.
+SMALLEST_VARIANCE = 1e-12
 
 
 class Response(NamedTuple):
@@ -36,8 +37,32 @@ class NewtonSystem(ABC):
     """
 
     @abstractmethod
+    def image(self, functions: Array) -> Array:
+        """K~ f, (B, C, n) -> (B, C, n)."""
+
+    @abstractmethod
     def response(self, functions: Array, tolerance: Array) -> Response:
         """R f for f of shape (B, C, n), with max |(I + W K~) R f - W f| <= tolerance (B,)."""
+
+    def damp(
+        self, constant: Array, tolerance: Array, guess: Array | None = None, share: Array | None = None
+    ) -> Response:
+        """x = (I + W K~)^-1 c = c - R K~ c and its image.
+
+        Parameters
+        ----------
+        constant : array of shape (B, C, n)
+        tolerance : array of shape (B,)
+            For max |(I + W K~) x - c|.
+        guess : array of shape (B, C, n) or None, default=None
+            Of the image.
+        share : array of shape (B,) or None, default=None
+            Enough, too, is an x that leaves no more than this part of what can be gained by it: of the decrease of
+            x' K~ (x / 2 - c) + x' K~ W K~ x / 2 from its value at zero.
+        """
+        image = self.image(constant)
+        response = self.response(image, tolerance)
+        return Response(constant - response.value, image - response.image, 1 + response.n_products)
 
 
 class IterativeSystem(NewtonSystem):
@@ -63,12 +88,48 @@ class IterativeSystem(NewtonSystem):
         self.preconditioner = preconditioner
         self.max_products = max_products
 
-    def response(self, functions: Array, tolerance: Array) -> Response:
-        # Half the memory is half the time of all that goes on beside products, where that counts.
-        working = self.covariance.working_dtype
-        curvature = self.curvature.in_precision(working)
+    def image(self, functions: Array) -> Array:
+        return self.covariance.matmul(functions)
 
-        remaining, scratch = _Remaining(curvature), np.empty(functions.shape, dtype=working)
+    def response(self, functions: Array, tolerance: Array) -> Response:
+        working = self.covariance.working_dtype
+        right_side = self.curvature.in_precision(working).root_adjoint(functions.astype(working, copy=False))
+        longest = RELATIVE_RESIDUAL**2 * inner_products(right_side, right_side)
+        return self._solve(right_side, _Goal(tolerance, longest), functions.dtype)
+
+    def damp(
+        self, constant: Array, tolerance: Array, guess: Array | None = None, share: Array | None = None
+    ) -> Response:
+        """From a guess z of the image: x = d + V y with d = c - W z and (I + V' K~ V) y = V' (z - K~ d).
+
+        At z = 0 the right side is c multiplied by the large eigenvalues of K~, and half of the products go into
+        taking that back. Without a guess, z is what one eigenvalue for all functions would give; where W is far
+        below its inverse that is next to nothing, so that no probability is divided by.
+        """
+        if guess is None:
+            guess = constant / (self.curvature.scale**2 + 1.0 / self._usual_eigenvalue())
+        inner = self.curvature.root_adjoint(guess)
+        start = constant - self.curvature.root(inner)
+        image = self.image(start)
+        seen = self.curvature.root_adjoint(image)
+        goal = _Goal(tolerance)
+        if share is not None:
+            gained = inner_products(constant, image) - 0.5 * inner_products(start, image)
+            gained -= 0.5 * (inner_products(seen, seen) - inner_products(inner - seen, inner - seen))
+            goal = _Goal(tolerance, share=share, gained=gained)
+        right_side = np.subtract(inner, seen, out=inner).astype(self.covariance.working_dtype, copy=False)
+        solved = self._solve(right_side, goal, constant.dtype)
+        return Response(solved.value + start, solved.image + image, 1 + solved.n_products)
+
+    def _usual_eigenvalue(self) -> float:
+        """Between that of functions without correlation, the variance, and that of a constant, n times as large."""
+        return max(float(self.covariance.diagonal().mean()), SMALLEST_VARIANCE) * np.sqrt(self.covariance.n_points)
+
+    def _solve(self, right_side: Array, goal: "_Goal", dtype: np.dtype) -> Response:
+        """V y and its image, with (I + V' K~ V) y equal to the right side, in the range of the projector."""
+        # Half the memory is half the time of all that goes on beside products, where that counts.
+        curvature = self.curvature.in_precision(right_side.dtype)
+        remaining, scratch = _Remaining(curvature), np.empty_like(right_side)
 
         def apply(direction: Array, members: Array) -> Image:
             own, place = remaining(members), scratch[: len(members)]
@@ -82,31 +143,53 @@ class IterativeSystem(NewtonSystem):
             for_each(finish, point_tiles(direction.shape))
             return Image(place, image)
 
-        right_side = curvature.root_adjoint(functions.astype(working, copy=False))
-        largest = RELATIVE_RESIDUAL * _lengths(right_side)
-
-        def small_enough(residual: Array, members: Array) -> Array:
+        def small_enough(residual: Array, members: Array, gained: Array) -> Array:
             own = remaining(members)
 
             def largest_of(points: slice) -> Array:
                 return max_norm(own.at(points).root(residual[..., points]))
 
-            small = np.max(for_each(largest_of, point_tiles(residual.shape)), axis=0) <= tolerance[members]
-            return small & (_lengths(residual) <= largest[members]) if small.any() else small
+            largest = np.max(for_each(largest_of, point_tiles(residual.shape)), axis=0)
+            return goal.reached(members, largest, inner_products(residual, residual), gained)
 
-        result = conjugate_gradient(
-            apply,
-            self.preconditioner.solve,
-            right_side,
-            small_enough,
-            self.max_products,
-        )
+        result = conjugate_gradient(apply, self.preconditioner.solve, right_side, small_enough, self.max_products)
         value = curvature.root(result.solution)
         return Response(
-            value.astype(functions.dtype, copy=False),
-            result.companion.astype(functions.dtype, copy=False),
-            result.n_products,
+            value.astype(dtype, copy=False), result.companion.astype(dtype, copy=False), result.n_products
         )
+
+
+class _Goal(NamedTuple):
+    """Where a solve with residual r may end, one value for each member of the batch.
+
+    Attributes
+    ----------
+    tolerance : array of shape (B,)
+        For max |V r|.
+    longest : array of shape (B,) or None, default=None
+        For |r|^2, in addition.
+    share, gained : arrays of shape (B,) or None, default=None
+        Or else where no more than this part of the decrease of the quadratic model is missing; what of it is gained
+        at the start, and half of |r|^2 there.
+    """
+
+    tolerance: Array
+    longest: Array | None = None
+    share: Array | None = None
+    gained: Array | None = None
+
+    def reached(self, members: Array, largest: Array, square: Array, energy: Array) -> Array:
+        """From max |V r|, |r|^2 and by how much r' A^-1 r has fallen.
+
+        With A = I + V' K~ V the model lies above its minimum by (|r|^2 - r' A^-1 r) / 2, at most by |r|^2 / 2.
+        """
+        reached = largest <= self.tolerance[members]
+        if self.longest is not None:
+            reached &= square <= self.longest[members]
+        if self.share is not None and self.gained is not None:
+            gained = self.gained[members] - 0.5 * (square + energy)
+            reached |= 0.5 * square <= self.share[members] * gained
+        return reached
 
 
 class _Remaining:
@@ -157,9 +240,12 @@ class ExactSystem(NewtonSystem):
         seen = self.contrast.see(functions)
         beta = np.stack([self._solve(member, function) for member, function in enumerate(seen)])
         value = self.contrast.expand(beta)
-        rows = value.reshape(len(value), len(self.blocks), -1).swapaxes(0, 1)
+        return Response(value, self.image(value), 1)
+
+    def image(self, functions: Array) -> Array:
+        rows = functions.reshape(len(functions), len(self.blocks), -1).swapaxes(0, 1)
         image = np.stack([own @ block for own, block in zip(rows, self.blocks, strict=True)], axis=1)
-        return Response(value, image.reshape(value.shape), 1)
+        return image.reshape(functions.shape)
 
     def _solve(self, member: int, function: Array) -> Array:
         scale = self.curvature.scale[member]
@@ -194,7 +280,3 @@ def null_coupling(inverses: list[Array], null: Array) -> Array:
             for column, second in enumerate(own):
                 total += first[:, None] * inverse[row * n : (row + 1) * n, column * n : (column + 1) * n] * second
     return total
-
-
-def _lengths(functions: Array) -> Array:
-    return np.sqrt(inner_products(functions, functions))

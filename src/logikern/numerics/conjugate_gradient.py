@@ -28,7 +28,7 @@ def conjugate_gradient(
     apply: Callable[[Array, Indices], Image],
     precondition: Callable[[Array, Indices], Array],
     right_side: Array,
-    small_enough: Callable[[Array, Indices], Mask],
+    small_enough: Callable[[Array, Indices, Array], Mask],
     max_products: int,
 ) -> CgResult:
     """Solve A_b x_b = r_b for each member b of the batch, from x = 0.
@@ -43,7 +43,7 @@ def conjugate_gradient(
         Map arrays (members, C, n) and the member numbers to arrays of that shape.
     right_side : array of shape (B, C, n)
     small_enough : callable
-        Maps residuals and member numbers to booleans (members,).
+        Maps residuals, member numbers and what has been gained of r' A^-1 r, (members,), to booleans (members,).
     max_products : int
         Bound on the applications.
     """
@@ -54,9 +54,10 @@ def conjugate_gradient(
     direction, scratch = np.zeros_like(right_side), np.empty_like(right_side)
     previous = np.ones(len(right_side))
     stuck = np.zeros(len(right_side), dtype=bool)
+    gained = np.zeros(len(right_side))
     n_products = 0
     while True:
-        done = small_enough(residual, members)
+        done = small_enough(residual, members, gained[members])
         settled[members[done]] = True
         done |= stuck
         if done.any():
@@ -75,6 +76,7 @@ def conjugate_gradient(
         # Curvature that is not positive is rounding: nothing more can be gained for this member.
         stuck = ~(np.isfinite(strength) & (curvature > 0))
         step = np.where(stuck, 0.0, strength / np.where(curvature > 0, curvature, 1.0))
+        gained[members] += step * strength
         step = step.astype(direction.dtype)[:, None, None]
         scratch = scratch[: len(members)]
         add(solution, members, np.multiply(step, direction, out=scratch))
