@@ -116,6 +116,63 @@ def test_looser_tolerances_take_fewer_products(make):
     assert counts[0] < counts[1]
 
 
+def gain(dense, weight, constant, value):
+    """By how much a step lowers the quadratic model."""
+    image = dense @ value
+    return image @ constant - 0.5 * image @ value - 0.5 * image @ weight @ image
+
+
+@pytest.mark.parametrize("guessed", [False, True])
+@every_pair
+def test_what_is_damped_is_that_of_dense_algebra(name, make, guessed):
+    problem = catalogue.BY_NAME[name].build()
+    curvature, constant = expand(problem), functions(problem)
+    guess = np.random.default_rng(4).standard_normal(problem.shape) if guessed else None
+    found = make(problem, curvature).damp(constant, np.full(problem.shape[0], 1e-11), guess)
+    dense = catalogue.dense_covariance(problem)
+    for member, own in enumerate(constant):
+        root = catalogue.dense_root(curvature, member)
+        expected = np.linalg.solve(np.eye(len(dense)) + root @ root.T @ dense, own.ravel())
+        np.testing.assert_allclose(found.value[member].ravel(), expected, atol=1e-8)
+        np.testing.assert_allclose(found.image[member].ravel(), dense @ expected, rtol=1e-8, atol=1e-7)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.01])
+@pytest.mark.parametrize("make", [low_rank, diagonal])
+@every_problem
+def test_no_more_than_a_share_of_what_can_be_gained_is_left(name, make, share):
+    problem = catalogue.BY_NAME[name].build()
+    curvature, constant = expand(problem), functions(problem)
+    nothing = np.zeros(problem.shape[0])
+    found = make(problem, curvature).damp(constant, nothing, share=nothing + share)
+    dense = catalogue.dense_covariance(problem)
+    for member, own in enumerate(constant):
+        root = catalogue.dense_root(curvature, member)
+        weight = root @ root.T
+        best = np.linalg.solve(np.eye(len(dense)) + weight @ dense, own.ravel())
+        most = gain(dense, weight, own.ravel(), best)
+        seen = gain(dense, weight, own.ravel(), found.value[member].ravel())
+        assert most / (1 + share) * (1 - 1e-9) <= seen <= most * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("make", [low_rank, diagonal])
+def test_what_may_be_left_saves_products(make):
+    problem = catalogue.BY_NAME["large variance"].build()
+    system, tolerance = make(problem, expand(problem)), np.full(problem.shape[0], 1e-9)
+    counts = [
+        system.damp(functions(problem), tolerance, share=share).n_products for share in (tolerance + 0.1, None)
+    ]
+    assert counts[0] < counts[1]
+
+
+@pytest.mark.parametrize("make", [low_rank, diagonal])
+def test_a_right_guess_takes_no_solve(make):
+    problem = catalogue.BY_NAME["separate"].build()
+    system, tolerance = make(problem, expand(problem)), np.full(problem.shape[0], 1e-11)
+    image = system.damp(functions(problem), tolerance).image
+    assert system.damp(functions(problem), tolerance + 1e-8, guess=image).n_products == 1
+
+
 def test_certain_points_are_harmless():
     # Latents of 1e4 make probabilities exactly zero and one: no formula may divide by them.
     problem = catalogue.BY_NAME["separate"].build()
