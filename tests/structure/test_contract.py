@@ -101,6 +101,11 @@ def test_diagonal_is_that_of_the_dense_matrix(case):
 
 
 @every_tying
+def test_mean_variance_is_that_of_the_dense_matrix(case):
+    assert case.covariance().mean_variance() == pytest.approx(case.dense().diagonal().mean(), rel=1e-12)
+
+
+@every_tying
 def test_gradient_by_kernel_parameters_matches_differences(case):
     left, right = state(), state(1)
     gradient = case.covariance().contract_gradient(left, right)

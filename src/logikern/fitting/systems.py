@@ -106,24 +106,37 @@ class IterativeSystem(NewtonSystem):
         taking that back. Without a guess, z is what one eigenvalue for all functions would give; where W is far
         below its inverse that is next to nothing, so that no probability is divided by.
         """
-        if guess is None:
-            guess = constant / (self.curvature.scale**2 + 1.0 / self._usual_eigenvalue())
-        inner = self.curvature.root_adjoint(guess)
-        start = constant - self.curvature.root(inner)
+        tiles, damping = point_tiles(constant.shape), 1.0 / self._usual_eigenvalue()
+        inner, start = np.empty_like(constant), np.empty_like(constant)
+
+        def begin(points: slice) -> None:
+            own = self.curvature.at(points)
+            near = constant[..., points] / (own.scale**2 + damping) if guess is None else guess[..., points]
+            inner[..., points] = own.root_adjoint(near)
+            start[..., points] = constant[..., points] - own.root(inner[..., points])
+
+        for_each(begin, tiles)
         image = self.image(start)
-        seen = self.curvature.root_adjoint(image)
+
+        def look(points: slice) -> Array:
+            seen = self.curvature.at(points).root_adjoint(image[..., points])
+            inner[..., points] -= seen
+            return inner_products(seen, seen)
+
+        squares = np.sum(for_each(look, tiles), axis=0)
+        right_side = inner.astype(self.covariance.working_dtype, copy=False)
         goal = _Goal(tolerance)
         if share is not None:
             gained = inner_products(constant, image) - 0.5 * inner_products(start, image)
-            gained -= 0.5 * (inner_products(seen, seen) - inner_products(inner - seen, inner - seen))
+            gained += 0.5 * (inner_products(right_side, right_side) - squares)
             goal = _Goal(tolerance, share=share, gained=gained)
-        right_side = np.subtract(inner, seen, out=inner).astype(self.covariance.working_dtype, copy=False)
         solved = self._solve(right_side, goal, constant.dtype)
-        return Response(solved.value + start, solved.image + image, 1 + solved.n_products)
+        value, image = np.add(start, solved.value, out=start), np.add(image, solved.image, out=image)
+        return Response(value, image, 1 + solved.n_products)
 
     def _usual_eigenvalue(self) -> float:
         """Between that of functions without correlation, the variance, and that of a constant, n times as large."""
-        return max(float(self.covariance.diagonal().mean()), SMALLEST_VARIANCE) * np.sqrt(self.covariance.n_points)
+        return max(self.covariance.mean_variance(), SMALLEST_VARIANCE) * float(np.sqrt(self.covariance.n_points))
 
     def _solve(self, right_side: Array, goal: "_Goal", dtype: np.dtype) -> Response:
         """V y and its image, with (I + V' K~ V) y equal to the right side, in the range of the projector."""

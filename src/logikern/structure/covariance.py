@@ -124,6 +124,12 @@ class ClassCovariance:
         latent = own[self.assignment] * self.variances[:, None]
         return self.mixing.forward_diagonal(latent) + self.bias_variance
 
+    def mean_variance(self) -> float:
+        """Mean of `diagonal`, from the mean of every operator's own."""
+        own = np.array([operator.diagonal().mean() for operator in self.operators])
+        latent = own[self.assignment] * self.variances
+        return float(self.mixing.forward_diagonal(latent[:, None]).mean()) + self.bias_variance
+
     def matmul_at_points(self, per_class: Array) -> Array:
         """K~_ii f_i, the covariance between classes at each point times f there, (B, C, n) -> (B, C, n)."""
         own = [operator.diagonal() for operator in self.operators]
