@@ -150,8 +150,9 @@ class IterativeSystem(NewtonSystem):
 
             def finish(points: slice) -> None:
                 part = own.at(points)
-                place[..., points] = part.root_adjoint(image[..., points])
-                place[..., points] += direction[..., points]
+                both = part.scale * image[..., points]
+                both += direction[..., points]
+                place[..., points] = part.project(both)
 
             for_each(finish, point_tiles(direction.shape))
             return Image(place, image)
@@ -160,7 +161,9 @@ class IterativeSystem(NewtonSystem):
             own = remaining(members)
 
             def largest_of(points: slice) -> Array:
-                return max_norm(own.at(points).root(residual[..., points]))
+                # What rounding has left outside the range of the projector is no part of the system.
+                part = own.at(points)
+                return max_norm(part.root(part.project(residual[..., points].copy())))
 
             largest = np.max(for_each(largest_of, point_tiles(residual.shape)), axis=0)
             return goal.reached(members, largest, inner_products(residual, residual), gained)
