@@ -30,6 +30,10 @@ SMALLEST_SIZE = 1e-8
 REFRESH_BELOW = 0.1
 # Of the fit that coarse labels are first completed by.
 ROUGH_TOLERANCE = 0.01
+# A fit from zero of whose second or third Newton step no more than this part is taken would need many.
+SHORT_STEP, EARLY_STEPS = 0.06, 3
+# It first goes to where the covariance is smaller by this factor, roughly.
+EASIER, EASIER_TOLERANCE = 1 / 8, 0.1
 # A Newton step of which no more than this part is taken leads nowhere.
 NO_STEP = 1e-3
 
@@ -54,7 +58,7 @@ class Budget:
 
     def shortened(self) -> "Budget":
         """What single precision may use before double precision is tried."""
-        return Budget(min(self.newton, 25), min(self.direction, 120), min(self.products, 500))
+        return Budget(min(self.newton, 25), min(self.direction, 120), min(self.products, 1000))
 
 
 MakeSystem = Callable[[Curvature, Indices], NewtonSystem]
@@ -107,6 +111,8 @@ class NewtonSolver(Solver):
         budget = self.budget.shortened() if single else self.budget
         make_system = self.systems(problem.covariance)
         result = descend(problem, start, watch, make_system, tolerance, budget, self.close)
+        if start is None and _is_creeping(result):
+            return self._go_by_an_easier_one(problem, result, watch, tolerance)
         if result.outcome.converged or not single:
             return Fit(result, problem.covariance, make_system)
         covariance = problem.covariance.accurate()
@@ -116,6 +122,13 @@ class NewtonSolver(Solver):
             replace(problem, covariance=covariance), onward, watch, make_system, tolerance, self.budget, self.close
         )
         return Fit(finished.after(result), covariance, make_system)
+
+    def _go_by_an_easier_one(self, problem: Problem, begun: FitResult, watch: Watch, tolerance: float) -> "Fit":
+        """From the latents under a smaller covariance (Marteau-Ferey, Bach & Rudi 2019), which may need one as well."""
+        easier = replace(problem, covariance=problem.covariance.scaled(EASIER))
+        rough = self.run(easier, None, ignore, max(tolerance, EASIER_TOLERANCE)).result
+        fit = self.run(problem, rough.latent, watch, tolerance)
+        return replace(fit, result=fit.result.after(replace(rough, trace=())).after(begun))
 
     def _hear_the_sure(self, problem: Problem) -> FitResult | None:
         """A rough fit without the points whose labels are coarse: nothing else says how to complete them.
@@ -145,6 +158,7 @@ class _Run:
     step_lengths: Array
     momentum: Momentum
     close: bool
+    from_zero: bool
     n_products: int = 0
     trace: list[NewtonStep] = field(default_factory=list)
 
@@ -224,8 +238,17 @@ def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float,
             run.outcomes = [outcome or ended for outcome in run.outcomes]
             break
         _advance(run, expansion, make_system, tolerance)
+        if run.from_zero and 0 < step < EARLY_STEPS and NO_STEP < run.step_lengths.min() <= SHORT_STEP:
+            _note(run, step + 1, None, watch)
+            break
     outcomes = tuple(outcome or Outcome.OUT_OF_STEPS for outcome in run.outcomes)
     return FitResult(run.dual, run.latent, run.norms, outcomes, tuple(run.trace), run.n_products)
+
+
+def _is_creeping(result: FitResult) -> bool:
+    """Whether a fit from zero was broken off since its steps were short."""
+    last = result.trace[-1]
+    return not result.outcome.converged and 1 < last.step <= EARLY_STEPS and NO_STEP < last.step_length <= SHORT_STEP
 
 
 def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close: bool) -> _Run:
@@ -261,6 +284,7 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close
         np.ones(n_batch),
         Momentum(n_batch),
         close,
+        start is None and problem.is_convex,
         n_products,
     )
 

@@ -76,6 +76,10 @@ class ClassCovariance:
         """The same covariance with all products summed in float64."""
         return replace(self, operators=tuple(Accurate(operator) for operator in self.operators))
 
+    def scaled(self, factor: float) -> "ClassCovariance":
+        """The covariance times a factor."""
+        return replace(self, variances=factor * self.variances, bias_variance=factor * self.bias_variance)
+
     def matmul(self, per_class: Array) -> Array:
         """K~ times each member of the batch, (B, C, n) -> (B, C, n)."""
         return self._product(per_class, [operator.matmul for operator in self.operators])
