@@ -192,3 +192,15 @@ def test_fit_raises_no_warning(solver, recwarn):
     for matrix in (*INDEFINITE.values(), *NOT_FINITE.values(), 1e150 * MATRIX, 0 * MATRIX):
         make(solver).fit(precomputed(matrix))
     assert [str(warning.message) for warning in recwarn] == []
+
+
+@pytest.mark.parametrize("solver", ["low rank", "diagonal", "exact"])
+def test_short_first_steps_lead_by_an_easier_fit_to_the_same_place(solver, monkeypatch):
+    problem = catalogue.make_problem(Gaussian(0.5), POINTS, catalogue.labels(N_POINTS, 20), variances=100.0)
+    directly = make(solver, tolerance=1e-8).fit(problem)
+    monkeypatch.setattr("logikern.fitting.descent.SHORT_STEP", 0.9)
+    around = make(solver, tolerance=1e-8).fit(problem)
+    assert around.outcome is Outcome.CONVERGED
+    assert around.trace != directly.trace
+    assert [step.step for step in around.trace] == list(range(len(around.trace)))
+    np.testing.assert_allclose(around.latent, directly.latent, atol=1e-5)

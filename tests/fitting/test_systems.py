@@ -7,6 +7,7 @@ from logikern.fitting.exact import dense_blocks
 from logikern.fitting.factors import factorise
 from logikern.fitting.preconditioner import LowRank, diagonal_preconditioner
 from logikern.fitting.systems import ExactSystem, IterativeSystem
+from logikern.kernels import Linear
 from tests.fitting import catalogue
 
 TREES = (
@@ -197,3 +198,20 @@ def test_coupled_classes_are_one_dense_block(name):
     problem = catalogue.BY_NAME[name].build()
     expected = catalogue.dense_covariance(problem)[None]
     np.testing.assert_allclose(dense_blocks(problem.covariance), expected, rtol=1e-12, atol=1e-12)
+
+
+def rough_points(n_classes=40, n=120):
+    """Many classes of points that are far apart, in single precision throughout."""
+    random = np.random.default_rng(0)
+    points = random.standard_normal((n, 60)) + 0.5
+    return catalogue.make_problem(Linear(), points, catalogue.labels(n, n_classes), variances=50.0, dtype=np.float32)
+
+
+def test_rounding_outside_the_range_of_the_projector_does_not_count(monkeypatch):
+    # In single precision something is left there that no step can remove.
+    monkeypatch.setattr("logikern.structure.covariance.SINGLE_FROM", 0)
+    problem = rough_points()
+    curvature, whole = expand(problem), problem.covariance.matmul(functions(problem).astype(np.float32))
+    largest = np.abs(curvature.root_adjoint(whole)).max()
+    response = low_rank(problem, curvature).response(whole, np.full(problem.shape[0], 3e-8 * largest))
+    assert response.n_products < 200

@@ -101,6 +101,14 @@ def test_diagonal_is_that_of_the_dense_matrix(case):
 
 
 @every_tying
+def test_a_scaled_covariance_has_products_scaled(case):
+    covariance = case.covariance()
+    np.testing.assert_allclose(
+        covariance.scaled(0.25).matmul(state()), 0.25 * covariance.matmul(state()), rtol=1e-12, atol=1e-12
+    )
+
+
+@every_tying
 def test_mean_variance_is_that_of_the_dense_matrix(case):
     assert case.covariance().mean_variance() == pytest.approx(case.dense().diagonal().mean(), rel=1e-12)
 

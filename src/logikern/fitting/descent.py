@@ -124,7 +124,7 @@ class NewtonSolver(Solver):
         return Fit(finished.after(result), covariance, make_system)
 
     def _go_by_an_easier_one(self, problem: Problem, begun: FitResult, watch: Watch, tolerance: float) -> "Fit":
-        """From the latents under a smaller covariance (Marteau-Ferey, Bach & Rudi 2019), which may need one as well."""
+        """From latents under a smaller covariance (Marteau-Ferey, Bach & Rudi 2019), which may need one as well."""
         easier = replace(problem, covariance=problem.covariance.scaled(EASIER))
         rough = self.run(easier, None, ignore, max(tolerance, EASIER_TOLERANCE)).result
         fit = self.run(problem, rough.latent, watch, tolerance)
