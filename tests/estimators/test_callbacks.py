@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from logikern import KernelLogisticClassifier
+from logikern.numerics.outcome import Outcome
 from tests.estimators.samples import SPECIES, X, fixed
 
 callback = pytest.importorskip("sklearn.callback")
@@ -30,7 +32,7 @@ class Recorder:
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         self.events.append(("end", context.task_name))
-        if self.count("end", "newton-step") == self.stop_after:
+        if context.task_name == "newton-step" and self.count("end", "newton-step") == self.stop_after:
             raise KeyboardInterrupt
 
     def count(self, *event):
@@ -100,3 +102,15 @@ def test_progress_bar_passes_through_outer_estimators(outer, capsys):
     pytest.importorskip("rich")
     outer.set_callbacks(callback.ProgressBar()).fit(X, SPECIES)
     assert "KernelLogisticClassifier" in capsys.readouterr().out
+
+
+def test_interruption_of_the_final_fit_keeps_what_the_search_found():
+    recorder = Recorder(stop_after=3)
+    model = KernelLogisticClassifier(solver="newton", random_state=0).set_callbacks(recorder)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(X, SPECIES)
+    whole = KernelLogisticClassifier(solver="newton", random_state=0).fit(X, SPECIES)
+    assert model.outcome_ is Outcome.INTERRUPTED
+    assert model.variances_ == pytest.approx(whole.variances_)
+    assert model.newton_trace_[-1].step < whole.newton_trace_[-1].step
+    assert model.score(X, SPECIES) > 0.9

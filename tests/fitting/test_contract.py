@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from logikern.fitting import descent
+from logikern.fitting.units import usual_weights
 from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue
 
@@ -109,7 +109,7 @@ def test_gradient_norm_is_that_of_the_dual(case, solver):
     problem, result = build(case.name), fit(case.name, solver)
     expected = np.abs(problem.gradient(result.dual, image(case, result.dual))).max(axis=(1, 2))
     # Near the optimum the dual is what is left of the targets.
-    usual = descent.usual_weights(problem.weights)
+    usual = usual_weights(problem.weights)
     size = np.minimum(np.abs(result.dual).max(axis=(1, 2)), usual)
     np.testing.assert_allclose(result.gradient_norm * size, expected, atol=rounding(problem), rtol=1e-5)
 

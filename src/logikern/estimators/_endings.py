@@ -21,6 +21,7 @@ _ADVICE = {
     Outcome.ROUNDING: "Use precision='double', or a smaller variance.",
     Outcome.OUT_OF_STEPS: "Raise `max_iter`, or use a smaller variance.",
     Outcome.OUT_OF_PRODUCTS: "Use a smaller variance, or solver='exact' if the data are few.",
+    Outcome.INTERRUPTED: "Fit again for better probabilities.",
     Outcome.STALLED: "Check that the kernel is positive semidefinite, or use precision='double'.",
     Outcome.NOT_FINITE: "Check the kernel for values that are not finite, and the size of inputs, weights and "
     "variances.",

@@ -22,7 +22,7 @@ from logikern.fitting.free_bias import FreeBias
 from logikern.fitting.joint_rows import MOST_COUPLINGS
 from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
-from logikern.fitting.problem import FitResult, Problem
+from logikern.fitting.problem import FitResult, InterruptedFitError, Problem
 from logikern.fitting.smo import Smo
 from logikern.kernels import Kernel, KernelRows, reference_points
 from logikern.likelihoods.base import Likelihood
@@ -347,7 +347,12 @@ def solve(
     targets, weights = data.targets.astype(dtype, copy=False), data.weights[None].astype(dtype, copy=False)
     problem = Problem(covariance, data.likelihood, targets, weights)
     method = final_solver(estimator, chosen, data, how.memory)
-    result = method.fit(problem, watch=watch) if dual is None else method.resume(problem, dual[None], watch)
+    try:
+        result = method.fit(problem, watch=watch) if dual is None else method.resume(problem, dual[None], watch)
+    except InterruptedFitError as interruption:
+        if not estimator.verdicts_ or not interruption.result.dual.any():
+            raise
+        result = interruption.result  # what the search found would be lost
     refuse_failure(result, chosen.kernels[0], data.points)
     if estimator.solver == "auto" and isinstance(method, Smo) and not result.outcome.converged:
         # It was our choice, not that of the user: another one takes over where it stands.

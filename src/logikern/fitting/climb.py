@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from logikern.fitting.descent import residual_sizes, usual_weights
 from logikern.fitting.dual import DualState
 from logikern.fitting.dual_pairs import compiled
 from logikern.fitting.extrapolation import extrapolate
 from logikern.fitting.joint_rows import JointRows
 from logikern.fitting.problem import max_norm
+from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices, Outcome
 

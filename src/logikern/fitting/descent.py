@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from logikern.fitting.momentum import Momentum
-from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.problem import FitResult, InterruptedFitError, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.systems import NewtonSystem
+from logikern.fitting.units import SMALLEST_SIZE, residual_sizes, usual_weights
 from logikern.likelihoods.base import Curvature, Expansion
 from logikern.numerics.conjugate_gradient import add, inner_products, of
 from logikern.numerics.line_search import Slope, convex_step_lengths
@@ -24,8 +25,6 @@ FINEST_RESIDUAL = 0.3
 # Of the step from given latents: it lands within second order of the optimum, so a rough solve would waste it.
 START_ACCURACY = 0.01
 UNFELT = 1e-12
-# Residuals of the targets below this are not told from rounding.
-SMALLEST_SIZE = 1e-8
 # The gradient below which single precision must look at true latents before it goes on.
 REFRESH_BELOW = 0.1
 # Of the fit that coarse labels are first completed by.
@@ -126,7 +125,10 @@ class NewtonSolver(Solver):
     def _go_by_an_easier_one(self, problem: Problem, begun: FitResult, watch: Watch, tolerance: float) -> "Fit":
         """From latents under a smaller covariance (Marteau-Ferey, Bach & Rudi 2019), which may need one as well."""
         easier = replace(problem, covariance=problem.covariance.scaled(EASIER))
-        rough = self.run(easier, None, ignore, max(tolerance, EASIER_TOLERANCE)).result
+        try:
+            rough = self.run(easier, None, ignore, max(tolerance, EASIER_TOLERANCE)).result
+        except InterruptedFitError:
+            raise InterruptedFitError(begun) from None
         fit = self.run(problem, rough.latent, watch, tolerance)
         return replace(fit, result=fit.result.after(replace(rough, trace=())).after(begun))
 
@@ -199,27 +201,12 @@ def descend(
         Whether the systems know of merged classes.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        return _descend(_begin(problem, start, make_system, close), watch, make_system, tolerance, budget)
-
-
-def usual_weights(weights: Array) -> Array:
-    """The size of the weights of each weighting, by which gradients are to be judged.
-
-    The gradient is weights times probabilities. With weights of 1e-4 it would be small everywhere; with weights
-    of 1e4 rounding would keep it large. The median, so that one heavy point does not speak for the others.
-    """
-    largest = weights.max(axis=1)
-    usual = [np.median(row[row > 0]) if row.any() else 1.0 for row in weights]
-    return np.minimum(np.maximum(1.0, usual), np.where(largest > 0, largest, 1.0))
-
-
-def residual_sizes(likelihood_gradient: Array, usual: Array) -> Array:
-    """The unit of the gradient, (B,): the weights, times the largest residual of the targets if that is below one.
-
-    Where classes can be separated a large variance brings all probabilities so close to the targets that the
-    gradient is small everywhere, long before the dual is right in any digit.
-    """
-    return usual * np.clip(max_norm(likelihood_gradient) / usual, SMALLEST_SIZE, 1.0)
+        run = _begin(problem, start, make_system, close)
+        try:
+            _descend(run, watch, make_system, tolerance, budget)
+        except KeyboardInterrupt:
+            raise InterruptedFitError(_result(run, Outcome.INTERRUPTED)) from None
+        return _result(run, Outcome.OUT_OF_STEPS)
 
 
 def _measure(run: _Run, members: Indices, likelihood_gradient: Array) -> None:
@@ -227,7 +214,7 @@ def _measure(run: _Run, members: Indices, likelihood_gradient: Array) -> None:
     run.norms[members] = max_norm(likelihood_gradient + of(run.dual, members)) / run.sizes[members]
 
 
-def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float, budget: Budget) -> FitResult:
+def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float, budget: Budget) -> None:
     for step in range(budget.newton + 1):
         expansion = _expand(run, tolerance)
         _note(run, step, expansion, watch)
@@ -241,7 +228,10 @@ def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float,
         if run.from_zero and 0 < step < EARLY_STEPS and NO_STEP < run.step_lengths.min() <= SHORT_STEP:
             _note(run, step + 1, None, watch)
             break
-    outcomes = tuple(outcome or Outcome.OUT_OF_STEPS for outcome in run.outcomes)
+
+
+def _result(run: _Run, otherwise: Outcome) -> FitResult:
+    outcomes = tuple(outcome or otherwise for outcome in run.outcomes)
     return FitResult(run.dual, run.latent, run.norms, outcomes, tuple(run.trace), run.n_products)
 
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from logikern.fitting.descent import Budget, residual_sizes, slope_along, usual_weights
+from logikern.fitting.descent import Budget, slope_along
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.numerics.conjugate_gradient import add, inner_products, of
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome

@@ -120,6 +120,19 @@ class FitResult:
         return next((outcome for outcome in self.outcomes if not outcome.converged), Outcome.CONVERGED)
 
 
+class InterruptedFitError(KeyboardInterrupt):
+    """An interruption between two steps of a fit, with where it stands.
+
+    Parameters
+    ----------
+    result : FitResult
+    """
+
+    def __init__(self, result: FitResult):
+        super().__init__("A fit was interrupted.")
+        self.result = result
+
+
 Watch = Callable[[NewtonStep], None]
 
 
