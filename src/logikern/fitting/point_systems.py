@@ -57,13 +57,13 @@ class PointSystems:
         passed = scale * leaf_gains
         self.passed[..., points] = passed
         precision = self.above.collect(passed, scale)
-        missing, upper = missing[self.above.numbers], dict(self.above.pairs)
+        missing, uppers = missing[self.above.numbers], self.above.uppers
         for place in reversed(range(len(missing))):
             gain = 1.0 / (1.0 + missing[place] * precision[:, place])
             self.gains[:, place, points] = gain
             self.spreads[:, place, points] = missing[place] * gain
-            if place in upper:
-                precision[:, upper[place]] += gain * precision[:, place]
+            if uppers[place] >= 0:
+                precision[:, uppers[place]] += gain * precision[:, place]
 
     def _tilt(self, everyone: Indices, points: slice) -> None:
         null = self.null[..., points]  # type: ignore[index]
@@ -89,13 +89,10 @@ class PointSystems:
             of(array[..., points], members) for array in (self.passed, self.gains, self.spreads)
         )
         mean = self.above.collect(per_class, passed)
-        for place, upper in self.above.pairs[::-1]:
-            mean[:, upper] += gains[:, place] * mean[:, place]
+        self.above.rise(mean, gains)
         mean *= spreads
-        for place, upper in self.above.pairs:
-            mean[:, place] += gains[:, place] * mean[:, upper]
-        for place, classes in self.above.leaves:
-            result[:, classes] -= passed[:, classes] * mean[:, place, None]
+        self.above.fall(mean, gains)
+        self.above.hand_down(np.negative(mean, out=mean), result, passed)
         return result
 
     def leaf_strengths(self, member: int) -> Array:
@@ -104,7 +101,7 @@ class PointSystems:
 
     def inner(self, member: int, number: int) -> tuple[Array, Array]:
         """Of a function above others g and (d g)^(1/2), (n,): what it lets through, and how much it couples."""
-        place = self.above.numbers.index(number)
+        place = self.above.place(number)
         return self.gains[member, place], np.sqrt(self.spreads[member, place])
 
     def root_weights(self, member: int, index: int) -> Array:

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
-from logikern.structure.above import Above
+from logikern.structure.above import Above, above_of
 from logikern.structure.class_order import ClassOrder, order_classes
 
 
@@ -28,7 +28,7 @@ class Mixing(ABC):
     @property
     def above(self) -> Above:
         """The latent functions that have others below them."""
-        return Above(self.links, self.leaf_latents)
+        return above_of(self.links, self.leaf_latents)
 
     @property
     def order(self) -> ClassOrder:

@@ -164,13 +164,10 @@ class Tree(Mixing):
         def couple_some(points: slice) -> None:
             inner = above.collect(per_class[..., points])
             np.multiply(per_class[..., points], scale[self.leaf_latents], out=result[..., points])
-            for place, upper in above.pairs[::-1]:
-                inner[..., upper, :] += inner[..., place, :]
+            above.rise(inner)
             inner *= scale[above.numbers]
-            for place, upper in above.pairs:
-                inner[..., place, :] += inner[..., upper, :]
-            for place, classes in above.leaves:
-                result[..., classes, points] += inner[..., place, None, :]
+            above.fall(inner)
+            above.hand_down(inner, result[..., points])
 
         for_each(couple_some, tiles(per_class.shape[-1]))
         return result
