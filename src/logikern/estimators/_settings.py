@@ -350,7 +350,7 @@ def solve(
     try:
         result = method.fit(problem, watch=watch) if dual is None else method.resume(problem, dual[None], watch)
     except InterruptedFitError as interruption:
-        if not estimator.verdicts_ or not interruption.result.dual.any():
+        if not estimator.verdicts_ or not interruption.result.trace or not interruption.result.dual.any():
             raise
         result = interruption.result  # what the search found would be lost
     refuse_failure(result, chosen.kernels[0], data.points)

@@ -110,7 +110,8 @@ class NewtonSolver(Solver):
         budget = self.budget.shortened() if single else self.budget
         make_system = self.systems(problem.covariance)
         result = descend(problem, start, watch, make_system, tolerance, budget, self.close)
-        if start is None and _is_creeping(result):
+        creeps = not result.outcome.converged and _is_short(result.trace[-1])
+        if start is None and problem.is_convex and creeps:
             return self._go_by_an_easier_one(problem, result, watch, tolerance)
         if result.outcome.converged or not single:
             return Fit(result, problem.covariance, make_system)
@@ -217,17 +218,14 @@ def _measure(run: _Run, members: Indices, likelihood_gradient: Array) -> None:
 def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float, budget: Budget) -> None:
     for step in range(budget.newton + 1):
         expansion = _expand(run, tolerance)
-        _note(run, step, expansion, watch)
-        if expansion is None:
+        _note(run, step, watch)
+        if expansion is None or (run.from_zero and _is_short(run.trace[-1])):
             break
         if step == budget.newton or run.n_products >= budget.products:
             ended = Outcome.OUT_OF_STEPS if step == budget.newton else Outcome.OUT_OF_PRODUCTS
             run.outcomes = [outcome or ended for outcome in run.outcomes]
             break
         _advance(run, expansion, make_system, tolerance)
-        if run.from_zero and 0 < step < EARLY_STEPS and NO_STEP < run.step_lengths.min() <= SHORT_STEP:
-            _note(run, step + 1, None, watch)
-            break
 
 
 def _result(run: _Run, otherwise: Outcome) -> FitResult:
@@ -235,10 +233,9 @@ def _result(run: _Run, otherwise: Outcome) -> FitResult:
     return FitResult(run.dual, run.latent, run.norms, outcomes, tuple(run.trace), run.n_products)
 
 
-def _is_creeping(result: FitResult) -> bool:
-    """Whether a fit from zero was broken off since its steps were short."""
-    last = result.trace[-1]
-    return not result.outcome.converged and 1 < last.step <= EARLY_STEPS and NO_STEP < last.step_length <= SHORT_STEP
+def _is_short(last: NewtonStep) -> bool:
+    """Whether a fit from zero should be broken off after this step."""
+    return 1 < last.step <= EARLY_STEPS and NO_STEP < last.step_length <= SHORT_STEP
 
 
 def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close: bool) -> _Run:
@@ -366,7 +363,7 @@ def _line_search(part: Problem, dual: Array, latent: Array, direction: Array, im
     return convex_step_lengths(slope_along(part, dual, latent, direction, image), len(dual))
 
 
-def _note(run: _Run, step: int, expansion: Expansion | None, watch: Watch) -> None:
+def _note(run: _Run, step: int, watch: Watch) -> None:
     """Write the trace and tell the watch."""
     loss = run.problem.loss(run.latent)
     penalty = 0.5 * inner_products(run.dual, run.latent)
