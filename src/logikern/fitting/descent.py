@@ -33,6 +33,8 @@ ROUGH_TOLERANCE = 0.01
 SHORT_STEP, EARLY_STEPS = 0.06, 3
 # It first goes to where the covariance is smaller by this factor, roughly.
 EASIER, EASIER_TOLERANCE = 1 / 8, 0.1
+# Of the first direction from zero, whose curvature is far from that of any other: more products would be lost on it.
+FIRST_DIRECTION = 40
 # A Newton step of which no more than this part is taken leads nowhere.
 NO_STEP = 1e-3
 
@@ -225,7 +227,8 @@ def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float,
             ended = Outcome.OUT_OF_STEPS if step == budget.newton else Outcome.OUT_OF_PRODUCTS
             run.outcomes = [outcome or ended for outcome in run.outcomes]
             break
-        _advance(run, expansion, make_system, tolerance)
+        first = run.from_zero and step == 0
+        _advance(run, expansion, make_system, tolerance, FIRST_DIRECTION if first else budget.direction)
 
 
 def _result(run: _Run, otherwise: Outcome) -> FitResult:
@@ -314,8 +317,8 @@ def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
     run.refreshed_at[members] = run.norms[members]
 
 
-def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance: float) -> None:
-    """One Newton step for every weighting still at work."""
+def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance: float, most: int) -> None:
+    """One Newton step for every weighting still at work, its direction from so many products at most."""
     members = run.members
     part = run.problem.restrict(members)
     dual, latent, norms = of(run.dual, members), of(run.latent, members), run.norms[members]
@@ -323,7 +326,7 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     system = make_system(expansion.curvature, members)
     finest = FINEST_RESIDUAL * tolerance * run.sizes[members]
     share = LARGEST_SHARE * np.minimum(1.0, norms)
-    direction, direction_image, n_products = system.damp(descent, finest, share=share)
+    direction, direction_image, n_products = system.damp(descent, finest, share=share, most=most)
     run.n_products += n_products
     if not part.is_convex:
         direction, direction_image = run.momentum.add(members, direction, direction_image, descent)

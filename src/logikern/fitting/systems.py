@@ -45,7 +45,12 @@ class NewtonSystem(ABC):
         """R f for f of shape (B, C, n), with max |(I + W K~) R f - W f| <= tolerance (B,)."""
 
     def damp(
-        self, constant: Array, tolerance: Array, guess: Array | None = None, share: Array | None = None
+        self,
+        constant: Array,
+        tolerance: Array,
+        guess: Array | None = None,
+        share: Array | None = None,
+        most: int | None = None,
     ) -> Response:
         """x = (I + W K~)^-1 c = c - R K~ c and its image.
 
@@ -59,6 +64,8 @@ class NewtonSystem(ABC):
         share : array of shape (B,) or None, default=None
             Enough, too, is an x that leaves no more than this part of what can be gained by it: of the decrease of
             x' K~ (x / 2 - c) + x' K~ W K~ x / 2 from its value at zero.
+        most : int or None, default=None
+            Products, if the solver counts them.
         """
         image = self.image(constant)
         response = self.response(image, tolerance)
@@ -98,7 +105,12 @@ class IterativeSystem(NewtonSystem):
         return self._solve(right_side, _Goal(tolerance, longest), functions.dtype)
 
     def damp(
-        self, constant: Array, tolerance: Array, guess: Array | None = None, share: Array | None = None
+        self,
+        constant: Array,
+        tolerance: Array,
+        guess: Array | None = None,
+        share: Array | None = None,
+        most: int | None = None,
     ) -> Response:
         """From a guess z of the image: x = d + V y with d = c - W z and (I + V' K~ V) y = V' (z - K~ d).
 
@@ -130,7 +142,7 @@ class IterativeSystem(NewtonSystem):
             gained = inner_products(constant, image) - 0.5 * inner_products(start, image)
             gained += 0.5 * (inner_products(right_side, right_side) - squares)
             goal = _Goal(tolerance, share=share, gained=gained)
-        solved = self._solve(right_side, goal, constant.dtype)
+        solved = self._solve(right_side, goal, constant.dtype, most)
         value, image = np.add(start, solved.value, out=start), np.add(image, solved.image, out=image)
         return Response(value, image, 1 + solved.n_products)
 
@@ -138,7 +150,7 @@ class IterativeSystem(NewtonSystem):
         """Between that of functions without correlation, the variance, and that of a constant, n times as large."""
         return max(self.covariance.mean_variance(), SMALLEST_VARIANCE) * float(np.sqrt(self.covariance.n_points))
 
-    def _solve(self, right_side: Array, goal: "_Goal", dtype: np.dtype) -> Response:
+    def _solve(self, right_side: Array, goal: "_Goal", dtype: np.dtype, most: int | None = None) -> Response:
         """V y and its image, with (I + V' K~ V) y equal to the right side, in the range of the projector."""
         # Half the memory is half the time of all that goes on beside products, where that counts.
         curvature = self.curvature.in_precision(right_side.dtype)
@@ -168,7 +180,8 @@ class IterativeSystem(NewtonSystem):
             largest = np.max(for_each(largest_of, point_tiles(residual.shape)), axis=0)
             return goal.reached(members, largest, inner_products(residual, residual), gained)
 
-        result = conjugate_gradient(apply, self.preconditioner.solve, right_side, small_enough, self.max_products)
+        most = self.max_products if most is None else min(most, self.max_products)
+        result = conjugate_gradient(apply, self.preconditioner.solve, right_side, small_enough, most)
         value = curvature.root(result.solution)
         return Response(
             value.astype(dtype, copy=False), result.companion.astype(dtype, copy=False), result.n_products
