@@ -194,11 +194,17 @@ def test_fit_raises_no_warning(solver, recwarn):
     assert [str(warning.message) for warning in recwarn] == []
 
 
-@pytest.mark.parametrize("solver", ["low rank", "diagonal", "exact"])
-def test_short_first_steps_lead_by_an_easier_fit_to_the_same_place(solver, monkeypatch):
+@pytest.mark.parametrize(
+    "solver, limit, value",
+    [
+        *[(solver, "SHORT_STEP", 0.9) for solver in ("low rank", "diagonal", "exact")],
+        *[(solver, "FIRST_DIRECTION", 2) for solver in ("low rank", "diagonal")],
+    ],
+)
+def test_a_fit_that_would_creep_goes_by_an_easier_one_to_the_same_place(solver, limit, value, monkeypatch):
     problem = catalogue.make_problem(Gaussian(0.5), POINTS, catalogue.labels(N_POINTS, 20), variances=100.0)
     directly = make(solver, tolerance=1e-8).fit(problem)
-    monkeypatch.setattr("logikern.fitting.descent.SHORT_STEP", 0.9)
+    monkeypatch.setattr(f"logikern.fitting.descent.{limit}", value)
     around = make(solver, tolerance=1e-8).fit(problem)
     assert around.outcome is Outcome.CONVERGED
     assert around.trace != directly.trace

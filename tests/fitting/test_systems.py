@@ -165,6 +165,16 @@ def test_what_may_be_left_saves_products(make):
 
 
 @pytest.mark.parametrize("make", [low_rank, diagonal])
+def test_a_solve_that_is_cut_short_keeps_its_image(make):
+    problem = catalogue.BY_NAME["large variance"].build()
+    curvature, constant = expand(problem), functions(problem)
+    found = make(problem, curvature).damp(constant, np.zeros(problem.shape[0]), most=3)
+    assert found.n_products == 4
+    images = found.value.reshape(len(constant), -1) @ catalogue.dense_covariance(problem)
+    np.testing.assert_allclose(found.image.reshape(images.shape), images, rtol=1e-8, atol=1e-7)
+
+
+@pytest.mark.parametrize("make", [low_rank, diagonal])
 def test_a_right_guess_takes_no_solve(make):
     problem = catalogue.BY_NAME["separate"].build()
     system, tolerance = make(problem, expand(problem)), np.full(problem.shape[0], 1e-11)

@@ -29,12 +29,11 @@ UNFELT = 1e-12
 REFRESH_BELOW = 0.1
 # Of the fit that coarse labels are first completed by.
 ROUGH_TOLERANCE = 0.01
-# A fit from zero of whose second or third Newton step no more than this part is taken would need many.
-SHORT_STEP, EARLY_STEPS = 0.06, 3
+# A fit from zero whose first direction takes more products, or of whose second or third step no more than this part
+# is taken, would need very many.
+FIRST_DIRECTION, SHORT_STEP, EARLY_STEPS = 40, 0.06, 3
 # It first goes to where the covariance is smaller by this factor, roughly.
 EASIER, EASIER_TOLERANCE = 1 / 8, 0.1
-# Of the first direction from zero, whose curvature is far from that of any other: more products would be lost on it.
-FIRST_DIRECTION = 40
 # A Newton step of which no more than this part is taken leads nowhere.
 NO_STEP = 1e-3
 
@@ -59,7 +58,7 @@ class Budget:
 
     def shortened(self) -> "Budget":
         """What single precision may use before double precision is tried."""
-        return Budget(min(self.newton, 25), min(self.direction, 120), min(self.products, 1000))
+        return Budget(min(self.newton, 25), self.direction, min(self.products, 1000))
 
 
 MakeSystem = Callable[[Curvature, Indices], NewtonSystem]
@@ -112,7 +111,7 @@ class NewtonSolver(Solver):
         budget = self.budget.shortened() if single else self.budget
         make_system = self.systems(problem.covariance)
         result = descend(problem, start, watch, make_system, tolerance, budget, self.close)
-        creeps = not result.outcome.converged and _is_short(result.trace[-1])
+        creeps = not result.outcome.converged and _creeps(result.trace[-1])
         if start is None and problem.is_convex and creeps:
             return self._go_by_an_easier_one(problem, result, watch, tolerance)
         if result.outcome.converged or not single:
@@ -221,7 +220,7 @@ def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float,
     for step in range(budget.newton + 1):
         expansion = _expand(run, tolerance)
         _note(run, step, watch)
-        if expansion is None or (run.from_zero and _is_short(run.trace[-1])):
+        if expansion is None or (run.from_zero and _creeps(run.trace[-1])):
             break
         if step == budget.newton or run.n_products >= budget.products:
             ended = Outcome.OUT_OF_STEPS if step == budget.newton else Outcome.OUT_OF_PRODUCTS
@@ -236,8 +235,10 @@ def _result(run: _Run, otherwise: Outcome) -> FitResult:
     return FitResult(run.dual, run.latent, run.norms, outcomes, tuple(run.trace), run.n_products)
 
 
-def _is_short(last: NewtonStep) -> bool:
+def _creeps(last: NewtonStep) -> bool:
     """Whether a fit from zero should be broken off after this step."""
+    if last.step == 1:
+        return last.products > FIRST_DIRECTION
     return 1 < last.step <= EARLY_STEPS and NO_STEP < last.step_length <= SHORT_STEP
 
 
