@@ -12,10 +12,10 @@ import logikern.fitting.posterior
 from logikern.criteria.expansion import ExactExpansion
 from logikern.criteria.leave_one_out import LeaveOneOut
 from logikern.criteria.refitting import exact_leave_one_out
-from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import Problem
+from logikern.fitting.progress import Budget
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Outcome

@@ -104,12 +104,13 @@ def test_progress_bar_passes_through_outer_estimators(outer, capsys):
     assert "KernelLogisticClassifier" in capsys.readouterr().out
 
 
-def test_interruption_of_the_final_fit_keeps_what_the_search_found():
+@pytest.mark.parametrize("solver", ["auto", "newton", "exact", "smo", "kcg"])
+def test_interruption_of_the_final_fit_keeps_what_the_search_found(solver):
     recorder = Recorder(stop_after=3)
-    model = KernelLogisticClassifier(solver="newton", random_state=0).set_callbacks(recorder)
+    model = KernelLogisticClassifier(solver=solver, random_state=0).set_callbacks(recorder)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(X, SPECIES)
-    whole = KernelLogisticClassifier(solver="newton", random_state=0).fit(X, SPECIES)
+    whole = KernelLogisticClassifier(solver=solver, random_state=0).fit(X, SPECIES)
     assert model.outcome_ is Outcome.INTERRUPTED
     assert model.variances_ == pytest.approx(whole.variances_)
     assert model.newton_trace_[-1].step < whole.newton_trace_[-1].step

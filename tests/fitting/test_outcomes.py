@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from logikern.fitting.conditioning import DiagonalConditioning, LowRankConditioning
-from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
 from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
+from logikern.fitting.progress import Budget
 from logikern.fitting.smo import Smo
 from logikern.kernels import Gaussian, Precomputed, training_points
 from logikern.numerics.outcome import Outcome

@@ -10,9 +10,9 @@ from scipy.special import expit
 
 from logikern.fitting import dual_pairs, joint_rows
 from logikern.fitting.climb import Climb
-from logikern.fitting.descent import Budget
 from logikern.fitting.dual import at_dual, duality_gap
 from logikern.fitting.problem import Problem
+from logikern.fitting.progress import Budget
 from logikern.fitting.smo import Smo
 from logikern.kernels import Gaussian
 from logikern.likelihoods.coarse import CoarseSoftmax

@@ -16,19 +16,19 @@ from threadpoolctl import threadpool_limits
 from logikern.estimators._endings import refuse_failure
 from logikern.estimators._validation import TrainingData, make_kernel, parse_memory, parse_numbers
 from logikern.fitting.conditioning import LowRankConditioning
-from logikern.fitting.descent import Budget
 from logikern.fitting.exact import Exact
 from logikern.fitting.free_bias import FreeBias
 from logikern.fitting.joint_rows import MOST_COUPLINGS
 from logikern.fitting.kernel_gradient import KernelGradient
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem
+from logikern.fitting.progress import Budget
 from logikern.fitting.smo import Smo
 from logikern.kernels import Kernel, KernelRows, reference_points
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.defaults import default_rate, default_variance
-from logikern.numerics.outcome import Array, NewtonStep
+from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.numerics.parallel import own_threads
 from logikern.operators.choose import OPERATORS, Choice, available_memory, choose
 from logikern.structure.covariance import ClassCovariance
@@ -354,7 +354,8 @@ def solve(
             raise
         result = interruption.result  # what the search found would be lost
     refuse_failure(result, chosen.kernels[0], data.points)
-    if estimator.solver == "auto" and isinstance(method, Smo) and not result.outcome.converged:
+    ended = result.outcome.converged or result.outcome is Outcome.INTERRUPTED
+    if estimator.solver == "auto" and isinstance(method, Smo) and not ended:
         # It was our choice, not that of the user: another one takes over where it stands.
         other = copy.copy(estimator)
         other.solver = "newton"

@@ -1,14 +1,16 @@
 """The Newton iteration that all Newton solvers share: what differs is how a system is solved."""
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from logikern.fitting.momentum import Momentum
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.progress import Budget, Progress, kept
 from logikern.fitting.systems import NewtonSystem
 from logikern.fitting.units import SMALLEST_SIZE, residual_sizes, usual_weights
 from logikern.likelihoods.base import Curvature, Expansion
@@ -36,29 +38,6 @@ FIRST_DIRECTION, SHORT_STEP, EARLY_STEPS = 40, 0.06, 3
 EASIER, EASIER_TOLERANCE = 1 / 8, 0.1
 # A Newton step of which no more than this part is taken leads nowhere.
 NO_STEP = 1e-3
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Where a fit stops at the latest.
-
-    Parameters
-    ----------
-    newton : int, default=60
-        Newton steps, k1 of Seeger (2008).
-    direction : int, default=500
-        Products for one Newton direction, k2 of Seeger (2008).
-    products : int, default=5000
-        Products of the whole fit.
-    """
-
-    newton: int = 60
-    direction: int = 500
-    products: int = 5000
-
-    def shortened(self) -> "Budget":
-        """What single precision may use before double precision is tried."""
-        return Budget(min(self.newton, 25), self.direction, min(self.products, 1000))
 
 
 MakeSystem = Callable[[Curvature, Indices], NewtonSystem]
@@ -113,7 +92,7 @@ class NewtonSolver(Solver):
         result = descend(problem, start, watch, make_system, tolerance, budget, self.close)
         creeps = not result.outcome.converged and _creeps(result.trace[-1])
         if start is None and problem.is_convex and creeps:
-            return self._go_by_an_easier_one(problem, result, watch, tolerance)
+            return self._go_by_an_easier_one(problem, Fit(result, problem.covariance, make_system), watch, tolerance)
         if result.outcome.converged or not single:
             return Fit(result, problem.covariance, make_system)
         covariance = problem.covariance.accurate()
@@ -124,15 +103,18 @@ class NewtonSolver(Solver):
         )
         return Fit(finished.after(result), covariance, make_system)
 
-    def _go_by_an_easier_one(self, problem: Problem, begun: FitResult, watch: Watch, tolerance: float) -> "Fit":
+    def _go_by_an_easier_one(self, problem: Problem, begun: "Fit", watch: Watch, tolerance: float) -> "Fit":
         """From latents under a smaller covariance (Marteau-Ferey, Bach & Rudi 2019), which may need one as well."""
         easier = replace(problem, covariance=problem.covariance.scaled(EASIER))
         try:
             rough = self.run(easier, None, ignore, max(tolerance, EASIER_TOLERANCE)).result
         except InterruptedFitError:
-            raise InterruptedFitError(begun) from None
+            raise InterruptedFitError(begun.result) from None
+        if rough.outcome is Outcome.STALLED:
+            n_products = begun.result.n_products + rough.n_products
+            return replace(begun, result=replace(begun.result, outcomes=rough.outcomes, n_products=n_products))
         fit = self.run(problem, rough.latent, watch, tolerance)
-        return replace(fit, result=fit.result.after(replace(rough, trace=())).after(begun))
+        return replace(fit, result=fit.result.after(replace(rough, trace=())).after(begun.result))
 
     def _hear_the_sure(self, problem: Problem) -> FitResult | None:
         """A rough fit without the points whose labels are coarse: nothing else says how to complete them.
@@ -146,30 +128,17 @@ class NewtonSolver(Solver):
         return self.run(part, None, ignore, ROUGH_TOLERANCE).result
 
 
-@dataclass(eq=False)
-class _Run:
+@dataclass(eq=False, kw_only=True)
+class _Run(Progress):
     """The moving state of one fit."""
 
-    problem: Problem
-    dual: Array
-    latent: Array
-    outcomes: list[Outcome | None]
     usual: Array  # size of the weights
-    norms: Array  # of the gradient, in units of `sizes`
-    sizes: Array
+    sizes: Array  # units of the gradient's norm
     refreshed_at: Array  # gradient norm when the latents were last recomputed from the dual
     fresh: Mask  # no step since then
-    step_lengths: Array
     momentum: Momentum
     close: bool
     from_zero: bool
-    n_products: int = 0
-    trace: list[NewtonStep] = field(default_factory=list)
-
-    @property
-    def members(self) -> Indices:
-        """Weightings that are still being fitted."""
-        return np.array([b for b, outcome in enumerate(self.outcomes) if outcome is None], dtype=np.intp)
 
 
 def descend(
@@ -204,11 +173,8 @@ def descend(
     """
     with np.errstate(over="ignore", invalid="ignore"):
         run = _begin(problem, start, make_system, close)
-        try:
-            _descend(run, watch, make_system, tolerance, budget)
-        except KeyboardInterrupt:
-            raise InterruptedFitError(_result(run, Outcome.INTERRUPTED)) from None
-        return _result(run, Outcome.OUT_OF_STEPS)
+        with kept(run.result):
+            return run.result(_descend(run, watch, make_system, tolerance, budget))
 
 
 def _measure(run: _Run, members: Indices, likelihood_gradient: Array) -> None:
@@ -216,23 +182,26 @@ def _measure(run: _Run, members: Indices, likelihood_gradient: Array) -> None:
     run.norms[members] = max_norm(likelihood_gradient + of(run.dual, members)) / run.sizes[members]
 
 
-def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float, budget: Budget) -> None:
-    for step in range(budget.newton + 1):
+def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float, budget: Budget) -> Outcome:
+    """Step until all weightings are done; the outcome is of those that are not."""
+    for step in itertools.count():
         expansion = _expand(run, tolerance)
-        _note(run, step, watch)
-        if expansion is None or (run.from_zero and _creeps(run.trace[-1])):
-            break
-        if step == budget.newton or run.n_products >= budget.products:
-            ended = Outcome.OUT_OF_STEPS if step == budget.newton else Outcome.OUT_OF_PRODUCTS
-            run.outcomes = [outcome or ended for outcome in run.outcomes]
+        run.note(
+            step, float((run.problem.loss(run.latent) + 0.5 * inner_products(run.dual, run.latent)).sum()), watch
+        )
+        ended = budget.ending(step, run.n_products) or _ending(run, budget)
+        if expansion is None or ended or (run.from_zero and _creeps(run.trace[-1])):
             break
         first = run.from_zero and step == 0
         _advance(run, expansion, make_system, tolerance, FIRST_DIRECTION if first else budget.direction)
+    return ended or Outcome.OUT_OF_STEPS
 
 
-def _result(run: _Run, otherwise: Outcome) -> FitResult:
-    outcomes = tuple(outcome or otherwise for outcome in run.outcomes)
-    return FitResult(run.dual, run.latent, run.norms, outcomes, tuple(run.trace), run.n_products)
+def _ending(run: _Run, budget: Budget) -> Outcome | None:
+    """A direction that all products of its budget could not find, and that leads nowhere, is the last one."""
+    before, last = run.trace[-2:] if len(run.trace) > 1 else (run.trace[0], run.trace[0])
+    in_vain = last.products - before.products > budget.direction and run.step_lengths.max() <= SHORT_STEP
+    return Outcome.STALLED if in_vain else None
 
 
 def _creeps(last: NewtonStep) -> bool:
@@ -263,20 +232,20 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close
     infinite = np.full(n_batch, np.inf)
     fresh = np.full(n_batch, start is None)
     return _Run(
-        problem,
-        dual,
-        latent,
-        [None] * n_batch,
-        usual_weights(problem.weights),
-        infinite,
-        np.ones(n_batch),
-        infinite.copy(),
-        fresh,
-        np.ones(n_batch),
-        Momentum(n_batch),
-        close,
-        start is None and problem.is_convex,
-        n_products,
+        problem=problem,
+        dual=dual,
+        latent=latent,
+        outcomes=[None] * n_batch,
+        norms=infinite,
+        step_lengths=np.ones(n_batch),
+        n_products=n_products,
+        usual=usual_weights(problem.weights),
+        sizes=np.ones(n_batch),
+        refreshed_at=infinite.copy(),
+        fresh=fresh,
+        momentum=Momentum(n_batch),
+        close=close,
+        from_zero=start is None and problem.is_convex,
     )
 
 
@@ -365,18 +334,3 @@ def slope_along(
 def _line_search(part: Problem, dual: Array, latent: Array, direction: Array, image: Array) -> Array:
     """Step lengths of Seeger (2008), sec. 5.1.2."""
     return convex_step_lengths(slope_along(part, dual, latent, direction, image), len(dual))
-
-
-def _note(run: _Run, step: int, watch: Watch) -> None:
-    """Write the trace and tell the watch."""
-    loss = run.problem.loss(run.latent)
-    penalty = 0.5 * inner_products(run.dual, run.latent)
-    record = NewtonStep(
-        step=step,
-        loss=float((loss + penalty).sum()),
-        gradient_norm=float(run.norms.max()),
-        step_length=float(run.step_lengths.min()),
-        products=run.n_products,
-    )
-    run.trace.append(record)
-    watch(record)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from logikern.fitting.contrasts import Contrast, contrast_of
-from logikern.fitting.descent import Budget, Fit, MakeSystem, NewtonSolver
+from logikern.fitting.descent import Fit, MakeSystem, NewtonSolver
 from logikern.fitting.joint import correlation, joint_covariance
+from logikern.fitting.progress import Budget
 from logikern.fitting.systems import ExactSystem
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices

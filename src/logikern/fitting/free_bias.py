@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from logikern.fitting.descent import Budget
 from logikern.fitting.exact import DenseSystems, dense_blocks
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.progress import Budget
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.structure.covariance import ClassCovariance

@@ -1,15 +1,17 @@
 """Conjugate gradients in the metric of the function space, Ratliff & Bagnell (2007): one product a step."""
 
-from dataclasses import dataclass, field, replace
+import itertools
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from logikern.fitting.descent import Budget, slope_along
+from logikern.fitting.descent import slope_along
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.progress import Budget, Progress, kept
 from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.numerics.conjugate_gradient import add, inner_products, of
 from logikern.numerics.line_search import Slope, convex_step_lengths
-from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
+from logikern.numerics.outcome import Array, Indices, Mask, Outcome
 
 # What a line search may leave of the slope.
 LINE_ACCURACY = 0.01
@@ -59,32 +61,19 @@ class KernelGradient(Solver):
             return _descend(_begin(accurate, result.dual), watch, self.tolerance, self.budget).after(result)
 
 
-@dataclass(eq=False)
-class _Run:
+@dataclass(eq=False, kw_only=True)
+class _Run(Progress):
     """The moving state of one fit; what belongs to a step is that of the last one."""
 
-    problem: Problem
-    dual: Array
-    latent: Array
-    outcomes: list[Outcome | None]
     gradient: Array
     direction: Array
     image: Array  # K~ direction
     strength: Array  # |gradient|^2 in the metric of K~; zero where the next direction is a first one
     turns: Array  # directions since a first one
-    norms: Array
     remaining: Array  # what the tolerance is compared with
     refreshed_at: Array  # `remaining` when the latents were last recomputed from the dual because it was small
-    step_lengths: Array
     age: Array  # steps since the latents were recomputed
     losses: Array
-    n_products: int = 0
-    trace: list[NewtonStep] = field(default_factory=list)
-
-    @property
-    def members(self) -> Indices:
-        """Weightings that are still being fitted."""
-        return np.array([b for b, outcome in enumerate(self.outcomes) if outcome is None], dtype=np.intp)
 
 
 def _ask(problem: Problem, latent: Array) -> Array:
@@ -122,18 +111,15 @@ def _begin(problem: Problem, dual: Array) -> _Run:
 
 
 def _descend(run: _Run, watch: Watch, tolerance: float, budget: Budget) -> FitResult:
-    for step in range(budget.newton + 1):
-        gradient = _look(run, tolerance)
-        _note(run, step, watch)
-        if gradient is None:
-            break
-        if step == budget.newton or run.n_products >= budget.products:
-            ended = Outcome.OUT_OF_STEPS if step == budget.newton else Outcome.OUT_OF_PRODUCTS
-            run.outcomes = [outcome or ended for outcome in run.outcomes]
-            break
-        _advance(run, gradient, tolerance)
-    outcomes = tuple(outcome or Outcome.OUT_OF_STEPS for outcome in run.outcomes)
-    return FitResult(run.dual, run.latent, run.norms, outcomes, tuple(run.trace), run.n_products)
+    with kept(run.result):
+        for step in itertools.count():
+            gradient = _look(run, tolerance)
+            run.note(step, float(run.losses.sum()), watch)
+            ended = budget.ending(step, run.n_products)
+            if gradient is None or ended:
+                break
+            _advance(run, gradient, tolerance)
+    return run.result(ended or Outcome.OUT_OF_STEPS)
 
 
 def _look(run: _Run, tolerance: float) -> Array | None:
@@ -268,16 +254,3 @@ def best_lengths(part: Problem, dual: Array, latent: Array, direction: Array, im
 def _times(factors: Array, functions: Array) -> Array:
     """Each member times its factor, in the precision of the functions."""
     return factors.astype(functions.dtype)[:, None, None] * functions
-
-
-def _note(run: _Run, step: int, watch: Watch) -> None:
-    """Write the trace and tell the watch."""
-    record = NewtonStep(
-        step=step,
-        loss=float(run.losses.sum()),
-        gradient_norm=float(run.norms.max()),
-        step_length=float(run.step_lengths.min()),
-        products=run.n_products,
-    )
-    run.trace.append(record)
-    watch(record)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from logikern.fitting.conditioning import Conditioning, LowRankConditioning
-from logikern.fitting.descent import Budget, MakeSystem, NewtonSolver
+from logikern.fitting.descent import MakeSystem, NewtonSolver
+from logikern.fitting.progress import Budget
 from logikern.fitting.systems import IterativeSystem
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Indices

@@ -1,15 +1,16 @@
 """Pairwise ascent in the dual, Memisevic (2006): rows of the kernel matrix as they are needed, memory linear in n."""
 
+import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from logikern.fitting.climb import Climb
-from logikern.fitting.descent import Budget
 from logikern.fitting.dual import DualState, at_dual, at_latent
 from logikern.fitting.extrapolation import extrapolate
 from logikern.fitting.joint_rows import JointRows, joint_rows
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore
+from logikern.fitting.progress import Budget, kept
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 
@@ -64,17 +65,9 @@ class Smo(Solver):
     def _climb(self, problem: Problem, states: list[DualState], watch: Watch) -> FitResult:
         with np.errstate(all="ignore"):
             run = _Run(problem, joint_rows(problem.covariance, self.memory), [Climb(state) for state in states])
-            _begin(run)
-            _ascend(run, self, watch)
-        dtype = problem.dtype
-        return FitResult(
-            np.stack([climb.state.dual for climb in run.climbs]).astype(dtype, copy=False),
-            np.stack([climb.state.latent for climb in run.climbs]).astype(dtype, copy=False),
-            np.array([climb.norm for climb in run.climbs]),
-            tuple(climb.outcome or Outcome.OUT_OF_STEPS for climb in run.climbs),
-            tuple(run.trace),
-            run.n_products,
-        )
+            with kept(run.result):
+                _begin(run)
+                return run.result(_ascend(run, self, watch))
 
 
 def _refuse_unlike_softmax(problem: Problem) -> None:
@@ -106,6 +99,18 @@ class _Run:
         """Those that are still being fitted."""
         return [climb for climb in self.climbs if climb.outcome is None]
 
+    def result(self, otherwise: Outcome) -> FitResult:
+        """Where it stands, with this outcome for weightings that have none."""
+        dtype = self.problem.dtype
+        return FitResult(
+            np.stack([climb.state.dual for climb in self.climbs]).astype(dtype, copy=False),
+            np.stack([climb.state.latent for climb in self.climbs]).astype(dtype, copy=False),
+            np.array([climb.norm for climb in self.climbs]),
+            tuple(climb.outcome or otherwise for climb in self.climbs),
+            tuple(self.trace),
+            self.n_products,
+        )
+
     def refresh(self, climb: Climb) -> None:
         """Recompute latents from the dual, summed in float64."""
         climb.state.latent[:] = self.problem.covariance.accurate_matmul(climb.state.dual[None])[0]
@@ -124,23 +129,21 @@ def _begin(run: _Run) -> None:
                 climb.fresh = False
 
 
-def _ascend(run: _Run, how: Smo, watch: Watch) -> None:
+def _ascend(run: _Run, how: Smo, watch: Watch) -> Outcome:
+    """Sweep until all weightings are done; the outcome is of those that are not."""
     orders = np.random.default_rng(how.seed)
-    for step in range(how.budget.newton + 1):
+    for step in itertools.count():
         for climb in run.at_work:
             _look(run, climb, how)
         _note(run, step, watch)
-        if not run.at_work:
-            return
-        if step == how.budget.newton or run.n_products >= how.budget.products:
-            for climb in run.at_work:
-                exhausted = step == how.budget.newton
-                climb.outcome = Outcome.OUT_OF_STEPS if exhausted else Outcome.OUT_OF_PRODUCTS
-            return
+        ended = how.budget.ending(step, run.n_products)
+        if not run.at_work or ended:
+            break
         for climb in run.at_work:
             points = climb.unsettled() if how.shrinking else np.flatnonzero(climb.state.weights > 0)
             climb.sweep(run.rows, orders.permutation(points))
             run.n_rows += len(points)
+    return ended or Outcome.OUT_OF_STEPS
 
 
 def _look(run: _Run, climb: Climb, how: Smo) -> None:
