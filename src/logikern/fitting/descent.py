@@ -199,8 +199,8 @@ def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float,
 
 def _ending(run: _Run, budget: Budget) -> Outcome | None:
     """A direction that all products of its budget could not find, and that leads nowhere, is the last one."""
-    before, last = run.trace[-2:] if len(run.trace) > 1 else (run.trace[0], run.trace[0])
-    in_vain = last.products - before.products > budget.direction and run.step_lengths.max() <= SHORT_STEP
+    lately = run.trace[-2:]
+    in_vain = lately[-1].products - lately[0].products > budget.direction and run.step_lengths.max() <= SHORT_STEP
     return Outcome.STALLED if in_vain else None
 
 
