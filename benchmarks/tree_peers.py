@@ -1,7 +1,8 @@
 """What others offer for classes in a tree, each tuned by a holdout: the contestants of hierarchy_peers.py.
 
-All of them learn from (X, y), with y the numbers of the classes, and give probabilities of all classes. On dense
-inputs the linear ones see Gaussian features (Nystroem), of which the rate is tuned as well.
+All of them learn from (X, y), with y the numbers of the classes, and give probabilities of all classes. Penalties are
+tried from the smallest on, until two in a row are worse than one before. On dense inputs the linear ones see Gaussian
+features (Nystroem), of which the rate is tuned as well.
 """
 
 from collections.abc import Callable
@@ -92,15 +93,24 @@ def holdout_loss(probabilities: np.ndarray, labels: np.ndarray) -> float:
     return -float(np.log(bounded[np.arange(len(labels)), labels]).mean())
 
 
+def is_past_best(losses: list[float]) -> bool:
+    """Whether the last two penalties of a ladder were both worse than one before: larger ones are not tried."""
+    return len(losses) > 2 and min(losses[-2:]) > min(losses[:-2])
+
+
 def flat_logistic(task: Task) -> Known:
     """Logistic regression; coefficients of one C start the next, and the last fit has all rows."""
     aside = held_out(task.y, HELD_OUT, 0)
     best: tuple[float, str, Any] = (np.inf, "", None)
     for name, X, X_test in task.feature_maps:
         model = LogisticRegression(warm_start=True, **STEPS)
+        losses: list[float] = []
         for penalty in FLAT_PENALTIES:
+            if is_past_best(losses):
+                break
             model.set_params(C=penalty).fit(X[~aside], task.y[~aside])
             loss = holdout_loss(model.predict_proba(X[aside]), task.y[aside])
+            losses.append(loss)
             if loss < best[0]:
                 start = (model.coef_.copy(), model.intercept_.copy())
                 best = (loss, f"C={penalty:g}{name}", (penalty, start, X, X_test))
@@ -145,9 +155,14 @@ def local_classifiers(task: Task) -> dict[str, Known]:
     names = node_names(task.tree)
     best: tuple[float, str, Any] = (np.inf, "", None)
     for suffix, X, X_test in task.feature_maps:
+        losses: list[float] = []
         for penalty in LOCAL_PENALTIES:
+            if is_past_best(losses):
+                break
+            losses.append(np.inf)
             for method, model in _fit_local(X[~aside], task.y[~aside], names, penalty, CALIBRATIONS):
                 loss = holdout_loss(path_probabilities(model, X[aside], task.tree), task.y[aside])
+                losses[-1] = min(losses[-1], loss)
                 if loss < best[0]:
                     found = f"C={penalty:g}{suffix}, calibration={method}"
                     best = (loss, found, (penalty, method, X, X_test))
