@@ -75,8 +75,7 @@ def check_fit(estimator: Any, criteria: tuple[str, ...], solvers: tuple[str, ...
     _check_name("operator", estimator.operator, ("auto", *OPERATORS))
     _check_name("precision", estimator.precision, ("auto", "single", "double"))
     _check_positive("tol", estimator.tol)
-    if not isinstance(estimator.max_iter, numbers.Integral) or estimator.max_iter < 1:
-        raise ValueError(f"`max_iter` must be a whole number of at least 1, but is {estimator.max_iter!r}.")
+    _check_whole("max_iter", estimator.max_iter, 1)
     bias = estimator.bias_variance
     if not isinstance(bias, numbers.Real) or not bias >= 0:
         raise ValueError(
@@ -155,7 +154,7 @@ def _check_name(argument: str, value: Any, names: tuple[str, ...]) -> None:
 
 
 def _check_positive(argument: str, value: Any) -> None:
-    if not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 < value < np.inf:
         raise ValueError(f"`{argument}` must be a positive number, but is {value!r}.")
 
 
