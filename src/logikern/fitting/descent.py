@@ -31,9 +31,11 @@ UNFELT = 1e-12
 REFRESH_BELOW = 0.1
 # Of the fit that coarse labels are first completed by.
 ROUGH_TOLERANCE = 0.01
-# A fit from zero whose first direction takes more products, or of whose second or third step no more than this part
-# is taken, would need very many.
-FIRST_DIRECTION, SHORT_STEP, EARLY_STEPS = 40, 0.06, 3
+# The first direction from zero, whose curvature is far from that of any other, is not worth more products.
+FIRST_DIRECTION = 40
+# A fit from zero of whose early Newton steps no more than this part is taken would need many; the first one may be
+# short, unless its direction could not be found.
+SHORT_STEP, EARLY_STEPS = 0.06, 3
 # It first goes to where the covariance is smaller by this factor, roughly.
 EASIER, EASIER_TOLERANCE = 1 / 8, 0.1
 # A Newton step of which no more than this part is taken leads nowhere.
@@ -207,7 +209,7 @@ def _ending(run: _Run, budget: Budget) -> Outcome | None:
 def _creeps(last: NewtonStep) -> bool:
     """Whether a fit from zero should be broken off after this step."""
     if last.step == 1:
-        return last.products > FIRST_DIRECTION
+        return last.products > FIRST_DIRECTION and last.step_length <= SHORT_STEP
     return 1 < last.step <= EARLY_STEPS and NO_STEP < last.step_length <= SHORT_STEP
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices, Mask
+from logikern.numerics.parallel import for_each, point_tiles
 
 
 class Image(NamedTuple):
@@ -51,7 +52,7 @@ def conjugate_gradient(
     settled = np.zeros(len(right_side), dtype=bool)
     members = np.arange(len(right_side))
     residual = right_side.copy()
-    direction, scratch = np.zeros_like(right_side), np.empty_like(right_side)
+    direction = np.zeros_like(right_side)
     previous = np.ones(len(right_side))
     stuck = np.zeros(len(right_side), dtype=bool)
     gained = np.zeros(len(right_side))
@@ -68,8 +69,7 @@ def conjugate_gradient(
             break
         conditioned = precondition(residual, members)
         strength = inner_products(residual, conditioned)
-        direction *= (strength / previous).astype(direction.dtype)[:, None, None]
-        direction += conditioned
+        _turn(direction, _columns(strength / previous, direction), conditioned)
         image = apply(direction, members)
         n_products += 1
         curvature = inner_products(direction, image.product)
@@ -77,18 +77,46 @@ def conjugate_gradient(
         stuck = ~(np.isfinite(strength) & (curvature > 0))
         step = np.where(stuck, 0.0, strength / np.where(curvature > 0, curvature, 1.0))
         gained[members] += step * strength
-        step = step.astype(direction.dtype)[:, None, None]
-        scratch = scratch[: len(members)]
-        add(solution, members, np.multiply(step, direction, out=scratch))
-        add(companion, members, np.multiply(step, image.companion, out=scratch))
-        residual -= np.multiply(step, image.product, out=scratch)
+        _move((solution, companion), members, _columns(step, direction), (direction, image.companion))
+        _move((residual,), np.arange(len(members)), _columns(-step, direction), (image.product,))
         previous = np.where(strength > 0, strength, 1.0)
     return CgResult(solution, companion, n_products, settled)
 
 
+def _columns(factors: Array, functions: Array) -> Array:
+    """A factor for each member, to multiply its functions by."""
+    return factors.astype(functions.dtype)[:, None, None]
+
+
+def _turn(direction: Array, factors: Array, conditioned: Array) -> None:
+    """direction = factors direction + conditioned."""
+
+    def turn(points: slice) -> None:
+        own = direction[..., points]
+        own *= factors
+        own += conditioned[..., points]
+
+    for_each(turn, point_tiles(direction.shape))
+
+
+def _move(places: tuple[Array, ...], members: Indices, steps: Array, ways: tuple[Array, ...]) -> None:
+    """Each place[members] += steps way."""
+
+    def move(points: slice) -> None:
+        for place, way in zip(places, ways, strict=True):
+            add(place[..., points], members, steps * way[..., points])
+
+    for_each(move, point_tiles(ways[0].shape))
+
+
 def inner_products(left: Array, right: Array) -> Array:
     """Sum of products of each member, (B, C, n) twice -> (B,); rows are added up in double precision."""
-    return np.einsum("bcn,bcn->bc", left, right).sum(axis=1, dtype=np.float64)
+
+    def of_some(points: slice) -> Array:
+        products = np.einsum("bcn,bcn->bc", left[..., points], right[..., points])
+        return products.sum(axis=1, dtype=np.float64)
+
+    return np.sum(for_each(of_some, point_tiles(left.shape)), axis=0)
 
 
 def of(values: Array, members: Indices) -> Array:
