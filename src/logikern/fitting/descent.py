@@ -188,9 +188,8 @@ def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float,
     """Step until all weightings are done; the outcome is of those that are not."""
     for step in itertools.count():
         expansion = _expand(run, tolerance)
-        run.note(
-            step, float((run.problem.loss(run.latent) + 0.5 * inner_products(run.dual, run.latent)).sum()), watch
-        )
+        losses = run.problem.loss(run.latent) + 0.5 * inner_products(run.dual, run.latent)
+        run.note(step, float(losses.sum()), watch)
         ended = budget.ending(step, run.n_products) or _ending(run, budget)
         if expansion is None or ended or (run.from_zero and _creeps(run.trace[-1])):
             break
