@@ -94,7 +94,8 @@ class NewtonSolver(Solver):
         result = descend(problem, start, watch, make_system, tolerance, budget, self.close)
         creeps = not result.outcome.converged and _creeps(result.trace[-1])
         if start is None and problem.is_convex and creeps:
-            return self._go_by_an_easier_one(problem, Fit(result, problem.covariance, make_system), watch, tolerance)
+            del make_system  # of thousands of classes it takes gigabytes
+            return self._go_by_an_easier_one(problem, result, watch, tolerance)
         if result.outcome.converged or not single:
             return Fit(result, problem.covariance, make_system)
         covariance = problem.covariance.accurate()
@@ -105,18 +106,23 @@ class NewtonSolver(Solver):
         )
         return Fit(finished.after(result), covariance, make_system)
 
-    def _go_by_an_easier_one(self, problem: Problem, begun: "Fit", watch: Watch, tolerance: float) -> "Fit":
-        """From latents under a smaller covariance (Marteau-Ferey, Bach & Rudi 2019), which may need one as well."""
+    def _go_by_an_easier_one(self, problem: Problem, begun: FitResult, watch: Watch, tolerance: float) -> "Fit":
+        """From latents under a smaller covariance (Marteau-Ferey, Bach & Rudi 2019), from near the targets if it can.
+
+        From there steps are long where they are short from zero, but more products go into each.
+        """
         easier = replace(problem, covariance=problem.covariance.scaled(EASIER))
+        near = problem.likelihood.half_believed(problem.targets)
+        start = None if near is None else np.broadcast_to(near, problem.shape).astype(problem.dtype)
         try:
-            rough = self.run(easier, None, ignore, max(tolerance, EASIER_TOLERANCE)).result
+            rough = self.run(easier, start, ignore, max(tolerance, EASIER_TOLERANCE)).result
         except InterruptedFitError:
-            raise InterruptedFitError(begun.result) from None
+            raise InterruptedFitError(begun) from None
         if rough.outcome is Outcome.STALLED:
-            n_products = begun.result.n_products + rough.n_products
-            return replace(begun, result=replace(begun.result, outcomes=rough.outcomes, n_products=n_products))
+            result = replace(begun, outcomes=rough.outcomes, n_products=begun.n_products + rough.n_products)
+            return Fit(result, problem.covariance, self.systems(problem.covariance))
         fit = self.run(problem, rough.latent, watch, tolerance)
-        return replace(fit, result=fit.result.after(replace(rough, trace=())).after(begun.result))
+        return replace(fit, result=fit.result.after(replace(rough, trace=())).after(begun))
 
     def _hear_the_sure(self, problem: Problem) -> FitResult | None:
         """A rough fit without the points whose labels are coarse: nothing else says how to complete them.
@@ -174,7 +180,7 @@ def descend(
         Whether the systems know of merged classes.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        run = _begin(problem, start, make_system, close)
+        run = _begin(problem, start, make_system, close, rough=tolerance >= EASIER_TOLERANCE)
         with kept(run.result):
             return run.result(_descend(run, watch, make_system, tolerance, budget))
 
@@ -212,7 +218,7 @@ def _creeps(last: NewtonStep) -> bool:
     return 1 < last.step <= EARLY_STEPS and NO_STEP < last.step_length <= SHORT_STEP
 
 
-def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close: bool) -> _Run:
+def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close: bool, rough: bool) -> _Run:
     """At zero, or one full Newton step from the latents given, cut back to its best multiple.
 
     A Newton iterate depends on the latents alone: alpha' = b - R K~ b with b = W u - g. Latents vary little with
@@ -227,7 +233,8 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close
         constant = curvature.root(curvature.root_adjoint(start)) - expansion.gradient
         system = make_system(curvature, np.arange(n_batch))
         accuracy = START_ACCURACY * np.maximum(max_norm(expansion.gradient), SMALLEST_SIZE)
-        direction, image, n_products = system.damp(constant, accuracy, guess=start)
+        share = np.full(n_batch, LARGEST_SHARE) if rough else None
+        direction, image, n_products = system.damp(constant, accuracy, guess=start, share=share)
         lengths = _line_search(problem, dual, latent, direction, image).astype(problem.dtype)
         dual, latent = lengths[:, None, None] * direction, lengths[:, None, None] * image
     infinite = np.full(n_batch, np.inf)

@@ -125,6 +125,10 @@ class Likelihood(ABC):
         """The convex likelihood of completed targets: itself where it is convex."""
         return self
 
+    def half_believed(self, targets: Array) -> Array | None:
+        """Latents (C, n) on the way from zero to the targets; None where none are better than zero."""
+        return None
+
     def sure_part(self, targets: Array, weights: Array) -> tuple[Array, Array]:
         """Targets (C, n) and weights (B, n) of the majoriser at those points whose targets need no completion."""
         return targets, weights
