@@ -40,3 +40,10 @@ def test_loss_of_a_certain_and_wrong_latent_is_its_margin():
     latent = np.array([1e4, 0.0]).reshape(1, 2, 1)
     loss, _ = Softmax().loss_and_gradient(latent, np.array([[0.0], [1.0]]), np.ones((1, 1)))
     assert loss[0] == 1e4
+
+
+def test_targets_that_are_half_believed_are_halfway_to_the_same_for_all():
+    for targets in (catalogue.labels(), catalogue.distributions()):
+        latent = Softmax().half_believed(targets)
+        np.testing.assert_allclose(softmax(latent, axis=0), 0.5 * targets + 0.5 / catalogue.N_CLASSES, rtol=1e-12)
+        np.testing.assert_allclose(latent.sum(axis=0), 0.0, atol=1e-12)

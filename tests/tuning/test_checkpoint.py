@@ -61,6 +61,15 @@ def test_settings_that_change_no_answer_may_differ(path, forbidden, harmless):
     assert same(tuned(checkpoint=path, **harmless).fit(X, NAMES), first)
 
 
+@pytest.mark.parametrize("later", [{"tol": 1e-2}, {"max_iter": 20}], ids=str)
+def test_settings_of_the_final_fit_may_differ(path, forbidden, later):
+    first = tuned(checkpoint=path).fit(X, NAMES)
+    forbidden()
+    again = tuned(checkpoint=path, **later).fit(X, NAMES)
+    assert again.variances_.tolist() == first.variances_.tolist()
+    assert again.criterion_value_ == first.criterion_value_
+
+
 @pytest.mark.parametrize(
     "other",
     [

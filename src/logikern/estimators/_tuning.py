@@ -55,7 +55,7 @@ MOST_KERNELS = 30
 MOST_INPUTS = 100
 SEARCH_TOLERANCE = 1e-3
 # Of no consequence for the answers in a checkpoint; `cv` and `random_state` are known by what they drew.
-UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "memory_limit", "cv", "random_state")
+UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "max_iter", "memory_limit", "tol", "cv", "random_state")
 
 
 @dataclass(frozen=True, eq=False)
