@@ -11,7 +11,7 @@ import numpy as np
 from logikern.fitting.momentum import Momentum
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.progress import Budget, Progress, kept
-from logikern.fitting.systems import NewtonSystem
+from logikern.fitting.systems import Aim, NewtonSystem
 from logikern.fitting.units import SMALLEST_SIZE, residual_sizes, usual_weights
 from logikern.likelihoods.base import Curvature, Expansion
 from logikern.numerics.conjugate_gradient import add, inner_products, of
@@ -234,7 +234,7 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close
         system = make_system(curvature, np.arange(n_batch))
         accuracy = START_ACCURACY * np.maximum(max_norm(expansion.gradient), SMALLEST_SIZE)
         share = np.full(n_batch, LARGEST_SHARE) if rough else None
-        direction, image, n_products = system.damp(constant, accuracy, guess=start, share=share)
+        direction, image, n_products = system.damp(constant, Aim(accuracy, share), start)
         lengths = _line_search(problem, dual, latent, direction, image).astype(problem.dtype)
         dual, latent = lengths[:, None, None] * direction, lengths[:, None, None] * image
     infinite = np.full(n_batch, np.inf)
@@ -304,7 +304,7 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     system = make_system(expansion.curvature, members)
     finest = FINEST_RESIDUAL * tolerance * run.sizes[members]
     share = LARGEST_SHARE * np.minimum(1.0, norms)
-    direction, direction_image, n_products = system.damp(descent, finest, share=share, most=most)
+    direction, direction_image, n_products = system.damp(descent, Aim(finest, share, most))
     run.n_products += n_products
     if not part.is_convex:
         direction, direction_image = run.momentum.add(members, direction, direction_image, descent)

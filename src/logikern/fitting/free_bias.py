@@ -7,6 +7,7 @@ import numpy as np
 from logikern.fitting.exact import DenseSystems, dense_blocks
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.progress import Budget
+from logikern.fitting.systems import Aim
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.structure.covariance import ClassCovariance
@@ -83,7 +84,7 @@ def _newton_step(problem: Problem, systems: DenseSystems, latent: Array) -> tupl
     curvature = expansion.curvature
     blocks, system, rough = systems.blocks, systems(curvature, np.arange(1)), np.ones(1)
     constant = curvature.root(curvature.root_adjoint(latent)) - expansion.gradient
-    dual = system.damp(constant, rough).value
+    dual = system.damp(constant, Aim(rough)).value
     ones = np.eye(len(blocks))[:, None, :, None] * np.ones(problem.shape[2])  # (C, 1, C, n)
     pulls = np.concatenate([system.response(one, rough).value for one in ones])  # R E
     bias = np.linalg.pinv(pulls.sum(axis=2), rcond=VISIBLE_CONSTANT, hermitian=True) @ dual[0].sum(axis=1)

@@ -29,6 +29,25 @@ class Response(NamedTuple):
     n_products: int
 
 
+class Aim(NamedTuple):
+    """When x, of (I + W K~) x = c, is good enough; a solve in closed form is always better.
+
+    Attributes
+    ----------
+    tolerance : array of shape (B,)
+        For max |(I + W K~) x - c|.
+    share : array of shape (B,) or None, default=None
+        Enough, too, is an x that leaves no more than this part of what can be gained by it: of the decrease of
+        x' K~ (x / 2 - c) + x' K~ W K~ x / 2 from its value at zero.
+    most : int or None, default=None
+        Products after which it must do.
+    """
+
+    tolerance: Array
+    share: Array | None = None
+    most: int | None = None
+
+
 class NewtonSystem(ABC):
     """R = (I + W K~)^-1 W = V (I + V' K~ V)^-1 V' at one curvature W = V V'.
 
@@ -44,31 +63,18 @@ class NewtonSystem(ABC):
     def response(self, functions: Array, tolerance: Array) -> Response:
         """R f for f of shape (B, C, n), with max |(I + W K~) R f - W f| <= tolerance (B,)."""
 
-    def damp(
-        self,
-        constant: Array,
-        tolerance: Array,
-        guess: Array | None = None,
-        share: Array | None = None,
-        most: int | None = None,
-    ) -> Response:
+    def damp(self, constant: Array, aim: Aim, guess: Array | None = None) -> Response:
         """x = (I + W K~)^-1 c = c - R K~ c and its image.
 
         Parameters
         ----------
         constant : array of shape (B, C, n)
-        tolerance : array of shape (B,)
-            For max |(I + W K~) x - c|.
+        aim : Aim
         guess : array of shape (B, C, n) or None, default=None
             Of the image.
-        share : array of shape (B,) or None, default=None
-            Enough, too, is an x that leaves no more than this part of what can be gained by it: of the decrease of
-            x' K~ (x / 2 - c) + x' K~ W K~ x / 2 from its value at zero.
-        most : int or None, default=None
-            Products, if the solver counts them.
         """
         image = self.image(constant)
-        response = self.response(image, tolerance)
+        response = self.response(image, aim.tolerance)
         return Response(constant - response.value, image - response.image, 1 + response.n_products)
 
 
@@ -104,14 +110,7 @@ class IterativeSystem(NewtonSystem):
         longest = RELATIVE_RESIDUAL**2 * inner_products(right_side, right_side)
         return self._solve(right_side, _Goal(tolerance, longest), functions.dtype)
 
-    def damp(
-        self,
-        constant: Array,
-        tolerance: Array,
-        guess: Array | None = None,
-        share: Array | None = None,
-        most: int | None = None,
-    ) -> Response:
+    def damp(self, constant: Array, aim: Aim, guess: Array | None = None) -> Response:
         """From a guess z of the image: x = d + V y with d = c - W z and (I + V' K~ V) y = V' (z - K~ d).
 
         At z = 0 the right side is c multiplied by the large eigenvalues of K~, and half of the products go into
@@ -137,12 +136,12 @@ class IterativeSystem(NewtonSystem):
 
         squares = np.sum(for_each(look, tiles), axis=0)
         right_side = inner.astype(self.covariance.working_dtype, copy=False)
-        goal = _Goal(tolerance)
-        if share is not None:
+        goal = _Goal(aim.tolerance)
+        if aim.share is not None:
             gained = inner_products(constant, image) - 0.5 * inner_products(start, image)
             gained += 0.5 * (inner_products(right_side, right_side) - squares)
-            goal = _Goal(tolerance, share=share, gained=gained)
-        solved = self._solve(right_side, goal, constant.dtype, most)
+            goal = _Goal(aim.tolerance, share=aim.share, gained=gained)
+        solved = self._solve(right_side, goal, constant.dtype, aim.most)
         value, image = np.add(start, solved.value, out=start), np.add(image, solved.image, out=image)
         return Response(value, image, 1 + solved.n_products)
 
