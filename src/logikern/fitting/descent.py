@@ -43,6 +43,8 @@ NO_STEP = 1e-3
 
 
 MakeSystem = Callable[[Curvature, Indices], NewtonSystem]
+# Nothing, latents of a fit at other hyperparameters, or what another solver has come to.
+Start = Array | FitResult | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,20 @@ class NewtonSolver(Solver):
             fit = self.run(problem, rough.latent, watch, tolerance)
             # Its steps are those of another loss, but its products were made for this one.
             return replace(fit, result=fit.result.after(replace(rough, trace=())))
+        begun = self.begin(problem, start, watch, tolerance)
+        if begun is None:
+            return self._go_on(problem, start, watch, tolerance)
+        if begun.outcome.converged:
+            return Fit(begun, problem.covariance, self.systems(problem.covariance))
+        failed = Outcome.NOT_FINITE in begun.outcomes
+        fit = self._go_on(problem, start if failed else begun, watch, tolerance)
+        return replace(fit, result=fit.result.after(begun))
+
+    def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> FitResult | None:
+        """What another solver makes of a problem that is more to its liking; None where there is no such."""
+        return None
+
+    def _go_on(self, problem: Problem, start: "Start", watch: Watch, tolerance: float) -> "Fit":
         single = problem.covariance.is_single
         budget = self.budget.shortened() if single else self.budget
         make_system = self.systems(problem.covariance)
@@ -100,7 +116,7 @@ class NewtonSolver(Solver):
             return Fit(result, problem.covariance, make_system)
         covariance = problem.covariance.accurate()
         make_system = self.systems(covariance)
-        onward = result.latent if np.isfinite(result.latent).all() else start
+        onward: Start = result.latent if np.isfinite(result.latent).all() else start
         finished = descend(
             replace(problem, covariance=covariance), onward, watch, make_system, tolerance, self.budget, self.close
         )
@@ -151,7 +167,7 @@ class _Run(Progress):
 
 def descend(
     problem: Problem,
-    start: Array | None,
+    start: Start,
     watch: Watch,
     make_system: MakeSystem,
     tolerance: float,
@@ -167,8 +183,8 @@ def descend(
     Parameters
     ----------
     problem : Problem
-    start : array of shape (B, C, n) or None
-        Latents near the optimum, of a fit at other hyperparameters.
+    start : array of shape (B, C, n), FitResult or None
+        Latents near the optimum, of a fit at other hyperparameters; or a fit of this problem that is to be improved.
     watch : callable
     make_system : callable
         From the curvature and the numbers of the weightings that it belongs to.
@@ -218,7 +234,7 @@ def _creeps(last: NewtonStep) -> bool:
     return 1 < last.step <= EARLY_STEPS and NO_STEP < last.step_length <= SHORT_STEP
 
 
-def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close: bool, rough: bool) -> _Run:
+def _begin(problem: Problem, start: Start, make_system: MakeSystem, close: bool, rough: bool) -> _Run:
     """At zero, or one full Newton step from the latents given, cut back to its best multiple.
 
     A Newton iterate depends on the latents alone: alpha' = b - R K~ b with b = W u - g. Latents vary little with
@@ -227,7 +243,9 @@ def _begin(problem: Problem, start: Array | None, make_system: MakeSystem, close
     n_batch = problem.shape[0]
     dual, latent = np.zeros(problem.shape, problem.dtype), np.zeros(problem.shape, problem.dtype)
     n_products = 0
-    if start is not None:
+    if isinstance(start, FitResult):
+        dual, latent = start.dual, start.latent
+    elif start is not None:
         expansion = problem.expand(start, close)
         curvature = expansion.curvature
         constant = curvature.root(curvature.root_adjoint(start)) - expansion.gradient

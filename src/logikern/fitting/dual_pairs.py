@@ -7,11 +7,11 @@ which mass is best is a root in one variable. Everything here is plain Python; `
 import math
 from collections.abc import Callable
 from functools import cache
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from logikern.numerics.compilation import compile_together
 from logikern.numerics.outcome import Array
 
 # Of the spread with which a visit to a point begins, and of the divergence with which a block does: what is left.
@@ -172,20 +172,5 @@ def solve_block(
 
 @cache
 def compiled() -> Callable[..., Any]:
-    """`solve_block` as machine code, kept on disk between processes where there is a place for it.
-
-    The compiler is slow to import: only fits that need it pay. Functions find each other by name, hence each is
-    given a namespace in which the others are compiled already.
-    """
-    from numba import njit
-
-    namespace = dict(globals())
-    for function in (log_odds, solve_pair, divergence, solve_point, solve_block):
-        own = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
-        own.__qualname__, own.__module__ = function.__qualname__, function.__module__
-        try:
-            namespace[function.__name__] = njit(own, cache=True, nogil=True)
-        except RuntimeError:  # nowhere to write
-            namespace[function.__name__] = njit(own, nogil=True)
-    result: Callable[..., Any] = namespace["solve_block"]
-    return result
+    """`solve_block` as machine code."""
+    return compile_together((log_odds, solve_pair, divergence, solve_point, solve_block))

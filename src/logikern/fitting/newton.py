@@ -5,16 +5,20 @@ from typing import ClassVar
 
 from logikern.fitting.conditioning import Conditioning, LowRankConditioning
 from logikern.fitting.descent import MakeSystem, NewtonSolver
+from logikern.fitting.problem import FitResult, Problem, Watch
 from logikern.fitting.progress import Budget
+from logikern.fitting.row_ascent import RowAscent, worthwhile
 from logikern.fitting.systems import IterativeSystem
 from logikern.likelihoods.base import Curvature
-from logikern.numerics.outcome import Indices
+from logikern.numerics.outcome import Array, Indices
 from logikern.structure.covariance import ClassCovariance
 
 
 @dataclass(frozen=True)
 class Newton(NewtonSolver):
     """Inexact Newton steps, each direction from conjugate gradients (Seeger 2008, sec. 5.1).
+
+    Where points have few features a problem is begun, and often ended, point by point.
 
     Parameters
     ----------
@@ -29,6 +33,9 @@ class Newton(NewtonSolver):
     budget: Budget = Budget()
     conditioning: Conditioning = LowRankConditioning()
     close: ClassVar[bool] = True
+
+    def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> FitResult | None:
+        return RowAscent(tolerance).fit(problem, start, watch) if worthwhile(problem) else None
 
     def systems(self, covariance: ClassCovariance) -> MakeSystem:
         condition = self.conditioning.prepare(covariance)

@@ -1,0 +1,259 @@
+"""The dual solved one point at a time, all of its classes together: loops for the compiler.
+
+With features x of the points, the weighed features z = sum_i x_i dual_i' say all about the other points that one of
+them needs to know: its latents are A(z' x) plus the bias, A the tree of variances. Its own shares q are then the
+softmax of latents that depend on them in turn, which is solved by Newton's method in time linear in the number of
+latent functions. Everything here is plain Python; `compiled` makes it fast.
+"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from logikern.numerics.compilation import compile_together
+from logikern.numerics.outcome import Array, Indices, Mask
+
+# Of the residual with which a visit begins: what it may leave.
+VISIT_FALL = 0.1
+MOST_NEWTON = 20
+# Of a step's promise what it must hold, the rounding of losses, and the shortest step.
+SUFFICIENT, LOSS_ROUNDING, SHORTEST = 1e-4, 1e-9, 1e-6
+
+
+class Rows(NamedTuple):
+    """Features of the points, and the covariance between classes of points with the inner product one.
+
+    Attributes
+    ----------
+    starts, words : integer arrays
+        Where the features of each point begin, (n + 1,), and which they are.
+    values : array
+    own : array of shape (n,)
+        Of each point the inner product with itself.
+    variances : array of shape (P,)
+    bias : float
+        Variance of each class's constant.
+    parents : integer array of shape (P,)
+        The latent function above each, which has a smaller number; -1 where there is none.
+    inner : boolean array of shape (P,)
+        Whether others lie below.
+    leaves : integer array of shape (C,)
+        The last latent function of each class.
+    """
+
+    starts: Indices
+    words: Indices
+    values: Array
+    own: Array
+    variances: Array
+    bias: float
+    parents: Indices
+    inner: Mask
+    leaves: Indices
+
+
+def couple(per_class: Array, rows: Any, sums: Array) -> None:
+    """Mixing diag(variances) Mixing' applied in place; `sums` (P,) is overwritten."""
+    n_latent = len(rows.parents)
+    for number in range(n_latent):
+        sums[number] = 0.0
+    for c in range(len(per_class)):
+        sums[rows.leaves[c]] = per_class[c]
+    for number in range(n_latent - 1, -1, -1):
+        if rows.parents[number] >= 0:
+            sums[rows.parents[number]] += sums[number]
+    for number in range(n_latent):
+        sums[number] *= rows.variances[number]
+        if rows.parents[number] >= 0:
+            sums[number] += sums[rows.parents[number]]
+    for c in range(len(per_class)):
+        per_class[c] = sums[rows.leaves[c]]
+
+
+def soft_maximum(latent: Array, probabilities: Array) -> float:
+    """Write the softmax, and return log sum exp."""
+    highest = latent[0]
+    for c in range(len(latent)):
+        highest = max(highest, latent[c])
+    total = 0.0
+    for c in range(len(latent)):
+        value = math.exp(latent[c] - highest)
+        probabilities[c] = value
+        total += value
+    part = 1.0 / total
+    for c in range(len(latent)):
+        probabilities[c] *= part
+    return highest + math.log(total)
+
+
+def find_step(
+    probabilities: Array, right: Array, scale: float, bias: float, rows: Any, step: Array, image: Array, work: Array
+) -> None:
+    """(I + W A) step = right and image = A step, W = diag(p) - p p' and A the covariance between classes at a point.
+
+    A is `scale` times the tree of variances, plus `bias`. First W = diag(p), by messages up and down the tree as in
+    `PointSystems`; there the answer to the right-hand side p is p times the gains along the path of each class, and
+    with it p p' is accounted for. Both `step` and `right` sum to zero.
+    """
+    precision, mean, gains = work
+    n_latent, n_classes = len(rows.parents), len(right)
+    for number in range(n_latent):
+        precision[number] = 0.0
+        mean[number] = 0.0
+    for c in range(n_classes):
+        precision[rows.leaves[c]] = probabilities[c]
+        mean[rows.leaves[c]] = right[c]
+    for number in range(n_latent - 1, -1, -1):
+        variance = scale * rows.variances[number]
+        if not rows.inner[number]:
+            variance += bias
+        gain = 1.0 / (1.0 + variance * precision[number])
+        gains[number] = gain
+        precision[number] *= gain
+        mean[number] *= gain
+        above = rows.parents[number]
+        if above >= 0:
+            precision[above] += precision[number]
+            mean[above] += mean[number]
+    for number in range(n_latent):
+        variance = scale * rows.variances[number]
+        if not rows.inner[number]:
+            variance += bias
+        above = rows.parents[number]
+        if above >= 0:
+            mean[number] = mean[above] + variance * (mean[number] - precision[number] * mean[above])
+            gains[number] *= gains[above]
+        else:
+            mean[number] *= variance
+    total, along = 0.0, 0.0
+    for c in range(n_classes):
+        image[c] = mean[rows.leaves[c]]
+        step[c] = right[c] - probabilities[c] * image[c]
+        total += step[c]
+        along += probabilities[c] * gains[rows.leaves[c]]
+    part = -total / along
+    for c in range(n_classes):
+        gain = gains[rows.leaves[c]]
+        step[c] += part * probabilities[c] * gain
+        image[c] += part * (1.0 - gain)
+
+
+def solve_point(
+    shares: Array, latent: Array, log_total: float, probabilities: Array, scale: float, bias: float, rows: Any,
+    aim: float, change: Array, scratch: Array, work: Array,
+) -> None:  # fmt: skip
+    """Find by how much the shares must fall for them to be the softmax of the latents that follow: `change`.
+
+    Newton's method on the convex problem of this point alone, until no share is off by more than `aim`. Latents and
+    probabilities are overwritten.
+    """
+    right, step, image, trial = scratch
+    n_classes = len(shares)
+    for c in range(n_classes):
+        change[c] = 0.0
+        right[c] = shares[c] - probabilities[c]
+    for _ in range(MOST_NEWTON):
+        find_step(probabilities, right, scale, bias, rows, step, image, work)
+        slope, curve, linear = 0.0, 0.0, 0.0
+        for c in range(n_classes):
+            slope -= right[c] * image[c]
+            curve += step[c] * image[c]
+            linear += (change[c] - shares[c]) * image[c]
+        length, reached = 1.0, log_total
+        while True:
+            for c in range(n_classes):
+                trial[c] = latent[c] + length * image[c]
+            reached = soft_maximum(trial, probabilities)
+            rise = reached - log_total + length * (linear + 0.5 * length * curve)
+            if rise <= SUFFICIENT * length * slope + LOSS_ROUNDING * (1.0 + abs(reached)) or length < SHORTEST:
+                break
+            length *= 0.5
+        log_total = reached
+        left = 0.0
+        for c in range(n_classes):
+            change[c] += length * step[c]
+            latent[c] = trial[c]
+            right[c] = shares[c] - change[c] - probabilities[c]
+            left = max(left, abs(right[c]))
+        if left <= aim:
+            break
+
+
+def visit_points(
+    order: Indices, points: Indices, rows: Any, weights: Array, shares: Array, weighed: Array, total: Array,
+    settled: float, residuals: Array,
+) -> None:  # fmt: skip
+    """Solve points one after the other; each sees what those before it have changed.
+
+    Parameters
+    ----------
+    order : integer array
+        Places in the arrays that follow, in the order of the visits.
+    points : integer array of shape (m,)
+        Which points they are.
+    rows : Rows
+    weights : array of shape (m,)
+    shares : array of shape (m, C)
+        Changed in place, as are the next two.
+    weighed : array of shape (d, C)
+        Sum over all points of features times dual.
+    total : array of shape (C,)
+        Sum of the dual over all points.
+    settled : float
+        Points whose residual is no larger are left alone.
+    residuals : array of shape (m,)
+        Of the gradient of each point the largest entry before its visit, overwritten.
+    """
+    n_classes, n_latent = len(total), len(rows.parents)
+    latent, probabilities, change = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    scratch, work = np.empty((4, n_classes)), np.empty((3, n_latent))
+    for place in order:
+        point, weight = points[place], weights[place]
+        own = shares[place]
+        for c in range(n_classes):
+            latent[c] = 0.0
+        for entry in range(rows.starts[point], rows.starts[point + 1]):
+            row, value = weighed[rows.words[entry]], rows.values[entry]
+            for c in range(n_classes):
+                latent[c] += value * row[c]
+        couple(latent, rows, work[0])
+        for c in range(n_classes):
+            latent[c] += rows.bias * total[c]
+        log_total = soft_maximum(latent, probabilities)
+        found = 0.0
+        for c in range(n_classes):
+            found = max(found, abs(own[c] - probabilities[c]))
+        residuals[place] = weight * found
+        if not weight * found > settled:
+            continue
+        aim = max(VISIT_FALL * found, VISIT_FALL * settled / weight)
+        scale = weight * rows.own[point]
+        solve_point(
+            own, latent, log_total, probabilities, scale, weight * rows.bias, rows, aim, change, scratch, work
+        )
+        # Shares sum to one in the precision in which they are kept, and what others are told is what is kept.
+        left, largest = 1.0, 0
+        for c in range(n_classes):
+            latent[c] = own[c]
+            own[c] -= change[c]
+            left -= own[c]
+            if own[c] > own[largest]:
+                largest = c
+        own[largest] += left
+        for c in range(n_classes):
+            change[c] = weight * (latent[c] - own[c])
+            total[c] += change[c]
+        for entry in range(rows.starts[point], rows.starts[point + 1]):
+            row, value = weighed[rows.words[entry]], rows.values[entry]
+            for c in range(n_classes):
+                row[c] += value * change[c]
+
+
+@cache
+def compiled() -> Callable[..., Any]:
+    """`visit_points` as machine code, which may add up in any order."""
+    functions = (couple, soft_maximum, find_step, solve_point, visit_points)
+    return compile_together(functions, fastmath={"reassoc", "contract", "arcp", "nsz"})

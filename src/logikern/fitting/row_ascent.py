@@ -1,0 +1,216 @@
+"""Ascent in the dual point by point where a kernel has few features at each, as words of a text."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from logikern.fitting.dual_points import Rows, compiled
+from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.progress import Budget, Progress, kept
+from logikern.fitting.units import residual_sizes, usual_weights
+from logikern.likelihoods.softmax import Softmax
+from logikern.numerics.conjugate_gradient import of
+from logikern.numerics.outcome import Array, Indices, Mask, Outcome
+from logikern.numerics.parallel import for_each, point_tiles
+from logikern.numerics.simplex import soft_maximum
+from logikern.operators.linear import BLOCK, FeatureProduct
+from logikern.structure.covariance import ClassCovariance
+
+# Classes times points from which on the compiler is worth its seconds.
+WORTHWHILE_FROM = 400_000
+# Of the tolerance, and of the root mean square of all residuals: points below both are settled.
+FINEST, QUIET = 0.3, 0.03
+# Rounds that a point is visited after it was last seen unsettled: two points that disagree about a word move in turn.
+PATIENCE = 2
+# Visits between two looks at all points, in units of their number.
+VISITS_PER_ROUND = 5
+
+
+def has_rows(problem: Problem) -> bool:
+    """Whether a problem can be solved point by point: classes, one kernel with sparse features, a finite bias."""
+    covariance = problem.covariance
+    operator = covariance.operators[0]
+    sparse = isinstance(operator, FeatureProduct) and hasattr(operator.features, "nnz")
+    alike = len(covariance.operators) == 1 and np.isfinite(covariance.bias_variance)
+    return sparse and alike and isinstance(problem.likelihood, Softmax)
+
+
+def worthwhile(problem: Problem) -> bool:
+    """Whether it can be, and is large enough."""
+    return has_rows(problem) and problem.shape[1] * problem.shape[2] >= WORTHWHILE_FROM
+
+
+@dataclass(frozen=True)
+class RowAscent(Solver):
+    """Rounds of visits to unsettled points, each solved for all of its classes, and a look at all points after each.
+
+    A visit costs about what one row of a product does. Where points share few features the visits of one round do
+    what a Newton direction needs dozens of products for; where it takes many rounds Newton's method is faster.
+
+    Parameters
+    ----------
+    tolerance : float, default=1e-4
+        For the largest absolute component of the gradient, in units of probability.
+    budget : Budget
+        Its Newton steps are rounds; its products are visits, in units of the number of points, and looks.
+    seed : int, default=0
+        Of the order of the points.
+    """
+
+    tolerance: float = 1e-4
+    budget: Budget = Budget(newton=60)
+    seed: int = 0
+
+    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+        if not has_rows(problem):
+            raise ValueError(
+                "Ascent point by point needs labels or distributions over classes, one kernel with sparse features "
+                "for all of them and a finite `bias_variance`. Use solver='newton'."
+            )
+        with np.errstate(over="ignore", invalid="ignore"):
+            run = _begin(problem, start)
+            with kept(run.result):
+                return run.result(self._ascend(run, watch))
+
+    def _ascend(self, run: "_Run", watch: Watch) -> Outcome:
+        random = np.random.default_rng(self.seed)
+        for step in itertools.count():
+            run.look(self.tolerance)
+            run.note(step, run.loss, watch)
+            ended = self.budget.ending(step, run.n_products)
+            if not run.members.size or ended:
+                return ended or Outcome.OUT_OF_STEPS
+            # Each weighting has an order of its own: which thread comes first plays no part.
+            tasks = list(zip(run.members, random.spawn(len(run.members)), strict=True))
+            visits = for_each(lambda task: run.visit(*task, self.tolerance), tasks)
+            run.n_products += -(-sum(visits) // (run.problem.shape[2] * len(tasks)))
+        raise AssertionError("unreachable")
+
+
+@dataclass(eq=False, kw_only=True)
+class _Run(Progress):
+    """The moving state of one fit."""
+
+    rows: Rows
+    sizes: Array  # units of the gradient's norm
+    residuals: Array  # of each point the largest entry of the gradient, (B, n)
+    quiet_for: Array  # rounds since a point was last seen unsettled, (B, n)
+    accurate: Mask  # latents summed in float64
+    loss: float = np.inf
+
+    def look(self, tolerance: float) -> None:
+        """Latents, gradient and loss of the dual; where it seems to be done, once more with latents in float64."""
+        members = self.members
+        if self.dual.any():
+            self.latent[members] = self.problem.covariance.matmul(of(self.dual, members))
+            self.n_products += 1
+        self._measure(members)
+        done = members[(self.norms[members] <= tolerance) & ~self.accurate[members]]
+        if done.size:
+            self.latent[done] = self.problem.covariance.accurate_matmul(of(self.dual, done))
+            self.n_products += 1
+            self.accurate[done] = True
+            self._measure(done)
+        self.loss = float(self.problem.loss(self.latent).sum() + 0.5 * np.vdot(self.dual, self.latent))
+        for member in members:
+            if not np.isfinite(self.norms[member]):
+                self.outcomes[member] = Outcome.NOT_FINITE
+            elif self.norms[member] <= tolerance and self.accurate[member]:
+                self.outcomes[member] = Outcome.CONVERGED
+
+    def _measure(self, members: Indices) -> None:
+        part, usual = self.problem.restrict(members), usual_weights(self.problem.weights[members])
+        latent, dual = of(self.latent, members), of(self.dual, members)
+
+        def measure(points: slice) -> Array:
+            own = part.at(points)
+            _, gradient = own.likelihood.loss_and_gradient(latent[..., points], own.targets, own.weights)
+            largest = max_norm(gradient)
+            gradient += dual[..., points]
+            self.residuals[members, points] = np.abs(gradient, out=gradient).max(axis=1)
+            return largest
+
+        largest = np.max(for_each(measure, point_tiles(self.latent.shape)), axis=0)
+        self.sizes[members] = residual_sizes(largest[:, None, None], usual)
+        self.norms[members] = self.residuals[members].max(axis=1) / self.sizes[members]
+
+    def visit(self, member: int, random: np.random.Generator, tolerance: float) -> int:
+        """One round; returns the number of visits."""
+        residuals, weights = self.residuals[member], self.problem.weights[member]
+        n = len(weights)
+        settled = max(FINEST * tolerance * self.sizes[member], QUIET * float(np.sqrt(np.mean(residuals**2))))
+        self.quiet_for[member] = np.where(residuals > settled, 0, self.quiet_for[member] + 1)
+        points = np.flatnonzero((self.quiet_for[member] <= PATIENCE) & (weights > 0))
+        own = weights[points]
+        targets = self.problem.targets[:, points]
+        shares = np.ascontiguousarray((targets - self.dual[member][:, points] / own).T)
+        weighed, total = self._weigh(member), self.dual[member].sum(axis=1, dtype=np.float64)
+        found, everyone = np.empty(len(points)), np.arange(len(points))
+        current, n_visits = everyone, 0
+        while current.size and n_visits < VISITS_PER_ROUND * n:
+            order = random.permutation(current)
+            compiled()(order, points, self.rows, own, shares, weighed, total, settled, found)
+            n_visits += len(current)
+            left = current[found[current] > settled]
+            # Once the liveliest have come to rest all are asked again.
+            current = everyone if not left.size and len(current) < len(everyone) else left
+        self.dual[member][:, points] = (targets - shares.T) * own
+        self.accurate[member] = False
+        return n_visits
+
+    def _weigh(self, member: int) -> Array:
+        """Features times dual, summed over points, (d, C)."""
+        transposed, dual = self.problem.covariance.operators[0].transposed, self.dual[member]  # type: ignore[attr-defined]
+        weighed = np.empty((transposed.shape[0], len(dual)), dtype=dual.dtype)
+
+        def weigh(start: int) -> None:
+            some = slice(start, start + BLOCK)
+            weighed[:, some] = transposed @ np.ascontiguousarray(dual[some].T)
+
+        for_each(weigh, range(0, len(dual), BLOCK))
+        return weighed
+
+
+def _begin(problem: Problem, start: Array | None) -> _Run:
+    """At zero, or at the dual of latents: that of a fit if they are its own under other hyperparameters."""
+    n_batch, _, n = problem.shape
+    dual = np.zeros(problem.shape, problem.dtype)
+    if start is not None:
+        for points in point_tiles(problem.shape):
+            left = problem.targets[:, points] - soft_maximum(start[..., points]).probabilities
+            dual[..., points] = left * problem.weights[:, None, points]
+    return _Run(
+        problem=problem,
+        dual=dual,
+        latent=np.zeros(problem.shape, problem.dtype),
+        outcomes=[None] * n_batch,
+        norms=np.full(n_batch, np.inf),
+        step_lengths=np.ones(n_batch),
+        rows=_rows_of(problem.covariance),
+        sizes=np.ones(n_batch),
+        residuals=np.full((n_batch, n), np.inf),
+        quiet_for=np.zeros((n_batch, n), dtype=np.int32),
+        accurate=np.zeros(n_batch, dtype=bool),
+    )
+
+
+def _rows_of(covariance: ClassCovariance) -> Rows:
+    operator, mixing = covariance.operators[0], covariance.mixing
+    features = operator.features  # type: ignore[attr-defined]
+    parents = np.full(mixing.n_latent, -1, dtype=np.int32)
+    for number, upper in mixing.links:
+        parents[number] = upper
+    inner = np.zeros(mixing.n_latent, dtype=bool)
+    inner[parents[parents >= 0]] = True
+    return Rows(
+        features.indptr,
+        features.indices,
+        features.data,
+        operator.diagonal(),
+        covariance.variances.astype(np.float64),
+        float(covariance.bias_variance),
+        parents,
+        inner,
+        mixing.leaf_latents.astype(np.int32),
+    )
