@@ -95,8 +95,8 @@ class NewtonSolver(Solver):
             return self._go_on(problem, start, watch, tolerance)
         if begun.outcome.converged:
             return Fit(begun, problem.covariance, self.systems(problem.covariance))
-        failed = Outcome.NOT_FINITE in begun.outcomes
-        fit = self._go_on(problem, start if failed else begun, watch, tolerance)
+        gained = begun.trace[-1].loss < begun.trace[0].loss
+        fit = self._go_on(problem, begun if gained else start, watch, tolerance)
         return replace(fit, result=fit.result.after(begun))
 
     def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> FitResult | None:

@@ -1,7 +1,7 @@
 """Ascent in the dual point by point where a kernel has few features at each, as words of a text."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,6 +25,8 @@ FINEST, QUIET = 0.3, 0.03
 PATIENCE = 2
 # Visits between two looks at all points, in units of their number.
 VISITS_PER_ROUND = 5
+# Rounds in which the residuals must halve: points that all see the same features are better moved together.
+ROUNDS_TO_HALVE = 10
 
 
 def has_rows(problem: Problem) -> bool:
@@ -78,7 +80,7 @@ class RowAscent(Solver):
         for step in itertools.count():
             run.look(self.tolerance)
             run.note(step, run.loss, watch)
-            ended = self.budget.ending(step, run.n_products)
+            ended = self.budget.ending(step, run.n_products) or run.ending()
             if not run.members.size or ended:
                 return ended or Outcome.OUT_OF_STEPS
             # Each weighting has an order of its own: which thread comes first plays no part.
@@ -98,6 +100,7 @@ class _Run(Progress):
     quiet_for: Array  # rounds since a point was last seen unsettled, (B, n)
     accurate: Mask  # latents summed in float64
     loss: float = np.inf
+    means: list[float] = field(default_factory=list)  # root mean square of all residuals after every round
 
     def look(self, tolerance: float) -> None:
         """Latents, gradient and loss of the dual; where it seems to be done, once more with latents in float64."""
@@ -118,6 +121,12 @@ class _Run(Progress):
                 self.outcomes[member] = Outcome.NOT_FINITE
             elif self.norms[member] <= tolerance and self.accurate[member]:
                 self.outcomes[member] = Outcome.CONVERGED
+
+    def ending(self) -> Outcome | None:
+        """Where rounds bring too little."""
+        self.means.append(float(np.sqrt(np.mean(self.residuals[self.members] ** 2))) if self.members.size else 0.0)
+        lately = self.means[-1 - ROUNDS_TO_HALVE :]
+        return Outcome.STALLED if len(lately) > ROUNDS_TO_HALVE and lately[-1] > 0.5 * lately[0] else None
 
     def _measure(self, members: Indices) -> None:
         part, usual = self.problem.restrict(members), usual_weights(self.problem.weights[members])

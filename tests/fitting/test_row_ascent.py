@@ -1,0 +1,311 @@
+"""What is special to ascent point by point: one point against dense algebra, the dual, and who takes over."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from logikern import KernelLogisticClassifier
+from logikern.criteria.cross_validation import CrossValidation
+from logikern.criteria.folds import Folds
+from logikern.fitting import dual_points, row_ascent
+from logikern.fitting.dual import at_dual
+from logikern.fitting.newton import Newton
+from logikern.fitting.problem import InterruptedFitError
+from logikern.fitting.progress import Budget
+from logikern.fitting.row_ascent import RowAscent, has_rows
+from logikern.kernels import Gaussian, Linear
+from logikern.likelihoods.poisson import Poisson
+from logikern.numerics.outcome import Outcome
+from tests.fitting import catalogue
+from tests.structure.trees import TREES
+
+FINE = RowAscent(tolerance=1e-9, budget=Budget(newton=500))
+N_POINTS, N_WORDS = 60, 40
+
+
+def texts(n=N_POINTS, seed=0):
+    """Few words in each; one has none, two are the same, and one word is in all others."""
+    random = np.random.default_rng(seed)
+    X = sparse.random(n, N_WORDS, 0.08, format="lil", random_state=random)
+    X[:, 0] = 0.3
+    X[3] = 0.0
+    X[5] = X[4]
+    return sparse.csr_array(X)
+
+
+def make(mixing=None, n_classes=4, soft=False, **options):
+    n_classes = n_classes if mixing is None else mixing.n_classes
+    targets = (catalogue.distributions if soft else catalogue.labels)(N_POINTS, n_classes)
+    settings = {"operator": "features", "variances": 5.0} | options
+    return catalogue.make_problem(Linear(), texts(), targets, mixing=mixing, **settings)
+
+
+def of_levels(name, **options):
+    tree = TREES[name]
+    return make(tree, variances=0.5 * 3.0**tree.latent_depths, **options)
+
+
+# Points that all see the same features: these creep.
+CREEPING = {
+    "large bias": lambda: make(bias_variance=1e3),
+    "large variance": lambda: make(variances=1e4),
+    "both": lambda: make(TREES["chain"], variances=1e4, bias_variance=1e3, weights=SOME_WEIGHTS),
+}
+SOME_WEIGHTS = catalogue.weightings(N_POINTS)
+PROBLEMS = {
+    "flat": lambda: make(),
+    "variances of classes": lambda: make(variances=np.array([0.1, 1.0, 10.0, 50.0])),
+    "two classes": lambda: make(n_classes=2),
+    "balanced": lambda: of_levels("balanced"),
+    "ragged": lambda: of_levels("ragged"),
+    "chain": lambda: of_levels("chain"),
+    "without siblings": lambda: of_levels("without siblings"),
+    "weightings": lambda: of_levels("chain", weights=SOME_WEIGHTS),
+    "distributions": lambda: of_levels("balanced", soft=True, weights=SOME_WEIGHTS),
+    "without bias": lambda: make(bias_variance=0.0),
+    "a function of no variance": lambda: make(variances=np.array([0.0, 1.0, 2.0, 3.0])),
+}
+
+
+@cache
+def build(name):
+    return (PROBLEMS | CREEPING)[name]()
+
+
+@cache
+def optimum(name):
+    return catalogue.EXACT.fit(build(name))
+
+
+# --- the optimum ---
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_it_ends_where_the_exact_solver_does(name):
+    result = FINE.fit(build(name))
+    assert result.outcome is Outcome.CONVERGED
+    scale = np.maximum(1.0, np.abs(optimum(name).latent).max())
+    np.testing.assert_allclose(result.dual, optimum(name).dual, atol=1e-6)
+    np.testing.assert_allclose(result.latent, optimum(name).latent, atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize("name", ["flat", "weightings", "without siblings"])
+def test_it_ends_there_from_other_latents(name):
+    problem = build(name)
+    start = optimum(name).latent + np.random.default_rng(0).standard_normal(problem.shape)
+    np.testing.assert_allclose(FINE.fit(problem, start).dual, optimum(name).dual, atol=1e-6)
+
+
+def test_from_its_own_latents_it_has_nothing_to_do():
+    assert RowAscent(1e-6).fit(build("chain"), optimum("chain").latent).trace[-1].step == 0
+
+
+@pytest.mark.parametrize("name", ["balanced", "chain", "variances of classes"])
+def test_single_precision_comes_close(name):
+    problem = build(name)
+    targets, weights = problem.targets.astype(np.float32), problem.weights.astype(np.float32)
+    result = RowAscent(1e-4).fit(replace(problem, targets=targets, weights=weights))
+    assert result.outcome is Outcome.CONVERGED
+    assert result.dual.dtype == np.float32
+    np.testing.assert_allclose(result.dual, optimum(name).dual, atol=1e-3)
+
+
+def test_no_round_raises_the_dual():
+    # Shares are a distribution at every point after every round, so that the dual has a value.
+    problem = make(TREES["chain"], variances=100.0)
+    shares_at = []
+
+    def value_of(budget):
+        dual = RowAscent(1e-9, Budget(newton=budget)).fit(problem).dual[0]
+        state = at_dual(problem, 0, dual)
+        state.latent[:] = problem.covariance.matmul(dual[None])[0]
+        shares_at.append(problem.targets - dual)
+        return state.value()
+
+    values = [value_of(budget) for budget in range(1, 12)]
+    assert np.diff(values).max() <= 1e-9 * abs(values[-1])
+    assert values[0] > values[-1] + 1e-6
+    for shares in shares_at:
+        assert shares.min() > -1e-6
+        np.testing.assert_allclose(shares.sum(axis=0), 1.0, atol=1e-12)
+
+
+def test_two_fits_are_the_same():
+    first, second = (RowAscent(1e-3).fit(build("weightings")) for _ in range(2))
+    np.testing.assert_array_equal(first.dual, second.dual)
+
+
+# --- one point ---
+
+
+def rows_of_tree(name, bias):
+    tree = TREES[name]
+    problem = make(tree, variances=np.arange(1.0, 1.0 + tree.n_latent), bias_variance=bias)
+    return row_ascent._rows_of(problem.covariance), problem
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("scale", [0.0, 0.7, 1e6])
+def test_step_solves_the_system_of_one_point(name, scale):
+    rows, problem = rows_of_tree(name, 2.0)
+    mixing, n_classes = problem.covariance.mixing, problem.shape[1]
+    parts = mixing.forward(np.eye(mixing.n_latent))
+    covariance = scale * (parts * rows.variances) @ parts.T + 2.0 * np.eye(n_classes)
+    random = np.random.default_rng(0)
+    p, q = random.dirichlet(np.ones(n_classes), 2)
+    step, image = np.empty(n_classes), np.empty(n_classes)
+    dual_points.find_step(p, q - p, scale, 2.0, rows, step, image, np.empty((3, mixing.n_latent)))
+    curvature = np.diag(p) - np.outer(p, p)
+    wanted = np.linalg.solve(np.eye(n_classes) + curvature @ covariance, q - p)
+    np.testing.assert_allclose(step, wanted, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(image, covariance @ step, rtol=1e-6, atol=1e-7)
+    assert abs(step.sum()) < 1e-12
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_coupling_is_that_of_the_mixing(name):
+    rows, problem = rows_of_tree(name, 2.0)
+    vector = np.random.default_rng(0).standard_normal(problem.shape[1])
+    wanted = problem.covariance.mixing.couple(vector[:, None], rows.variances)[:, 0]
+    dual_points.couple(vector, rows, np.empty(len(rows.parents)))
+    np.testing.assert_allclose(vector, wanted)
+
+
+def test_compiled_loops_do_what_they_say():
+    rows, problem = rows_of_tree("chain", 1.0)
+    n_classes = problem.shape[1]
+    points = np.arange(0, N_POINTS, 2)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(points))
+    results = []
+    for visit in (dual_points.visit_points, dual_points.compiled()):
+        shares = np.ascontiguousarray(problem.targets[:, points].T)
+        weighed, total = np.zeros((N_WORDS, n_classes)), np.zeros(n_classes)
+        residuals = np.empty(len(points))
+        for _ in range(2):
+            visit(np.arange(len(points)), points, rows, weights, shares, weighed, total, 1e-3, residuals)
+        results.append((shares, weighed, total, residuals))
+    for plain, fast in zip(*results, strict=True):
+        np.testing.assert_allclose(fast, plain, rtol=1e-9, atol=1e-11)
+    # What is carried along is what the shares say.
+    shares, weighed, total, _ = results[1]
+    dual = (problem.targets[:, points].T - shares) * weights[:, None]
+    np.testing.assert_allclose(weighed, texts()[points].T @ dual, atol=1e-12)
+    np.testing.assert_allclose(total, dual.sum(axis=0), atol=1e-12)
+
+
+def test_points_that_are_settled_are_left_alone():
+    rows, problem = rows_of_tree("balanced", 1.0)
+    shares = np.ascontiguousarray(problem.targets.T)
+    weighed, total = np.zeros((N_WORDS, 4)), np.zeros(4)
+    residuals = np.empty(N_POINTS)
+    everyone = np.arange(N_POINTS)
+    dual_points.visit_points(everyone, everyone, rows, np.ones(N_POINTS), shares, weighed, total, 1.0, residuals)
+    np.testing.assert_array_equal(shares, problem.targets.T)
+    np.testing.assert_allclose(residuals, 0.75)  # of the class of each, at latents of zero
+
+
+# --- who takes over, and what it refuses ---
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch):
+    monkeypatch.setattr(row_ascent, "WORTHWHILE_FROM", 0)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.usefixtures("everything_is_large")
+def test_newton_goes_on_where_it_was_too_slow(monkeypatch, rounds):
+    monkeypatch.setattr(row_ascent.RowAscent, "__init__", _with_rounds(rounds))
+    problem = build("weightings")
+    result = Newton(tolerance=1e-9).fit(problem)
+    assert result.outcome is Outcome.CONVERGED
+    np.testing.assert_allclose(result.dual, optimum("weightings").dual, atol=1e-6)
+    assert [step.step for step in result.trace] == list(range(len(result.trace)))
+    assert np.all(np.diff([step.products for step in result.trace]) >= 0)
+
+
+@pytest.mark.parametrize("name", CREEPING)
+@pytest.mark.usefixtures("everything_is_large")
+def test_newton_goes_on_where_it_creeps(name):
+    problem = build(name)
+    assert RowAscent(1e-9, Budget(newton=500)).fit(problem).n_products < 400
+    result = Newton(tolerance=1e-9).fit(problem)
+    assert result.outcome is Outcome.CONVERGED
+    np.testing.assert_allclose(result.dual, optimum(name).dual, atol=1e-6)
+
+
+def _with_rounds(rounds):
+    def begin(self, tolerance):
+        for name, value in (("tolerance", tolerance), ("budget", Budget(newton=rounds)), ("seed", 0)):
+            object.__setattr__(self, name, value)
+
+    return begin
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_newton_ends_without_a_system_where_it_was_not():
+    def no_systems(covariance):
+        return lambda curvature, members: pytest.fail("a system was built")
+
+    solver = Newton(tolerance=1e-6)
+    object.__setattr__(solver, "systems", no_systems)
+    assert solver.fit(build("chain")).outcome is Outcome.CONVERGED
+
+
+def test_small_problems_are_left_to_newton(monkeypatch):
+    monkeypatch.setattr(row_ascent.RowAscent, "fit", lambda *_: pytest.fail("visited point by point"))
+    assert Newton().fit(build("flat")).outcome is Outcome.CONVERGED
+
+
+def test_interruption_keeps_where_it_stands():
+    def stop(step):
+        if step.step == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(InterruptedFitError) as caught:
+        FINE.fit(build("chain"), watch=stop)
+    result = caught.value.result
+    assert result.dual.any()
+    assert result.outcome is Outcome.INTERRUPTED
+    assert len(result.trace) == 3
+
+
+def test_what_it_cannot_do_is_refused():
+    dense = catalogue.make_problem(Gaussian(1.0), texts().toarray(), catalogue.labels(N_POINTS))
+    counts = replace(build("flat"), likelihood=Poisson())
+    for problem in (dense, counts, make(bias_variance=np.inf)):
+        assert not has_rows(problem)
+        with pytest.raises(ValueError, match="sparse features"):
+            RowAscent().fit(problem)
+
+
+# --- beyond one fit ---
+
+
+def test_probabilities_of_an_estimator_are_those_of_newton(monkeypatch):
+    random = np.random.default_rng(0)
+    X, y = texts(200), random.integers(0, 5, 200).astype(str)
+    paths = np.array([f"{int(label) // 2}/{label}" for label in y])
+    settings = {"criterion": None, "variance": 20.0, "solver": "newton", "operator": "features", "tol": 1e-7}
+    model = KernelLogisticClassifier(Linear(), hierarchy="paths", **settings)
+    plain = model.fit(X, paths).predict_proba(X)
+    monkeypatch.setattr(row_ascent, "WORTHWHILE_FROM", 0)
+    rounds = model.fit(X, paths)
+    assert rounds.newton_trace_[0].products == 0
+    np.testing.assert_allclose(rounds.predict_proba(X), plain, atol=1e-6)
+
+
+def test_criterion_and_its_gradient_are_those_of_newton(monkeypatch):
+    problem = build("balanced")
+    held_out = np.stack([np.arange(N_POINTS) % 3 == fold for fold in range(3)]).astype(float)
+    folds = Folds(1.0 - held_out, held_out)
+    criterion = CrossValidation(problem.likelihood, problem.targets, folds, Newton(tolerance=1e-8))
+    plain = criterion.evaluate(problem.covariance, None, 1e-8)
+    monkeypatch.setattr(row_ascent, "WORTHWHILE_FROM", 0)
+    for start in (None, plain.state):
+        own = criterion.evaluate(problem.covariance, start, 1e-8)
+        assert own.value == pytest.approx(plain.value, abs=1e-8)
+        np.testing.assert_allclose(own.gradient.variances, plain.gradient.variances, atol=1e-6)
