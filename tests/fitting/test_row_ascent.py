@@ -133,6 +133,14 @@ def test_no_round_raises_the_dual():
         np.testing.assert_allclose(shares.sum(axis=0), 1.0, atol=1e-12)
 
 
+def test_latents_of_a_smaller_variance_do_not_lead_astray():
+    # Shares that are nearly right are far from it for latents of a variance in the thousands.
+    smaller, larger = (make(TREES["balanced"], variances=variance) for variance in (30.0, 3000.0))
+    result = RowAscent(1e-3, Budget(newton=500)).fit(larger, FINE.fit(smaller).latent)
+    losses = [step.loss for step in result.trace]
+    assert max(losses[1:]) < losses[0]
+
+
 def test_two_fits_are_the_same():
     first, second = (RowAscent(1e-3).fit(build("weightings")) for _ in range(2))
     np.testing.assert_array_equal(first.dual, second.dual)

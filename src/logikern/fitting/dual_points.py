@@ -16,8 +16,8 @@ import numpy as np
 from logikern.numerics.compilation import compile_together
 from logikern.numerics.outcome import Array, Indices, Mask
 
-# Of the residual with which a visit begins: what it may leave.
-VISIT_FALL = 0.1
+# Of the residual with which a visit begins, and of the settled: what it may leave; and an error that latents may feel.
+VISIT_FALL, FELT = 0.1, 1.0
 MOST_NEWTON = 20
 # Of a step's promise what it must hold, the rounding of losses, and the shortest step.
 SUFFICIENT, LOSS_ROUNDING, SHORTEST = 1e-4, 1e-9, 1e-6
@@ -144,14 +144,14 @@ def find_step(
 def solve_point(
     shares: Array, latent: Array, log_total: float, probabilities: Array, scale: float, bias: float, rows: Any,
     aim: float, change: Array, scratch: Array, work: Array,
-) -> None:  # fmt: skip
+) -> float:  # fmt: skip
     """Find by how much the shares must fall for them to be the softmax of the latents that follow: `change`.
 
-    Newton's method on the convex problem of this point alone, until no share is off by more than `aim`. Latents and
-    probabilities are overwritten.
+    Newton's method on the convex problem of this point alone, until no share is off by more than `aim`; returns by how
+    much one still is. Latents and probabilities are overwritten.
     """
     right, step, image, trial = scratch
-    n_classes = len(shares)
+    n_classes, left = len(shares), math.inf
     for c in range(n_classes):
         change[c] = 0.0
         right[c] = shares[c] - probabilities[c]
@@ -180,6 +180,7 @@ def solve_point(
             left = max(left, abs(right[c]))
         if left <= aim:
             break
+    return left
 
 
 def visit_points(
@@ -210,6 +211,12 @@ def visit_points(
     n_classes, n_latent = len(total), len(rows.parents)
     latent, probabilities, change = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     scratch, work = np.empty((4, n_classes)), np.empty((3, n_latent))
+    largest_variance = 0.0
+    for number in range(n_latent):
+        work[0, number] = rows.variances[number]
+        if rows.parents[number] >= 0:
+            work[0, number] += work[0, rows.parents[number]]
+        largest_variance = max(largest_variance, work[0, number])
     for place in order:
         point, weight = points[place], weights[place]
         own = shares[place]
@@ -229,20 +236,23 @@ def visit_points(
         residuals[place] = weight * found
         if not weight * found > settled:
             continue
-        aim = max(VISIT_FALL * found, VISIT_FALL * settled / weight)
         scale = weight * rows.own[point]
-        solve_point(
-            own, latent, log_total, probabilities, scale, weight * rows.bias, rows, aim, change, scratch, work
-        )
+        # An error of the shares is felt by the latents times their variance, and by those of similar points as well.
+        felt = scale * largest_variance + weight * rows.bias
+        aim = VISIT_FALL * max(min(found, FELT / felt), settled / weight)
+        bias = weight * rows.bias
+        left = solve_point(own, latent, log_total, probabilities, scale, bias, rows, aim, change, scratch, work)
+        if not left < found:
+            continue
         # Shares sum to one in the precision in which they are kept, and what others are told is what is kept.
-        left, largest = 1.0, 0
+        missing, largest = 1.0, 0
         for c in range(n_classes):
             latent[c] = own[c]
             own[c] -= change[c]
-            left -= own[c]
+            missing -= own[c]
             if own[c] > own[largest]:
                 largest = c
-        own[largest] += left
+        own[largest] += missing
         for c in range(n_classes):
             change[c] = weight * (latent[c] - own[c])
             total[c] += change[c]
