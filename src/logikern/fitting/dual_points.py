@@ -16,7 +16,7 @@ import numpy as np
 from logikern.numerics.compilation import compile_together
 from logikern.numerics.outcome import Array, Indices, Mask
 
-# Of the residual with which a visit begins, and of the settled: what it may leave; and an error that latents may feel.
+# Of the residual with which a visit begins, and of the settled: what it may leave; an error that latents may feel.
 VISIT_FALL, FELT = 0.1, 1.0
 MOST_NEWTON = 20
 # Of a step's promise what it must hold, the rounding of losses, and the shortest step.
@@ -147,8 +147,8 @@ def solve_point(
 ) -> float:  # fmt: skip
     """Find by how much the shares must fall for them to be the softmax of the latents that follow: `change`.
 
-    Newton's method on the convex problem of this point alone, until no share is off by more than `aim`; returns by how
-    much one still is. Latents and probabilities are overwritten.
+    Newton's method on the convex problem of this point alone, until no share is off by more than `aim`; returns by
+    how much one still is. Latents and probabilities are overwritten.
     """
     right, step, image, trial = scratch
     n_classes, left = len(shares), math.inf
@@ -239,7 +239,7 @@ def visit_points(
         scale = weight * rows.own[point]
         # An error of the shares is felt by the latents times their variance, and by those of similar points as well.
         felt = scale * largest_variance + weight * rows.bias
-        aim = VISIT_FALL * max(min(found, FELT / felt), settled / weight)
+        aim = VISIT_FALL * max(min(found, FELT / (FELT + felt)), settled / weight)
         bias = weight * rows.bias
         left = solve_point(own, latent, log_total, probabilities, scale, bias, rows, aim, change, scratch, work)
         if not left < found:
