@@ -226,7 +226,7 @@ def everything_is_large(monkeypatch):
 @pytest.mark.parametrize("rounds", [1, 3])
 @pytest.mark.usefixtures("everything_is_large")
 def test_newton_goes_on_where_it_was_too_slow(monkeypatch, rounds):
-    monkeypatch.setattr(row_ascent.RowAscent, "__init__", _with_rounds(rounds))
+    monkeypatch.setattr(RowAscent, "budget", Budget(newton=rounds))
     problem = build("weightings")
     result = Newton(tolerance=1e-9).fit(problem)
     assert result.outcome is Outcome.CONVERGED
@@ -245,12 +245,11 @@ def test_newton_goes_on_where_it_creeps(name):
     np.testing.assert_allclose(result.dual, optimum(name).dual, atol=1e-6)
 
 
-def _with_rounds(rounds):
-    def begin(self, tolerance):
-        for name, value in (("tolerance", tolerance), ("budget", Budget(newton=rounds)), ("seed", 0)):
-            object.__setattr__(self, name, value)
-
-    return begin
+@pytest.mark.usefixtures("everything_is_large")
+def test_rounds_are_no_more_than_steps_are_allowed():
+    result = Newton(tolerance=1e-9, budget=Budget(newton=2)).fit(build("chain"))
+    assert result.outcome is Outcome.OUT_OF_STEPS
+    assert len(result.trace) == 6  # two rounds and two steps, and where each began
 
 
 @pytest.mark.usefixtures("everything_is_large")

@@ -1,6 +1,6 @@
 """Newton's method with preconditioned conjugate gradients: kernel products only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from logikern.fitting.conditioning import Conditioning, LowRankConditioning
@@ -35,7 +35,12 @@ class Newton(NewtonSolver):
     close: ClassVar[bool] = True
 
     def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> FitResult | None:
-        return RowAscent(tolerance).fit(problem, start, watch) if worthwhile(problem) else None
+        if not worthwhile(problem):
+            return None
+        rounds = RowAscent.budget.newton
+        return RowAscent(tolerance, replace(self.budget, newton=min(rounds, self.budget.newton))).fit(
+            problem, start, watch
+        )
 
     def systems(self, covariance: ClassCovariance) -> MakeSystem:
         condition = self.conditioning.prepare(covariance)
