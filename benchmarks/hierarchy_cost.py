@@ -28,7 +28,7 @@ from scipy import sparse
 
 from hierarchies import METHODS, judge_decisions, judge_tree
 from logikern import KernelLogisticClassifier
-from logikern.fitting import row_ascent
+from logikern.fitting import visits
 from logikern.kernels import Linear
 from logikern.operators.choose import choose
 from logikern.structure.base import Mixing
@@ -116,7 +116,7 @@ def by_rows(report: Report, chosen: argparse.Namespace) -> None:
         for total in TOTAL_VARIANCES:
             settings = {"variance": total / length, "tying": "level", "hierarchy": "paths", "solver": "newton"}
             first = fastest(split, REPEATS, **settings)
-            with mock.patch.object(row_ascent, "WORTHWHILE_FROM", np.inf):
+            with mock.patch.object(visits, "WORTHWHILE_FROM", np.inf):
                 alone = fastest(split, 1, **settings)
             setting = {"set": split.describe(), "variance": total}
             rows.append({**setting, "fit": "point by point", **first, "ratio": first["seconds"] / alone["seconds"]})

@@ -10,12 +10,17 @@ from scipy import sparse
 from logikern import KernelLogisticClassifier
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds
-from logikern.fitting import dual_points, row_ascent
+from logikern.fitting import dual_points, visits
+from logikern.fitting.conditioning import DiagonalConditioning
 from logikern.fitting.dual import at_dual
+from logikern.fitting.joint import joint_covariance
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import InterruptedFitError
 from logikern.fitting.progress import Budget
-from logikern.fitting.row_ascent import RowAscent, has_rows
+from logikern.fitting.row_ascent import RowAscent
+from logikern.fitting.row_system import RowSystem
+from logikern.fitting.systems import Aim, IterativeSystem, Response
+from logikern.fitting.visits import has_rows, rows_of
 from logikern.kernels import Gaussian, Linear
 from logikern.likelihoods.poisson import Poisson
 from logikern.numerics.outcome import Outcome
@@ -152,7 +157,7 @@ def test_two_fits_are_the_same_but_for_rounding():
 def rows_of_tree(name, bias):
     tree = TREES[name]
     problem = make(tree, variances=np.arange(1.0, 1.0 + tree.n_latent), bias_variance=bias)
-    return row_ascent._rows_of(problem.covariance), problem
+    return rows_of(problem.covariance), problem
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -220,7 +225,7 @@ def test_points_that_are_settled_are_left_alone():
 
 @pytest.fixture
 def everything_is_large(monkeypatch):
-    monkeypatch.setattr(row_ascent, "WORTHWHILE_FROM", 0)
+    monkeypatch.setattr(visits, "WORTHWHILE_FROM", 0)
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
@@ -263,7 +268,7 @@ def test_newton_ends_without_a_system_where_it_was_not():
 
 
 def test_small_problems_are_left_to_newton(monkeypatch):
-    monkeypatch.setattr(row_ascent.RowAscent, "fit", lambda *_: pytest.fail("visited point by point"))
+    monkeypatch.setattr(RowAscent, "fit", lambda *_: pytest.fail("visited point by point"))
     assert Newton().fit(build("flat")).outcome is Outcome.CONVERGED
 
 
@@ -299,7 +304,7 @@ def test_probabilities_of_an_estimator_are_those_of_newton(monkeypatch):
     settings = {"criterion": None, "variance": 20.0, "solver": "newton", "operator": "features", "tol": 1e-7}
     model = KernelLogisticClassifier(Linear(), hierarchy="paths", **settings)
     plain = model.fit(X, paths).predict_proba(X)
-    monkeypatch.setattr(row_ascent, "WORTHWHILE_FROM", 0)
+    monkeypatch.setattr(visits, "WORTHWHILE_FROM", 0)
     rounds = model.fit(X, paths)
     assert rounds.newton_trace_[0].products == 0
     np.testing.assert_allclose(rounds.predict_proba(X), plain, atol=1e-6)
@@ -311,8 +316,79 @@ def test_criterion_and_its_gradient_are_those_of_newton(monkeypatch):
     folds = Folds(1.0 - held_out, held_out)
     criterion = CrossValidation(problem.likelihood, problem.targets, folds, Newton(tolerance=1e-8))
     plain = criterion.evaluate(problem.covariance, None, 1e-8)
-    monkeypatch.setattr(row_ascent, "WORTHWHILE_FROM", 0)
+    monkeypatch.setattr(visits, "WORTHWHILE_FROM", 0)
     for start in (None, plain.state):
         own = criterion.evaluate(problem.covariance, start, 1e-8)
         assert own.value == pytest.approx(plain.value, abs=1e-8)
         np.testing.assert_allclose(own.gradient.variances, plain.gradient.variances, atol=1e-6)
+
+
+# --- the system ---
+
+
+class NeverNeeded:
+    def damp(self, *_):
+        pytest.fail("another system was asked")
+
+
+def system_of(name, otherwise=NeverNeeded):
+    problem = build(name)
+    curvature = problem.expand(optimum(name).latent).curvature
+    return problem, curvature, RowSystem(problem.covariance, curvature, otherwise)
+
+
+def dense_response(problem, curvature, functions):
+    """R f of each weighting by dense algebra."""
+    _, n_classes, n = problem.shape
+    found = []
+    joint = joint_covariance(problem.covariance)
+    for scale, null, own in zip(curvature.scale, curvature.null, functions, strict=True):
+        W = np.zeros((n_classes, n, n_classes, n))
+        for i in range(n):
+            projector = np.eye(n_classes) - np.outer(null[:, i], null[:, i])
+            W[:, i, :, i] = scale[:, i, None] * projector * scale[:, i]
+        W = W.reshape(n_classes * n, n_classes * n)
+        found.append(np.linalg.solve(np.eye(len(W)) + W @ joint, W @ own.ravel()).reshape(n_classes, n))
+    return np.stack(found)
+
+
+@pytest.mark.parametrize(
+    "name", ["flat", "variances of classes", "chain", "weightings", "distributions", "without bias"]
+)
+def test_response_is_that_of_dense_algebra(name):
+    problem, curvature, system = system_of(name, lambda: IterativeSystem(problem.covariance, curvature, plain, 500))
+    plain = Newton(conditioning=DiagonalConditioning()).conditioning.prepare(problem.covariance)(curvature, None)
+    functions = np.random.default_rng(0).standard_normal(problem.shape)
+    response = system.response(functions, np.full(len(functions), 1e-10))
+    wanted = dense_response(problem, curvature, functions)
+    np.testing.assert_allclose(response.value, wanted, atol=1e-8)
+    np.testing.assert_allclose(response.image, problem.covariance.matmul(wanted), atol=1e-7)
+
+
+def test_few_rounds_are_enough_where_points_share_little():
+    problem, _, system = system_of("chain")
+    constant = np.random.default_rng(0).standard_normal(problem.shape)
+    constant -= constant.mean(axis=1, keepdims=True)
+    response = system.damp(constant, Aim(np.full(1, 1e-3)))
+    assert response.n_products <= 12
+
+
+def test_what_creeps_is_left_to_another_system():
+    asked = []
+
+    class Other:
+        def __init__(self, problem, curvature):
+            self.problem, self.curvature = problem, curvature
+
+        def damp(self, residual, aim):
+            asked.append(np.abs(residual).max())
+            value = residual - dense_response(self.problem, self.curvature, self.problem.covariance.matmul(residual))
+            return Response(value, self.problem.covariance.matmul(value), 7)
+
+    problem, curvature, system = system_of("both", lambda: Other(problem, curvature))
+    constant = np.random.default_rng(0).standard_normal(problem.shape)
+    constant -= constant.mean(axis=1, keepdims=True)
+    response = system.damp(constant, Aim(np.full(len(constant), 1e-9)))
+    assert asked
+    wanted = constant - dense_response(problem, curvature, problem.covariance.matmul(constant))
+    np.testing.assert_allclose(response.value, wanted, atol=1e-6)

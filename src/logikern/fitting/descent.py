@@ -93,13 +93,14 @@ class NewtonSolver(Solver):
         begun = self.begin(problem, start, watch, tolerance)
         if begun is None:
             return self._go_on(problem, start, watch, tolerance)
-        if begun.outcome.converged:
-            return Fit(begun, problem.covariance, self.systems(problem.covariance))
-        gained = begun.trace[-1].loss < begun.trace[0].loss
-        fit = self._go_on(problem, begun if gained else start, watch, tolerance)
-        return replace(fit, result=fit.result.after(begun))
+        ascent = begun.result
+        if ascent.outcome.converged:
+            return begun
+        gained = ascent.trace[-1].loss < ascent.trace[0].loss
+        fit = self._go_on(problem, ascent if gained else start, watch, tolerance)
+        return replace(fit, result=fit.result.after(ascent))
 
-    def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> FitResult | None:
+    def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> "Fit | None":
         """What another solver makes of a problem that is more to its liking; None where there is no such."""
         return None
 

@@ -183,6 +183,29 @@ def solve_point(
     return left
 
 
+def find_latents(point: int, rows: Any, weighed: Array, total: Array, latent: Array, sums: Array) -> None:
+    """Those of a point, from features times dual and from the dual, summed over all points; `sums` is overwritten."""
+    for c in range(len(latent)):
+        latent[c] = 0.0
+    for entry in range(rows.starts[point], rows.starts[point + 1]):
+        row, value = weighed[rows.words[entry]], rows.values[entry]
+        for c in range(len(latent)):
+            latent[c] += value * row[c]
+    couple(latent, rows, sums)
+    for c in range(len(latent)):
+        latent[c] += rows.bias * total[c]
+
+
+def tell_others(point: int, rows: Any, change: Array, weighed: Array, total: Array) -> None:
+    """Account for a change of the point's dual in the sums over all points."""
+    for c in range(len(change)):
+        total[c] += change[c]
+    for entry in range(rows.starts[point], rows.starts[point + 1]):
+        row, value = weighed[rows.words[entry]], rows.values[entry]
+        for c in range(len(change)):
+            row[c] += value * change[c]
+
+
 def visit_points(
     order: Indices, points: Indices, rows: Any, weights: Array, shares: Array, weighed: Array, total: Array,
     settled: float, residuals: Array,
@@ -220,15 +243,7 @@ def visit_points(
     for place in order:
         point, weight = points[place], weights[place]
         own = shares[place]
-        for c in range(n_classes):
-            latent[c] = 0.0
-        for entry in range(rows.starts[point], rows.starts[point + 1]):
-            row, value = weighed[rows.words[entry]], rows.values[entry]
-            for c in range(n_classes):
-                latent[c] += value * row[c]
-        couple(latent, rows, work[0])
-        for c in range(n_classes):
-            latent[c] += rows.bias * total[c]
+        find_latents(point, rows, weighed, total, latent, work[0])
         log_total = soft_maximum(latent, probabilities)
         found = 0.0
         for c in range(n_classes):
@@ -255,15 +270,60 @@ def visit_points(
         own[largest] += missing
         for c in range(n_classes):
             change[c] = weight * (latent[c] - own[c])
-            total[c] += change[c]
-        for entry in range(rows.starts[point], rows.starts[point + 1]):
-            row, value = weighed[rows.words[entry]], rows.values[entry]
-            for c in range(n_classes):
-                row[c] += value * change[c]
+        tell_others(point, rows, change, weighed, total)
+
+
+def visit_linearly(
+    order: Indices, points: Indices, rows: Any, weights: Array, probabilities: Array, constants: Array,
+    values: Array, weighed: Array, total: Array, settled: float, residuals: Array,
+) -> None:  # fmt: skip
+    """The same for (I + W K~) values = constants, W the curvature at given probabilities: a step solves a point.
+
+    Parameters
+    ----------
+    order, points, rows, weights, settled, residuals
+        As for `visit_points`.
+    probabilities, constants : arrays of shape (m, C)
+        Constants sum to zero over classes.
+    values : array of shape (m, C)
+        Changed in place, as are the next two.
+    weighed, total : arrays of shapes (d, C) and (C,)
+        Of the values, in place of the dual.
+    """
+    n_classes, n_latent = len(total), len(rows.parents)
+    latent, right, step, image = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    work = np.empty((3, n_latent))
+    for place in order:
+        point, weight, likely = points[place], weights[place], probabilities[place]
+        find_latents(point, rows, weighed, total, latent, work[0])
+        mean = 0.0
+        for c in range(n_classes):
+            mean += likely[c] * latent[c]
+        found = 0.0
+        for c in range(n_classes):
+            right[c] = constants[place, c] - values[place, c] - weight * likely[c] * (latent[c] - mean)
+            found = max(found, abs(right[c]))
+        residuals[place] = found
+        if not found > settled:
+            continue
+        find_step(likely, right, weight * rows.own[point], weight * rows.bias, rows, step, image, work)
+        for c in range(n_classes):
+            values[place, c] += step[c]
+        tell_others(point, rows, step, weighed, total)
+
+
+# Sums may be added up in any order.
+_OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}}
 
 
 @cache
 def compiled() -> Callable[..., Any]:
-    """`visit_points` as machine code, which may add up in any order."""
-    functions = (couple, soft_maximum, find_step, solve_point, visit_points)
-    return compile_together(functions, fastmath={"reassoc", "contract", "arcp", "nsz"})
+    """`visit_points` as machine code."""
+    functions = (couple, soft_maximum, find_step, solve_point, find_latents, tell_others, visit_points)
+    return compile_together(functions, **_OPTIONS)
+
+
+@cache
+def compiled_linearly() -> Callable[..., Any]:
+    """`visit_linearly` as machine code."""
+    return compile_together((couple, find_step, find_latents, tell_others, visit_linearly), **_OPTIONS)

@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from logikern.fitting.conditioning import Conditioning, LowRankConditioning
-from logikern.fitting.descent import MakeSystem, NewtonSolver
-from logikern.fitting.problem import FitResult, Problem, Watch
+from logikern.fitting.descent import Fit, MakeSystem, NewtonSolver
+from logikern.fitting.problem import Problem, Watch
 from logikern.fitting.progress import Budget
-from logikern.fitting.row_ascent import RowAscent, worthwhile
+from logikern.fitting.row_ascent import RowAscent
+from logikern.fitting.row_system import RowSystem
 from logikern.fitting.systems import IterativeSystem
+from logikern.fitting.visits import worthwhile
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.covariance import ClassCovariance
@@ -34,13 +36,18 @@ class Newton(NewtonSolver):
     conditioning: Conditioning = LowRankConditioning()
     close: ClassVar[bool] = True
 
-    def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> FitResult | None:
+    def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> Fit | None:
         if not worthwhile(problem):
             return None
-        rounds = RowAscent.budget.newton
-        return RowAscent(tolerance, replace(self.budget, newton=min(rounds, self.budget.newton))).fit(
-            problem, start, watch
-        )
+        budget = replace(self.budget, newton=min(RowAscent.budget.newton, self.budget.newton))
+        result = RowAscent(tolerance, budget).fit(problem, start, watch)
+        covariance = problem.covariance
+        make_other = self.systems(covariance)
+
+        def make_system(curvature: Curvature, members: Indices) -> RowSystem:
+            return RowSystem(covariance, curvature, lambda: make_other(curvature, members))
+
+        return Fit(result, covariance, make_system)
 
     def systems(self, covariance: ClassCovariance) -> MakeSystem:
         condition = self.conditioning.prepare(covariance)

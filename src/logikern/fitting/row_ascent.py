@@ -9,38 +9,24 @@ from logikern.fitting.dual_points import Rows, compiled
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.progress import Budget, Progress, kept
 from logikern.fitting.units import residual_sizes, usual_weights
-from logikern.likelihoods.softmax import Softmax
+from logikern.fitting.visits import (
+    VISITS_PER_ROUND,
+    has_rows,
+    rows_of,
+    settled_below,
+    still_lively,
+    visit_in_turn,
+    weigh,
+)
 from logikern.numerics.conjugate_gradient import of
 from logikern.numerics.outcome import Array, Indices, Mask, Outcome
 from logikern.numerics.parallel import for_each, point_tiles
 from logikern.numerics.simplex import soft_maximum
-from logikern.operators.linear import BLOCK, FeatureProduct
-from logikern.structure.covariance import ClassCovariance
 
-# Classes times points from which on the compiler is worth its seconds.
-WORTHWHILE_FROM = 400_000
-# Of the tolerance, and of the root mean square of all residuals: points below both are settled.
-FINEST, QUIET = 0.3, 0.03
-# Rounds that a point is visited after it was last seen unsettled: two points that disagree about a word move in turn.
-PATIENCE = 2
-# Visits between two looks at all points, in units of their number.
-VISITS_PER_ROUND = 5
+# Of the tolerance: points below it are settled.
+FINEST = 0.3
 # Rounds in which the residuals must halve: points that all see the same features are better moved together.
 ROUNDS_TO_HALVE = 10
-
-
-def has_rows(problem: Problem) -> bool:
-    """Whether a problem can be solved point by point: classes, one kernel with sparse features, a finite bias."""
-    covariance = problem.covariance
-    operator = covariance.operators[0]
-    sparse = isinstance(operator, FeatureProduct) and hasattr(operator.features, "nnz")
-    alike = len(covariance.operators) == 1 and np.isfinite(covariance.bias_variance)
-    return sparse and alike and isinstance(problem.likelihood, Softmax)
-
-
-def worthwhile(problem: Problem) -> bool:
-    """Whether it can be, and is large enough."""
-    return has_rows(problem) and problem.shape[1] * problem.shape[2] >= WORTHWHILE_FROM
 
 
 @dataclass(frozen=True)
@@ -146,39 +132,20 @@ class _Run(Progress):
 
     def visit(self, member: int, random: np.random.Generator, tolerance: float) -> int:
         """One round; returns the number of visits."""
-        residuals, weights = self.residuals[member], self.problem.weights[member]
-        n = len(weights)
-        settled = max(FINEST * tolerance * self.sizes[member], QUIET * float(np.sqrt(np.mean(residuals**2))))
-        self.quiet_for[member] = np.where(residuals > settled, 0, self.quiet_for[member] + 1)
-        points = np.flatnonzero((self.quiet_for[member] <= PATIENCE) & (weights > 0))
-        own = weights[points]
-        targets = self.problem.targets[:, points]
-        shares = np.ascontiguousarray((targets - self.dual[member][:, points] / own).T)
-        weighed, total = self._weigh(member), self.dual[member].sum(axis=1, dtype=np.float64)
-        found, everyone = np.empty(len(points)), np.arange(len(points))
-        current, n_visits = everyone, 0
-        while current.size and n_visits < VISITS_PER_ROUND * n:
-            order = random.permutation(current)
-            compiled()(order, points, self.rows, own, shares, weighed, total, settled, found)
-            n_visits += len(current)
-            left = current[found[current] > settled]
-            # Once the liveliest have come to rest all are asked again.
-            current = everyone if not left.size and len(current) < len(everyone) else left
-        self.dual[member][:, points] = (targets - shares.T) * own
+        weights, dual = self.problem.weights[member], self.dual[member]
+        settled = settled_below(FINEST * tolerance * self.sizes[member], self.residuals[member])
+        points = still_lively(self.residuals[member], settled, self.quiet_for[member], weights)
+        targets, own = self.problem.targets[:, points], weights[points]
+        shares = np.ascontiguousarray((targets - dual[:, points] / own).T)
+        weighed, total = weigh(self.problem.covariance, dual), dual.sum(axis=1, dtype=np.float64)
+
+        def visit(order: Indices, residuals: Array) -> None:
+            compiled()(order, points, self.rows, own, shares, weighed, total, settled, residuals)
+
+        n_visits = visit_in_turn(visit, len(points), settled, VISITS_PER_ROUND * len(weights), random)
+        dual[:, points] = (targets - shares.T) * own
         self.accurate[member] = False
         return n_visits
-
-    def _weigh(self, member: int) -> Array:
-        """Features times dual, summed over points, (d, C)."""
-        transposed, dual = self.problem.covariance.operators[0].transposed, self.dual[member]  # type: ignore[attr-defined]
-        weighed = np.empty((transposed.shape[0], len(dual)), dtype=dual.dtype)
-
-        def weigh(start: int) -> None:
-            some = slice(start, start + BLOCK)
-            weighed[:, some] = transposed @ np.ascontiguousarray(dual[some].T)
-
-        for_each(weigh, range(0, len(dual), BLOCK))
-        return weighed
 
 
 def _begin(problem: Problem, start: Array | None) -> _Run:
@@ -196,30 +163,9 @@ def _begin(problem: Problem, start: Array | None) -> _Run:
         outcomes=[None] * n_batch,
         norms=np.full(n_batch, np.inf),
         step_lengths=np.ones(n_batch),
-        rows=_rows_of(problem.covariance),
+        rows=rows_of(problem.covariance),
         sizes=np.ones(n_batch),
         residuals=np.full((n_batch, n), np.inf),
         quiet_for=np.zeros((n_batch, n), dtype=np.int32),
         accurate=np.zeros(n_batch, dtype=bool),
-    )
-
-
-def _rows_of(covariance: ClassCovariance) -> Rows:
-    operator, mixing = covariance.operators[0], covariance.mixing
-    features = operator.features  # type: ignore[attr-defined]
-    parents = np.full(mixing.n_latent, -1, dtype=np.int32)
-    for number, upper in mixing.links:
-        parents[number] = upper
-    inner = np.zeros(mixing.n_latent, dtype=bool)
-    inner[parents[parents >= 0]] = True
-    return Rows(
-        features.indptr,
-        features.indices,
-        features.data,
-        operator.diagonal(),
-        covariance.variances.astype(np.float64),
-        float(covariance.bias_variance),
-        parents,
-        inner,
-        mixing.leaf_latents.astype(np.int32),
     )
