@@ -42,10 +42,9 @@ class Newton(NewtonSolver):
         budget = replace(self.budget, newton=min(RowAscent.budget.newton, self.budget.newton))
         result = RowAscent(tolerance, budget).fit(problem, start, watch)
         covariance = problem.covariance
-        make_other = self.systems(covariance)
 
         def make_system(curvature: Curvature, members: Indices) -> RowSystem:
-            return RowSystem(covariance, curvature, lambda: make_other(curvature, members))
+            return RowSystem(covariance, curvature, lambda: self.systems(covariance)(curvature, members))
 
         return Fit(result, covariance, make_system)
 
