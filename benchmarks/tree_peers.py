@@ -22,8 +22,8 @@ from logikern.structure.tree import Tree
 from trees import SMALLEST_PROBABILITY
 
 HELD_OUT = 0.2
-FLAT_PENALTIES = (1.0, 10.0, 100.0, 1000.0, 1e4, 1e5, 1e6)
-LOCAL_PENALTIES = (1.0, 10.0, 100.0, 1000.0, 1e4)
+FLAT_PENALTIES = tuple(float(lead * 10**power) for power in range(7) for lead in (1, 3)) + (1e7,)
+LOCAL_PENALTIES = (1.0, 10.0, 100.0, 1000.0, 1e4, 1e5, 1e6)
 # Of linear and of Gaussian support vector machines.
 LINEAR_PENALTIES, GAUSSIAN_PENALTIES = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)
 # Of hiclass 5.0: "platt" is in its documentation and refused, "isotonic" gives many classes the probability 0.
@@ -32,8 +32,9 @@ N_FEATURES = 500
 # In units of one over the number of inputs, which are standardised.
 RATES = (1.0, 4.0)
 CALIBRATION_FOLDS = 5
-# Of logistic regression. At its default tolerance of 1e-4 a fit that starts from that of a smaller C ends at once.
-STEPS = {"max_iter": 1000, "tol": 1e-8}
+# Of logistic regression: on texts several times faster than lbfgs. The gradient that is bounded is one of the mean
+# loss, so that with hundreds of classes and large C the default of 1e-4 would end a fit after a step or two.
+STEPS = {"solver": "newton-cg", "max_iter": 1000, "tol": 1e-8}
 SEPARATOR = "::HiClass::Separator::"
 
 
@@ -99,7 +100,7 @@ def is_past_best(losses: list[float]) -> bool:
 
 
 def flat_logistic(task: Task) -> Known:
-    """Logistic regression; coefficients of one C start the next, and the last fit has all rows."""
+    """Logistic regression; coefficients of one C start the next, the last fit has all rows and starts from zero."""
     aside = held_out(task.y, HELD_OUT, 0)
     best: tuple[float, str, Any] = (np.inf, "", None)
     for name, X, X_test in task.feature_maps:
@@ -112,12 +113,9 @@ def flat_logistic(task: Task) -> Known:
             loss = holdout_loss(model.predict_proba(X[aside]), task.y[aside])
             losses.append(loss)
             if loss < best[0]:
-                start = (model.coef_.copy(), model.intercept_.copy())
-                best = (loss, f"C={penalty:g}{name}", (penalty, start, X, X_test))
-    penalty, (coefficients, constants), X, X_test = best[2]
-    model = LogisticRegression(warm_start=True, **STEPS, C=penalty)
-    model.coef_, model.intercept_ = coefficients, constants
-    return Known(model.fit(X, task.y).predict_proba(X_test), best[1])
+                best = (loss, f"C={penalty:g}{name}", (penalty, X, X_test))
+    penalty, X, X_test = best[2]
+    return Known(LogisticRegression(**STEPS, C=penalty).fit(X, task.y).predict_proba(X_test), best[1])
 
 
 def margin_machine(task: Task) -> Known:

@@ -121,7 +121,7 @@ def _wordnet(name: str, count: int) -> Iterator[TreeSplit]:
 
 
 def _bags(name: str, file: str, count: int, prefix: str) -> Iterator[TreeSplit]:
-    """Bags of words in the splits that are stored with them; of a section, only its own rows."""
+    """Bags of words in the splits that are stored with them; of a section, only its own rows and their words."""
     with np.load(folder() / f"{file}.npz", allow_pickle=False) as stored:
         parts = stored["data"].astype(float), stored["indices"].astype(np.int32), stored["indptr"]
         counts = sparse.csr_matrix(parts, shape=tuple(stored["shape"]))
@@ -129,6 +129,7 @@ def _bags(name: str, file: str, count: int, prefix: str) -> Iterator[TreeSplit]:
         masks = np.unpackbits(stored["test_mask"], axis=1)[:, : len(labels)].astype(bool)
     own = np.char.startswith(labels, prefix)
     counts, labels, masks = counts[own], labels[own], masks[:, own]
+    counts = counts[:, np.unique(counts.indices)]
     for held_out in masks[:count]:
         words = TfidfTransformer(sublinear_tf=True).fit(counts[~held_out])
         X, X_test = words.transform(counts[~held_out]), words.transform(counts[held_out])

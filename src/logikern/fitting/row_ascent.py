@@ -11,15 +11,17 @@ from logikern.fitting.progress import Budget, Progress, kept
 from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.fitting.visits import (
     VISITS_PER_ROUND,
+    equal_rows,
     has_rows,
     rows_of,
     settled_below,
     still_lively,
     visit_in_turn,
     weigh,
+    with_equals,
 )
 from logikern.numerics.conjugate_gradient import of
-from logikern.numerics.outcome import Array, Indices, Mask, Outcome
+from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.numerics.parallel import for_each, point_tiles
 from logikern.numerics.simplex import soft_maximum
 
@@ -81,31 +83,25 @@ class _Run(Progress):
     """The moving state of one fit."""
 
     rows: Rows
+    equals: Indices  # the number of each point's group of equal points, (n,)
     sizes: Array  # units of the gradient's norm
     residuals: Array  # of each point the largest entry of the gradient, (B, n)
     quiet_for: Array  # rounds since a point was last seen unsettled, (B, n)
-    accurate: Mask  # latents summed in float64
     loss: float = np.inf
     means: list[float] = field(default_factory=list)  # root mean square of all residuals after every round
 
     def look(self, tolerance: float) -> None:
-        """Latents, gradient and loss of the dual; where it seems to be done, once more with latents in float64."""
+        """Latents of the dual, summed in float64, gradient and loss."""
         members = self.members
         if self.dual.any():
-            self.latent[members] = self.problem.covariance.matmul(of(self.dual, members))
+            self.latent[members] = self.problem.covariance.accurate_matmul(of(self.dual, members))
             self.n_products += 1
         self._measure(members)
-        done = members[(self.norms[members] <= tolerance) & ~self.accurate[members]]
-        if done.size:
-            self.latent[done] = self.problem.covariance.accurate_matmul(of(self.dual, done))
-            self.n_products += 1
-            self.accurate[done] = True
-            self._measure(done)
         self.loss = float(self.problem.loss(self.latent).sum() + 0.5 * np.vdot(self.dual, self.latent))
         for member in members:
             if not np.isfinite(self.norms[member]):
                 self.outcomes[member] = Outcome.NOT_FINITE
-            elif self.norms[member] <= tolerance and self.accurate[member]:
+            elif self.norms[member] <= tolerance:
                 self.outcomes[member] = Outcome.CONVERGED
 
     def ending(self) -> Outcome | None:
@@ -134,17 +130,18 @@ class _Run(Progress):
         """One round; returns the number of visits."""
         weights, dual = self.problem.weights[member], self.dual[member]
         settled = settled_below(FINEST * tolerance * self.sizes[member], self.residuals[member])
-        points = still_lively(self.residuals[member], settled, self.quiet_for[member], weights)
-        targets, own = self.problem.targets[:, points], weights[points]
-        shares = np.ascontiguousarray((targets - dual[:, points] / own).T)
+        lively = still_lively(self.residuals[member], settled, self.quiet_for[member], weights)
+        visited = with_equals(lively, self.equals, weights)
+        points, own = visited.points, weights[visited.points]
+        targets, whole = self.problem.targets[:, points], visited.add_up(own)
+        shares = visited.add_up(targets * own - dual[:, points]) / whole[:, None]
         weighed, total = weigh(self.problem.covariance, dual), dual.sum(axis=1, dtype=np.float64)
 
         def visit(order: Indices, residuals: Array) -> None:
-            compiled()(order, points, self.rows, own, shares, weighed, total, settled, residuals)
+            compiled()(order, visited.first, self.rows, whole, shares, weighed, total, settled, residuals)
 
-        n_visits = visit_in_turn(visit, len(points), settled, VISITS_PER_ROUND * len(weights), random)
-        dual[:, points] = (targets - shares.T) * own
-        self.accurate[member] = False
+        n_visits = visit_in_turn(visit, len(whole), settled, VISITS_PER_ROUND * len(weights), random)
+        dual[:, points] = (targets - shares.T[:, visited.groups]) * own
         return n_visits
 
 
@@ -164,8 +161,8 @@ def _begin(problem: Problem, start: Array | None) -> _Run:
         norms=np.full(n_batch, np.inf),
         step_lengths=np.ones(n_batch),
         rows=rows_of(problem.covariance),
+        equals=equal_rows(problem.covariance),
         sizes=np.ones(n_batch),
         residuals=np.full((n_batch, n), np.inf),
         quiet_for=np.zeros((n_batch, n), dtype=np.int32),
-        accurate=np.zeros(n_batch, dtype=bool),
     )

@@ -7,7 +7,16 @@ import numpy as np
 from logikern.fitting.dual_points import compiled_linearly
 from logikern.fitting.problem import max_norm
 from logikern.fitting.systems import Aim, NewtonSystem, Response
-from logikern.fitting.visits import VISITS_PER_ROUND, rows_of, settled_below, still_lively, visit_in_turn, weigh
+from logikern.fitting.visits import (
+    VISITS_PER_ROUND,
+    equal_rows,
+    rows_of,
+    settled_below,
+    still_lively,
+    visit_in_turn,
+    weigh,
+    with_equals,
+)
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, point_tiles
@@ -37,6 +46,7 @@ class RowSystem(NewtonSystem):
         self.curvature = curvature
         self.otherwise = otherwise
         self.rows = rows_of(covariance)
+        self.equals = equal_rows(covariance)
 
     def image(self, functions: Array) -> Array:
         return self.covariance.matmul(functions)
@@ -96,18 +106,20 @@ class RowSystem(NewtonSystem):
     ) -> None:
         """One round of one weighting, in place."""
         settled = settled_below(FINEST * float(tolerance[member]), residuals)
-        points = still_lively(residuals, settled, quiet_for, weights)
+        lively = still_lively(residuals, settled, quiet_for, weights)
+        visited = with_equals(lively, self.equals, weights)
+        points = visited.points
         null: Array = self.curvature.null  # type: ignore[assignment]
-        probabilities, constants, values = (
-            np.ascontiguousarray(array[member][:, points].T) for array in (null, constant, value)
-        )
-        probabilities *= probabilities
-        own, weighed = weights[points], weigh(self.covariance, value[member])
+        probabilities = np.ascontiguousarray(null[member][:, visited.first].T) ** 2
+        constants, values = (visited.add_up(array[member][:, points]) for array in (constant, value))
+        own, weighed = visited.add_up(weights[points]), weigh(self.covariance, value[member])
         total = value[member].sum(axis=1, dtype=np.float64)
 
         def visit(order: Indices, found: Array) -> None:
-            fixed = (order, points, self.rows, own, probabilities, constants)
+            fixed = (order, visited.first, self.rows, own, probabilities, constants)
             compiled_linearly()(*fixed, values, weighed, total, settled, found)
 
-        visit_in_turn(visit, len(points), settled, VISITS_PER_ROUND * len(weights), random)
-        value[member][:, points] = values.T
+        visit_in_turn(visit, len(own), settled, VISITS_PER_ROUND * len(weights), random)
+        # What W takes from a constant it takes from each of equal points by its weight.
+        taken = ((constants - values) / own[:, None]).T[:, visited.groups]
+        value[member][:, points] = constant[member][:, points] - weights[points] * taken

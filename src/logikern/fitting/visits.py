@@ -1,8 +1,10 @@
 """Visits to points one at a time: which problems have rows for it, who is visited, and how often."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from logikern.fitting.dual_points import Rows
 from logikern.fitting.problem import Problem
@@ -59,16 +61,64 @@ def rows_of(covariance: ClassCovariance) -> Rows:
 
 
 def weigh(covariance: ClassCovariance, dual: Array) -> Array:
-    """Features times dual (C, n), summed over points, (d, C)."""
+    """Features times dual (C, n), summed over points in float64, (d, C)."""
     transposed = covariance.operators[0].transposed  # type: ignore[attr-defined]
-    weighed = np.empty((transposed.shape[0], len(dual)), dtype=dual.dtype)
+    weighed = np.empty((transposed.shape[0], len(dual)))
 
     def weigh_some(start: int) -> None:
         some = slice(start, start + BLOCK)
-        weighed[:, some] = transposed @ np.ascontiguousarray(dual[some].T)
+        weighed[:, some] = transposed @ np.ascontiguousarray(dual[some].T, dtype=np.float64)
 
     for_each(weigh_some, range(0, len(dual), BLOCK))
     return weighed
+
+
+def equal_rows(covariance: ClassCovariance) -> Indices:
+    """Of each point the number of its group: those of one group have the same features, (n,).
+
+    Inner products with two vectors drawn at random tell rows apart.
+    """
+    features = covariance.operators[0].features  # type: ignore[attr-defined]
+    marks = features @ np.random.default_rng(0).standard_normal((features.shape[1], 2))
+    return np.unique(marks, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Visited:
+    """Whom a round visits: groups of equal points, each of which is one point of their whole weight.
+
+    What a softmax says of equal points is what it says of their mean target, and their probabilities are the same. One
+    at a time they would undo each other's steps.
+
+    Attributes
+    ----------
+    points : integer array of shape (m,)
+        All points of the groups that have weight.
+    groups : integer array of shape (m,)
+        The place of each one's group.
+    first : integer array of shape (g,)
+        A point of each group.
+    """
+
+    points: Indices
+    groups: Indices
+    first: Indices
+
+    def add_up(self, values: Array) -> Array:
+        """Sums over each group, (..., m) -> (g, ...)."""
+        ones = np.ones(len(self.points), dtype=values.dtype)
+        places = (self.groups, np.arange(len(self.points)))
+        within = sparse.csr_array((ones, places), shape=(len(self.first), len(self.points)))
+        return np.asarray(within @ np.ascontiguousarray(values.T))
+
+
+def with_equals(points: Indices, numbers: Indices, weights: Array) -> Visited:
+    """Some points and all that equal them."""
+    lively = np.zeros(numbers.max() + 1, dtype=bool)
+    lively[numbers[points]] = True
+    everyone = np.flatnonzero(lively[numbers] & (weights > 0))
+    _, first, groups = np.unique(numbers[everyone], return_index=True, return_inverse=True)
+    return Visited(everyone, groups.reshape(-1), everyone[first])
 
 
 def settled_below(finest: float, residuals: Array) -> float:
