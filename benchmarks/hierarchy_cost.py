@@ -1,8 +1,8 @@
 """What a hierarchy costs: against a flat fit, with the number of nodes, beside the paper's seconds, in memory.
 
 flat: one fit with the hierarchy against one without on cpc_D, wos and imclef07a, hyperparameters fixed, variances
-that sum to the same along every path on average, and the same tolerance; the fastest of some equal fits. Without a
-hierarchy "auto" fits imclef07a pairwise, with one by Newton's method; there both are by Newton's method as well.
+that sum to the same along every path on average, and the same tolerance; the fastest of some equal fits. "auto" is
+pairwise on imclef07a; there both are fitted by Newton's method as well.
 rows: one fit begun point by point, as it is, and by Newton's method alone, on texts; the same tolerance.
 nodes: the time of one product for trees with 250 to 2000 latent functions, on the same sparse inputs.
 wipo: the label tree of section B of Seeger (2008), 9794 cases of 1172 classes, with words drawn at random

@@ -27,13 +27,20 @@ def test_many_classes_of_many_points_are_trained_in_pairs(large, wanted):
     np.testing.assert_allclose(model.predict_proba(X), wanted, atol=1e-3)
 
 
+def test_so_are_classes_in_a_tree(large):
+    tree = {"setosa": "small", "versicolor": "large", "virginica": "large"}
+    model = fixed(**GIVEN, hierarchy=tree).fit(X, NAMES)
+    assert "pairwise training" in model.operator_
+    wanted = fixed(solver="exact", **GIVEN, hierarchy=tree).fit(X, NAMES).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(X), wanted, atol=1e-3)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
         {"tying": "separate"},
         {"operator": "dense"},
         {"solver": "newton"},
-        {"hierarchy": {"setosa": "small", "versicolor": "large", "virginica": "large"}},
         {"kernel": "linear"},
     ],
     ids=lambda settings: next(iter(settings)),

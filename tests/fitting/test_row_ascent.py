@@ -10,7 +10,7 @@ from scipy import sparse
 from logikern import KernelLogisticClassifier
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds
-from logikern.fitting import dual_points, visits
+from logikern.fitting import dual_points, row_ascent, visits
 from logikern.fitting.conditioning import DiagonalConditioning
 from logikern.fitting.dual import at_dual
 from logikern.fitting.joint import joint_covariance
@@ -41,11 +41,18 @@ def texts(n=N_POINTS, seed=0):
     return sparse.csr_array(X)
 
 
-def make(mixing=None, n_classes=4, soft=False, **options):
+def texts_repeated():
+    """Every tenth text is the same."""
+    X = texts().tolil()
+    X[::10] = X[7]
+    return sparse.csr_array(X)
+
+
+def make(mixing=None, n_classes=4, soft=False, X=None, **options):
     n_classes = n_classes if mixing is None else mixing.n_classes
     targets = (catalogue.distributions if soft else catalogue.labels)(N_POINTS, n_classes)
     settings = {"operator": "features", "variances": 5.0} | options
-    return catalogue.make_problem(Linear(), texts(), targets, mixing=mixing, **settings)
+    return catalogue.make_problem(Linear(), texts() if X is None else X, targets, mixing=mixing, **settings)
 
 
 def of_levels(name, **options):
@@ -70,6 +77,7 @@ PROBLEMS = {
     "without siblings": lambda: of_levels("without siblings"),
     "weightings": lambda: of_levels("chain", weights=SOME_WEIGHTS),
     "distributions": lambda: of_levels("balanced", soft=True, weights=SOME_WEIGHTS),
+    "equal texts": lambda: of_levels("chain", weights=SOME_WEIGHTS, X=texts_repeated()),
     "without bias": lambda: make(bias_variance=0.0),
     "a function of no variance": lambda: make(variances=np.array([0.0, 1.0, 2.0, 3.0])),
 }
@@ -118,7 +126,8 @@ def test_single_precision_comes_close(name):
     np.testing.assert_allclose(result.dual, optimum(name).dual, atol=1e-3)
 
 
-def test_no_round_raises_the_dual():
+def test_no_round_without_relaxation_raises_the_dual(monkeypatch):
+    monkeypatch.setattr(visits, "RELAXATION", 1.0)
     # Shares are a distribution at every point after every round, so that the dual has a value.
     problem = make(TREES["chain"], variances=100.0)
     shares_at = []
@@ -136,6 +145,24 @@ def test_no_round_raises_the_dual():
     for shares in shares_at:
         assert shares.min() > -1e-6
         np.testing.assert_allclose(shares.sum(axis=0), 1.0, atol=1e-12)
+
+
+def test_relaxation_ends_sooner_where_points_creep(monkeypatch):
+    problem, few = make(TREES["chain"], variances=100.0), RowAscent(1e-6, Budget(newton=200))
+    relaxed = few.fit(problem).trace[-1].step
+    monkeypatch.setattr(visits, "RELAXATION", 1.0)
+    assert relaxed < 0.7 * few.fit(problem).trace[-1].step
+
+
+def test_equal_points_of_different_classes_are_one_point(monkeypatch):
+    # One at a time each would undo what the others have done.
+    problem = make(TREES["balanced"], variances=10.0, X=texts_repeated())
+    ascent = RowAscent(1e-6, Budget(newton=300))
+    together = ascent.fit(problem)
+    monkeypatch.setattr(row_ascent, "equal_rows", lambda covariance: np.arange(N_POINTS))
+    assert together.trace[-1].step < 0.5 * ascent.fit(problem).trace[-1].step
+    equal = together.dual[0][:, ::10] - problem.targets[:, ::10]
+    np.testing.assert_allclose(equal, np.repeat(equal[:, :1], equal.shape[1], axis=1), atol=1e-12)
 
 
 def test_latents_of_a_smaller_variance_do_not_lead_astray():
@@ -198,7 +225,7 @@ def test_compiled_loops_do_what_they_say():
         weighed, total = np.zeros((N_WORDS, n_classes)), np.zeros(n_classes)
         residuals = np.empty(len(points))
         for _ in range(2):
-            visit(np.arange(len(points)), points, rows, weights, shares, weighed, total, 1e-3, residuals)
+            visit(np.arange(len(points)), points, rows, weights, shares, weighed, total, 1e-3, residuals, 1.3)
         results.append((shares, weighed, total, residuals))
     for plain, fast in zip(*results, strict=True):
         np.testing.assert_allclose(fast, plain, rtol=1e-9, atol=1e-11)
@@ -215,7 +242,7 @@ def test_points_that_are_settled_are_left_alone():
     weighed, total = np.zeros((N_WORDS, 4)), np.zeros(4)
     residuals = np.empty(N_POINTS)
     everyone = np.arange(N_POINTS)
-    dual_points.visit_points(everyone, everyone, rows, np.ones(N_POINTS), shares, weighed, total, 1.0, residuals)
+    dual_points.visit_points(everyone, everyone, rows, np.ones(N_POINTS), shares, weighed, total, 1.0, residuals, 1.0)
     np.testing.assert_array_equal(shares, problem.targets.T)
     np.testing.assert_allclose(residuals, 0.75)  # of the class of each, at latents of zero
 
@@ -353,7 +380,7 @@ def dense_response(problem, curvature, functions):
 
 
 @pytest.mark.parametrize(
-    "name", ["flat", "variances of classes", "chain", "weightings", "distributions", "without bias"]
+    "name", ["flat", "variances of classes", "chain", "weightings", "equal texts", "distributions", "without bias"]
 )
 def test_response_is_that_of_dense_algebra(name):
     problem, curvature, system = system_of(name, lambda: IterativeSystem(problem.covariance, curvature, plain, 500))

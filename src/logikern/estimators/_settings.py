@@ -41,7 +41,7 @@ EXACT_UP_TO = 100
 EXACT_UP_TO_WHERE_QUADRATIC = 1500
 EXACT_TOLERANCE = 1e-10
 # Classes times points from which pairwise training of one kernel is faster than Newton's method
-# (letter in benchmarks/solvers.py).
+# (letter in benchmarks/solvers.py); with a hierarchy as well (imclef07a in benchmarks/hierarchy_cost.py).
 PAIRS_FROM = 200_000
 FREE_BIAS_TOLERANCE = 1e-8
 # Of conjugate gradients so many steps are allowed where one of Newton's would be.
@@ -282,7 +282,7 @@ def final_solver(estimator: Any, chosen: Specification, data: TrainingData, memo
 def final_solver_name(estimator: Any, chosen: Specification, data: TrainingData) -> str:
     """The name for the fit to all points, where pairwise training may pay as well."""
     name = solver_name(estimator, len(data.weights), data.likelihood)
-    plain = isinstance(data.likelihood, Softmax) and data.tree is None and estimator.operator == "auto"
+    plain = isinstance(data.likelihood, Softmax) and estimator.operator == "auto"
     if name != "auto" or not plain or len(chosen.kernels) > 1 or len(data.classes) ** 2 > MOST_COUPLINGS:
         return name
     many = len(data.classes) * len(data.weights) >= PAIRS_FROM

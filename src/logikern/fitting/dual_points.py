@@ -208,7 +208,7 @@ def tell_others(point: int, rows: Any, change: Array, weighed: Array, total: Arr
 
 def visit_points(
     order: Indices, points: Indices, rows: Any, weights: Array, shares: Array, weighed: Array, total: Array,
-    settled: float, residuals: Array,
+    settled: float, residuals: Array, relaxation: float,
 ) -> None:  # fmt: skip
     """Solve points one after the other; each sees what those before it have changed.
 
@@ -230,6 +230,8 @@ def visit_points(
         Points whose residual is no larger are left alone.
     residuals : array of shape (m,)
         Of the gradient of each point the largest entry before its visit, overwritten.
+    relaxation : float
+        Of the way to a point's own solution how far it goes.
     """
     n_classes, n_latent = len(total), len(rows.parents)
     latent, probabilities, change = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
@@ -263,7 +265,7 @@ def visit_points(
         missing, largest = 1.0, 0
         for c in range(n_classes):
             latent[c] = own[c]
-            own[c] -= change[c]
+            own[c] -= relaxation * change[c]
             missing -= own[c]
             if own[c] > own[largest]:
                 largest = c
@@ -275,13 +277,13 @@ def visit_points(
 
 def visit_linearly(
     order: Indices, points: Indices, rows: Any, weights: Array, probabilities: Array, constants: Array,
-    values: Array, weighed: Array, total: Array, settled: float, residuals: Array,
+    values: Array, weighed: Array, total: Array, settled: float, residuals: Array, relaxation: float,
 ) -> None:  # fmt: skip
     """The same for (I + W K~) values = constants, W the curvature at given probabilities: a step solves a point.
 
     Parameters
     ----------
-    order, points, rows, weights, settled, residuals
+    order, points, rows, weights, settled, residuals, relaxation
         As for `visit_points`.
     probabilities, constants : arrays of shape (m, C)
         Constants sum to zero over classes.
@@ -308,6 +310,7 @@ def visit_linearly(
             continue
         find_step(likely, right, weight * rows.own[point], weight * rows.bias, rows, step, image, work)
         for c in range(n_classes):
+            step[c] *= relaxation
             values[place, c] += step[c]
         tell_others(point, rows, step, weighed, total)
 

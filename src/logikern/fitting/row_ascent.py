@@ -13,6 +13,7 @@ from logikern.fitting.visits import (
     VISITS_PER_ROUND,
     equal_rows,
     has_rows,
+    relaxation,
     rows_of,
     settled_below,
     still_lively,
@@ -137,8 +138,11 @@ class _Run(Progress):
         shares = visited.add_up(targets * own - dual[:, points]) / whole[:, None]
         weighed, total = weigh(self.problem.covariance, dual), dual.sum(axis=1, dtype=np.float64)
 
+        how_far = relaxation(len(self.trace) - 1)
+
         def visit(order: Indices, residuals: Array) -> None:
-            compiled()(order, visited.first, self.rows, whole, shares, weighed, total, settled, residuals)
+            fixed = (order, visited.first, self.rows, whole)
+            compiled()(*fixed, shares, weighed, total, settled, residuals, how_far)
 
         n_visits = visit_in_turn(visit, len(whole), settled, VISITS_PER_ROUND * len(weights), random)
         dual[:, points] = (targets - shares.T[:, visited.groups]) * own

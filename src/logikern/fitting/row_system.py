@@ -1,6 +1,8 @@
 """A Newton system solved point by point."""
 
+import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from logikern.fitting.systems import Aim, NewtonSystem, Response
 from logikern.fitting.visits import (
     VISITS_PER_ROUND,
     equal_rows,
+    relaxation,
     rows_of,
     settled_below,
     still_lively,
@@ -55,32 +58,27 @@ class RowSystem(NewtonSystem):
         return self.damp(self.curvature.root(self.curvature.root_adjoint(functions)), Aim(tolerance))
 
     def damp(self, constant: Array, aim: Aim, guess: Array | None = None) -> Response:
-        weights = np.einsum("bcn,bcn->bn", self.curvature.scale, self.curvature.scale)  # probabilities sum to one
-        # Where there is no weight there is nothing to solve.
-        value = np.where(weights[:, None, :] > 0, 0.0, constant).astype(constant.dtype)
-        quiet_for = np.zeros(weights.shape, dtype=np.int32)
-        random, members, n_products = np.random.default_rng(0), np.arange(len(value)), 0
-        while True:
-            image = self.image(value)
-            residual = self._residual(constant, value, image)
-            n_products += 1
+        run = _begin(self, constant, aim.tolerance)
+        random, members = np.random.default_rng(0), np.arange(len(constant))
+        for n_rounds in itertools.count():
+            image = self.covariance.accurate_matmul(run.value)
+            residual = self._residual(constant, run.value, image)
             # A residual is felt by the image times the variances: what is not above the tolerance must be well below.
             left = members[max_norm(residual) > aim.tolerance]
             if not left.size:
-                return Response(value, image, n_products)
-            if n_products > MOST_ROUNDS:
+                return Response(run.value, image, n_rounds + 1)
+            if n_rounds == MOST_ROUNDS:
                 rest = self.otherwise().damp(residual, aim)
-                return Response(
-                    value + rest.value, image + rest.image, n_products * VISITS_PER_ROUND + rest.n_products
-                )
-            tasks = list(zip(left, random.spawn(len(left)), strict=True))
+                n_products = n_rounds * VISITS_PER_ROUND + rest.n_products
+                return Response(run.value + rest.value, image + rest.image, n_products)
+            tasks = zip(left, random.spawn(len(left)), strict=True)
+            how_far = relaxation(n_rounds)
 
-            def visit(task: tuple[int, np.random.Generator], residual: Array = residual) -> None:
-                member, order = task
-                own = np.abs(residual[member]).max(axis=0)
-                self._visit(member, weights[member], own, quiet_for[member], constant, value, aim.tolerance, order)
+            def visit(task: tuple[int, np.random.Generator], residual: Array = residual, far: float = how_far) -> None:
+                run.visit(*task, residual, far)
 
             for_each(visit, tasks)
+        raise AssertionError("unreachable")
 
     def _residual(self, constant: Array, value: Array, image: Array) -> Array:
         residual = np.empty_like(value)
@@ -93,33 +91,46 @@ class RowSystem(NewtonSystem):
         for_each(find, point_tiles(value.shape))
         return residual
 
-    def _visit(
-        self,
-        member: int,
-        weights: Array,
-        residuals: Array,
-        quiet_for: Array,
-        constant: Array,
-        value: Array,
-        tolerance: Array,
-        random: np.random.Generator,
-    ) -> None:
-        """One round of one weighting, in place."""
-        settled = settled_below(FINEST * float(tolerance[member]), residuals)
-        lively = still_lively(residuals, settled, quiet_for, weights)
-        visited = with_equals(lively, self.equals, weights)
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One solve; the value and for how long points were quiet are changed in place."""
+
+    system: RowSystem
+    constant: Array  # (B, C, n)
+    value: Array  # (B, C, n)
+    weights: Array  # (B, n)
+    tolerance: Array  # (B,)
+    quiet_for: Array  # (B, n)
+
+    def visit(self, member: int, random: np.random.Generator, residual: Array, how_far: float) -> None:
+        """One round of one weighting."""
+        system, weights = self.system, self.weights[member]
+        constant, value = self.constant[member], self.value[member]
+        residuals = np.abs(residual[member]).max(axis=0)
+        settled = settled_below(FINEST * float(self.tolerance[member]), residuals)
+        lively = still_lively(residuals, settled, self.quiet_for[member], weights)
+        visited = with_equals(lively, system.equals, weights)
         points = visited.points
-        null: Array = self.curvature.null  # type: ignore[assignment]
+        null: Array = system.curvature.null  # type: ignore[assignment]
         probabilities = np.ascontiguousarray(null[member][:, visited.first].T) ** 2
-        constants, values = (visited.add_up(array[member][:, points]) for array in (constant, value))
-        own, weighed = visited.add_up(weights[points]), weigh(self.covariance, value[member])
-        total = value[member].sum(axis=1, dtype=np.float64)
+        constants, values = (visited.add_up(array[:, points]) for array in (constant, value))
+        own, weighed = visited.add_up(weights[points]), weigh(system.covariance, value)
+        total = value.sum(axis=1, dtype=np.float64)
 
         def visit(order: Indices, found: Array) -> None:
-            fixed = (order, visited.first, self.rows, own, probabilities, constants)
-            compiled_linearly()(*fixed, values, weighed, total, settled, found)
+            fixed = (order, visited.first, system.rows, own, probabilities, constants)
+            compiled_linearly()(*fixed, values, weighed, total, settled, found, how_far)
 
         visit_in_turn(visit, len(own), settled, VISITS_PER_ROUND * len(weights), random)
         # What W takes from a constant it takes from each of equal points by its weight.
         taken = ((constants - values) / own[:, None]).T[:, visited.groups]
-        value[member][:, points] = constant[member][:, points] - weights[points] * taken
+        value[:, points] = constant[:, points] - weights[points] * taken
+
+
+def _begin(system: RowSystem, constant: Array, tolerance: Array) -> _Run:
+    scale = system.curvature.scale
+    weights = np.einsum("bcn,bcn->bn", scale, scale)  # probabilities sum to one
+    # Where there is no weight there is nothing to solve.
+    value = np.where(weights[:, None, :] > 0, 0.0, constant).astype(constant.dtype)
+    return _Run(system, constant, value, weights, tolerance, np.zeros(weights.shape, dtype=np.int32))

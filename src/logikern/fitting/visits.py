@@ -19,9 +19,12 @@ WORTHWHILE_FROM = 400_000
 # Of the root mean square of all residuals: points below it are settled, for the time being.
 QUIET = 0.03
 # Rounds that a point is visited after it was last seen unsettled: two points that disagree about a word move in turn.
-PATIENCE = 2
+PATIENCE = 6
 # Visits between two looks at all points, in units of their number.
 VISITS_PER_ROUND = 5
+# What is left after some rounds are points that creep towards each other, and going further than each would go alone
+# is faster: successive over-relaxation.
+RELAXATION, RELAXED_AFTER = 1.6, 3
 
 
 def has_rows(problem: Problem) -> bool:
@@ -130,6 +133,11 @@ def still_lively(residuals: Array, settled: float, quiet_for: Array, weights: Ar
     """Points of weight that were seen unsettled lately; for how many rounds each was not is counted in place."""
     quiet_for[:] = np.where(residuals > settled, 0, quiet_for + 1)
     return np.flatnonzero((quiet_for <= PATIENCE) & (weights > 0))
+
+
+def relaxation(n_rounds: int) -> float:
+    """How far points go after so many rounds."""
+    return RELAXATION if n_rounds >= RELAXED_AFTER else 1.0
 
 
 def visit_in_turn(
