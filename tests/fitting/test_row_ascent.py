@@ -271,7 +271,7 @@ def test_newton_goes_on_where_it_was_too_slow(monkeypatch, rounds):
 @pytest.mark.usefixtures("everything_is_large")
 def test_newton_goes_on_where_it_creeps(name):
     problem = build(name)
-    assert RowAscent(1e-9, Budget(newton=500)).fit(problem).n_products < 400
+    assert RowAscent(1e-9, Budget(newton=500)).fit(problem).n_products < 800  # far from 500 rounds
     result = Newton(tolerance=1e-9).fit(problem)
     assert result.outcome is Outcome.CONVERGED
     np.testing.assert_allclose(result.dual, optimum(name).dual, atol=1e-6)
@@ -281,7 +281,7 @@ def test_newton_goes_on_where_it_creeps(name):
 def test_rounds_are_no_more_than_steps_are_allowed():
     result = Newton(tolerance=1e-9, budget=Budget(newton=2)).fit(build("chain"))
     assert result.outcome is Outcome.OUT_OF_STEPS
-    assert len(result.trace) == 6  # two rounds and two steps, and where each began
+    assert len(result.trace) == 3  # two rounds, and where they began
 
 
 @pytest.mark.usefixtures("everything_is_large")

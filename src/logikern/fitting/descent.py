@@ -94,7 +94,7 @@ class NewtonSolver(Solver):
         if begun is None:
             return self._go_on(problem, start, watch, tolerance)
         ascent = begun.result
-        if ascent.outcome.converged:
+        if ascent.outcome.converged or ascent.trace[-1].step >= self.budget.newton:
             return begun
         gained = ascent.trace[-1].loss < ascent.trace[0].loss
         fit = self._go_on(problem, ascent if gained else start, watch, tolerance)

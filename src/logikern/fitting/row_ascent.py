@@ -29,7 +29,7 @@ from logikern.numerics.simplex import soft_maximum
 # Of the tolerance: points below it are settled.
 FINEST = 0.3
 # Rounds in which the residuals must halve: points that all see the same features are better moved together.
-ROUNDS_TO_HALVE = 10
+ROUNDS_TO_HALVE = 20
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class RowAscent(Solver):
     """
 
     tolerance: float = 1e-4
-    budget: Budget = Budget(newton=60)
+    budget: Budget = Budget(newton=40)
     seed: int = 0
 
     def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -71,13 +72,8 @@ class RowSystem(NewtonSystem):
                 rest = self.otherwise().damp(residual, aim)
                 n_products = n_rounds * VISITS_PER_ROUND + rest.n_products
                 return Response(run.value + rest.value, image + rest.image, n_products)
-            tasks = zip(left, random.spawn(len(left)), strict=True)
-            how_far = relaxation(n_rounds)
-
-            def visit(task: tuple[int, np.random.Generator], residual: Array = residual, far: float = how_far) -> None:
-                run.visit(*task, residual, far)
-
-            for_each(visit, tasks)
+            visit = partial(run.visit, np.abs(residual, out=residual).max(axis=1), relaxation(n_rounds))
+            for_each(visit, zip(left, random.spawn(len(left)), strict=True))
         raise AssertionError("unreachable")
 
     def _residual(self, constant: Array, value: Array, image: Array) -> Array:
@@ -103,11 +99,11 @@ class _Run:
     tolerance: Array  # (B,)
     quiet_for: Array  # (B, n)
 
-    def visit(self, member: int, random: np.random.Generator, residual: Array, how_far: float) -> None:
-        """One round of one weighting."""
-        system, weights = self.system, self.weights[member]
+    def visit(self, found: Array, how_far: float, task: tuple[int, np.random.Generator]) -> None:
+        """One round of one weighting, after these residuals (B, n) were found."""
+        member, random = task
+        system, weights, residuals = self.system, self.weights[member], found[member]
         constant, value = self.constant[member], self.value[member]
-        residuals = np.abs(residual[member]).max(axis=0)
         settled = settled_below(FINEST * float(self.tolerance[member]), residuals)
         lively = still_lively(residuals, settled, self.quiet_for[member], weights)
         visited = with_equals(lively, system.equals, weights)
@@ -118,9 +114,9 @@ class _Run:
         own, weighed = visited.add_up(weights[points]), weigh(system.covariance, value)
         total = value.sum(axis=1, dtype=np.float64)
 
-        def visit(order: Indices, found: Array) -> None:
+        def visit(order: Indices, seen: Array) -> None:
             fixed = (order, visited.first, system.rows, own, probabilities, constants)
-            compiled_linearly()(*fixed, values, weighed, total, settled, found, how_far)
+            compiled_linearly()(*fixed, values, weighed, total, settled, seen, how_far)
 
         visit_in_turn(visit, len(own), settled, VISITS_PER_ROUND * len(weights), random)
         # What W takes from a constant it takes from each of equal points by its weight.

@@ -90,8 +90,8 @@ def equal_rows(covariance: ClassCovariance) -> Indices:
 class Visited:
     """Whom a round visits: groups of equal points, each of which is one point of their whole weight.
 
-    What a softmax says of equal points is what it says of their mean target, and their probabilities are the same. One
-    at a time they would undo each other's steps.
+    What a softmax says of equal points is what it says of their mean target, and their probabilities are the same.
+    One at a time they would undo each other's steps.
 
     Attributes
     ----------
