@@ -10,7 +10,7 @@ wipo: the label tree of section B of Seeger (2008), 9794 cases of 1172 classes, 
 does, and gives these seconds apart.
 wordnet: all 1733 classes, with the hierarchy and without, hyperparameters learned in a quarter of an hour at most
 and fitted with a tolerance of 1e-3 in 40 rounds at most, each in a process of its own whose largest resident set is
-measured. Searches are kept in the folder LOGIKERN_CHECKPOINTS, if that is set, so that a run that was stopped goes on.
+measured. Searches are kept in the folder LOGIKERN_CHECKPOINTS, if that is set: a run that was stopped goes on.
 """
 
 import argparse
