@@ -89,7 +89,8 @@ class _Run(Progress):
     residuals: Array  # of each point the largest entry of the gradient, (B, n)
     quiet_for: Array  # rounds since a point was last seen unsettled, (B, n)
     loss: float = np.inf
-    means: list[float] = field(default_factory=list)  # root mean square of all residuals after every round
+    # After every round the root mean square of all residuals, and the norm of the gradient.
+    sizes_left: list[tuple[float, float]] = field(default_factory=list)
 
     def look(self, tolerance: float) -> None:
         """Latents of the dual, summed in float64, gradient and loss."""
@@ -106,10 +107,14 @@ class _Run(Progress):
                 self.outcomes[member] = Outcome.CONVERGED
 
     def ending(self) -> Outcome | None:
-        """Where rounds bring too little."""
-        self.means.append(float(np.sqrt(np.mean(self.residuals[self.members] ** 2))) if self.members.size else 0.0)
-        lately = self.means[-1 - ROUNDS_TO_HALVE :]
-        return Outcome.STALLED if len(lately) > ROUNDS_TO_HALVE and lately[-1] > 0.5 * lately[0] else None
+        """Where neither the residuals on average, which settled points bound, nor the largest one were halved lately."""
+        members = self.members
+        mean = float(np.sqrt(np.mean(self.residuals[members] ** 2))) if members.size else 0.0
+        self.sizes_left.append((mean, float(self.norms.max())))
+        if len(self.sizes_left) <= ROUNDS_TO_HALVE:
+            return None
+        before, now = np.array(self.sizes_left[-1 - ROUNDS_TO_HALVE]), np.array(self.sizes_left[-1])
+        return Outcome.STALLED if (now > 0.5 * before).all() else None
 
     def _measure(self, members: Indices) -> None:
         part, usual = self.problem.restrict(members), usual_weights(self.problem.weights[members])
