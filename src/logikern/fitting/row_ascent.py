@@ -107,7 +107,7 @@ class _Run(Progress):
                 self.outcomes[member] = Outcome.CONVERGED
 
     def ending(self) -> Outcome | None:
-        """Where neither the residuals on average, which settled points bound, nor the largest one were halved lately."""
+        """Where neither the mean residual, which settled points bound, nor the largest one was halved lately."""
         members = self.members
         mean = float(np.sqrt(np.mean(self.residuals[members] ** 2))) if members.size else 0.0
         self.sizes_left.append((mean, float(self.norms.max())))
