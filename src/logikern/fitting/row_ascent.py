@@ -140,7 +140,8 @@ class _Run(Progress):
         visited = with_equals(lively, self.equals, weights)
         points, own = visited.points, weights[visited.points]
         targets, whole = self.problem.targets[:, points], visited.add_up(own)
-        shares = visited.add_up(targets * own - dual[:, points]) / whole[:, None]
+        # In single precision a share near one would round away what large variances make of its distance to one.
+        shares = visited.add_up(np.multiply(targets, own, dtype=np.float64) - dual[:, points]) / whole[:, None]
         weighed, total = weigh(self.problem.covariance, dual), dual.sum(axis=1, dtype=np.float64)
 
         how_far = relaxation(len(self.trace) - 1)
