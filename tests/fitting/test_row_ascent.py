@@ -1,7 +1,7 @@
 """What is special to ascent point by point: one point against dense algebra, the dual, and who takes over."""
 
 from dataclasses import replace
-from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,86 +11,20 @@ from logikern import KernelLogisticClassifier
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds
 from logikern.fitting import dual_points, row_ascent, visits
-from logikern.fitting.conditioning import DiagonalConditioning
 from logikern.fitting.dual import at_dual
-from logikern.fitting.joint import joint_covariance
 from logikern.fitting.newton import Newton
 from logikern.fitting.problem import InterruptedFitError
 from logikern.fitting.progress import Budget
 from logikern.fitting.row_ascent import RowAscent
-from logikern.fitting.row_system import RowSystem
-from logikern.fitting.systems import Aim, IterativeSystem, Response
 from logikern.fitting.visits import has_rows, rows_of
 from logikern.kernels import Gaussian, Linear
 from logikern.likelihoods.poisson import Poisson
 from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue
+from tests.fitting.texts import CREEPING, N_POINTS, N_WORDS, PROBLEMS, build, make, optimum, texts, texts_repeated
 from tests.structure.trees import TREES
 
 FINE = RowAscent(tolerance=1e-9, budget=Budget(newton=500))
-N_POINTS, N_WORDS = 60, 40
-
-
-def texts(n=N_POINTS, seed=0):
-    """Few words in each; one has none, two are the same, and one word is in all others."""
-    random = np.random.default_rng(seed)
-    X = sparse.random(n, N_WORDS, 0.08, format="lil", random_state=random)
-    X[:, 0] = 0.3
-    X[3] = 0.0
-    X[5] = X[4]
-    return sparse.csr_array(X)
-
-
-def texts_repeated():
-    """Every tenth text is the same."""
-    X = texts().tolil()
-    X[::10] = X[7]
-    return sparse.csr_array(X)
-
-
-def make(mixing=None, n_classes=4, soft=False, X=None, **options):
-    n_classes = n_classes if mixing is None else mixing.n_classes
-    targets = (catalogue.distributions if soft else catalogue.labels)(N_POINTS, n_classes)
-    settings = {"operator": "features", "variances": 5.0} | options
-    return catalogue.make_problem(Linear(), texts() if X is None else X, targets, mixing=mixing, **settings)
-
-
-def of_levels(name, **options):
-    tree = TREES[name]
-    return make(tree, variances=0.5 * 3.0**tree.latent_depths, **options)
-
-
-# Points that all see the same features: these creep.
-CREEPING = {
-    "large bias": lambda: make(bias_variance=1e3),
-    "large variance": lambda: make(variances=1e4),
-    "both": lambda: make(TREES["chain"], variances=1e4, bias_variance=1e3, weights=SOME_WEIGHTS),
-}
-SOME_WEIGHTS = catalogue.weightings(N_POINTS)
-PROBLEMS = {
-    "flat": lambda: make(),
-    "variances of classes": lambda: make(variances=np.array([0.1, 1.0, 10.0, 50.0])),
-    "two classes": lambda: make(n_classes=2),
-    "balanced": lambda: of_levels("balanced"),
-    "ragged": lambda: of_levels("ragged"),
-    "chain": lambda: of_levels("chain"),
-    "without siblings": lambda: of_levels("without siblings"),
-    "weightings": lambda: of_levels("chain", weights=SOME_WEIGHTS),
-    "distributions": lambda: of_levels("balanced", soft=True, weights=SOME_WEIGHTS),
-    "equal texts": lambda: of_levels("chain", weights=SOME_WEIGHTS, X=texts_repeated()),
-    "without bias": lambda: make(bias_variance=0.0),
-    "a function of no variance": lambda: make(variances=np.array([0.0, 1.0, 2.0, 3.0])),
-}
-
-
-@cache
-def build(name):
-    return (PROBLEMS | CREEPING)[name]()
-
-
-@cache
-def optimum(name):
-    return catalogue.EXACT.fit(build(name))
 
 
 # --- the optimum ---
@@ -285,6 +219,44 @@ def test_rounds_are_no_more_than_steps_are_allowed():
 
 
 @pytest.mark.usefixtures("everything_is_large")
+def test_products_that_are_used_up_are_not_given_again():
+    result = Newton(tolerance=1e-9, budget=Budget(products=4)).fit(build("chain"))
+    assert result.outcome is Outcome.OUT_OF_PRODUCTS
+    assert result.trace[-1].step == 1
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_interruption_after_the_rounds_keeps_them(monkeypatch):
+    monkeypatch.setattr(RowAscent, "budget", Budget(newton=3))
+    seen = []
+
+    def interrupt(step):
+        seen.append(step)
+        if len(seen) == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(InterruptedFitError) as caught:
+        Newton(tolerance=1e-9).fit(build("chain"), watch=interrupt)
+    assert [step.step for step in caught.value.result.trace] == list(range(6))
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_many_words_for_few_points_are_left_to_newton(monkeypatch):
+    assert visits.worthwhile(build("chain"))
+    monkeypatch.setattr(visits, "MOST_FEATURES", 0.5 * N_WORDS / N_POINTS)
+    assert not visits.worthwhile(build("chain"))
+
+
+def test_equal_rows_are_known_whatever_the_order_of_their_words():
+    X = sparse.csr_array(np.random.default_rng(0).standard_normal((3, 7)))
+    X.indices[7:14], X.data[7:14] = X.indices[:7][::-1], X.data[:7][::-1]
+    X.has_sorted_indices = False
+    covariance = SimpleNamespace(operators=(SimpleNamespace(features=X),))
+    numbers = visits.equal_rows(covariance)
+    assert numbers[0] == numbers[1] != numbers[2]
+
+
+@pytest.mark.usefixtures("everything_is_large")
 def test_newton_ends_without_a_system_where_it_was_not():
     def no_systems(covariance):
         return lambda curvature, members: pytest.fail("a system was built")
@@ -348,74 +320,3 @@ def test_criterion_and_its_gradient_are_those_of_newton(monkeypatch):
         own = criterion.evaluate(problem.covariance, start, 1e-8)
         assert own.value == pytest.approx(plain.value, abs=1e-8)
         np.testing.assert_allclose(own.gradient.variances, plain.gradient.variances, atol=1e-6)
-
-
-# --- the system ---
-
-
-class NeverNeeded:
-    def damp(self, *_):
-        pytest.fail("another system was asked")
-
-
-def system_of(name, otherwise=NeverNeeded):
-    problem = build(name)
-    curvature = problem.expand(optimum(name).latent).curvature
-    return problem, curvature, RowSystem(problem.covariance, curvature, otherwise)
-
-
-def dense_response(problem, curvature, functions):
-    """R f of each weighting by dense algebra."""
-    _, n_classes, n = problem.shape
-    found = []
-    joint = joint_covariance(problem.covariance)
-    for scale, null, own in zip(curvature.scale, curvature.null, functions, strict=True):
-        W = np.zeros((n_classes, n, n_classes, n))
-        for i in range(n):
-            projector = np.eye(n_classes) - np.outer(null[:, i], null[:, i])
-            W[:, i, :, i] = scale[:, i, None] * projector * scale[:, i]
-        W = W.reshape(n_classes * n, n_classes * n)
-        found.append(np.linalg.solve(np.eye(len(W)) + W @ joint, W @ own.ravel()).reshape(n_classes, n))
-    return np.stack(found)
-
-
-@pytest.mark.parametrize(
-    "name", ["flat", "variances of classes", "chain", "weightings", "equal texts", "distributions", "without bias"]
-)
-def test_response_is_that_of_dense_algebra(name):
-    problem, curvature, system = system_of(name, lambda: IterativeSystem(problem.covariance, curvature, plain, 500))
-    plain = Newton(conditioning=DiagonalConditioning()).conditioning.prepare(problem.covariance)(curvature, None)
-    functions = np.random.default_rng(0).standard_normal(problem.shape)
-    response = system.response(functions, np.full(len(functions), 1e-10))
-    wanted = dense_response(problem, curvature, functions)
-    np.testing.assert_allclose(response.value, wanted, atol=1e-8)
-    np.testing.assert_allclose(response.image, problem.covariance.matmul(wanted), atol=1e-7)
-
-
-def test_few_rounds_are_enough_where_points_share_little():
-    problem, _, system = system_of("chain")
-    constant = np.random.default_rng(0).standard_normal(problem.shape)
-    constant -= constant.mean(axis=1, keepdims=True)
-    response = system.damp(constant, Aim(np.full(1, 1e-3)))
-    assert response.n_products <= 12
-
-
-def test_what_creeps_is_left_to_another_system():
-    asked = []
-
-    class Other:
-        def __init__(self, problem, curvature):
-            self.problem, self.curvature = problem, curvature
-
-        def damp(self, residual, aim):
-            asked.append(np.abs(residual).max())
-            value = residual - dense_response(self.problem, self.curvature, self.problem.covariance.matmul(residual))
-            return Response(value, self.problem.covariance.matmul(value), 7)
-
-    problem, curvature, system = system_of("both", lambda: Other(problem, curvature))
-    constant = np.random.default_rng(0).standard_normal(problem.shape)
-    constant -= constant.mean(axis=1, keepdims=True)
-    response = system.damp(constant, Aim(np.full(len(constant), 1e-9)))
-    assert asked
-    wanted = constant - dense_response(problem, curvature, problem.covariance.matmul(constant))
-    np.testing.assert_allclose(response.value, wanted, atol=1e-6)

@@ -97,8 +97,8 @@ class KernelLogisticClassifier(
     tol : float, default=1e-4
         For the largest component of the gradient, in units of probability.
     max_iter : int, default=60
-        Newton steps, or rounds of visits to rows of text, at most; of conjugate gradients a hundred for each, of
-        sweeps twenty.
+        Newton steps at most, and as many rounds of visits to rows of text before them; of conjugate gradients a
+        hundred for each, of sweeps twenty.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' likelihoods.
     memory_limit : int, str or None, default=None

@@ -94,10 +94,13 @@ class NewtonSolver(Solver):
         if begun is None:
             return self._go_on(problem, start, watch, tolerance)
         ascent = begun.result
-        if ascent.outcome.converged or ascent.trace[-1].step >= self.budget.newton:
+        if ascent.outcome.converged or self.budget.ending(ascent.trace[-1].step, ascent.n_products):
             return begun
         gained = ascent.trace[-1].loss < ascent.trace[0].loss
-        fit = self._go_on(problem, ascent if gained else start, watch, tolerance)
+        try:
+            fit = self._go_on(problem, ascent if gained else start, watch, tolerance)
+        except InterruptedFitError as interruption:
+            raise InterruptedFitError(interruption.result.after(ascent)) from None
         return replace(fit, result=fit.result.after(ascent))
 
     def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> "Fit | None":
@@ -117,7 +120,9 @@ class NewtonSolver(Solver):
             return Fit(result, problem.covariance, make_system)
         covariance = problem.covariance.accurate()
         make_system = self.systems(covariance)
-        onward: Start = result.latent if np.isfinite(result.latent).all() else start
+        # A fit that was to be improved has gone the way of its result.
+        onward: Start = None if isinstance(start, FitResult) else start
+        onward = result.latent if np.isfinite(result.latent).all() else onward
         finished = descend(
             replace(problem, covariance=covariance), onward, watch, make_system, tolerance, self.budget, self.close
         )

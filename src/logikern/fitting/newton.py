@@ -1,6 +1,7 @@
 """Newton's method with preconditioned conjugate gradients: kernel products only."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import ClassVar
 
 from logikern.fitting.conditioning import Conditioning, LowRankConditioning
@@ -43,8 +44,12 @@ class Newton(NewtonSolver):
         result = RowAscent(tolerance, budget).fit(problem, start, watch)
         covariance = problem.covariance
 
+        @cache
+        def systems() -> MakeSystem:
+            return self.systems(covariance)
+
         def make_system(curvature: Curvature, members: Indices) -> RowSystem:
-            return RowSystem(covariance, curvature, lambda: self.systems(covariance)(curvature, members))
+            return RowSystem(covariance, curvature, lambda: systems()(curvature, members))
 
         return Fit(result, covariance, make_system)
 

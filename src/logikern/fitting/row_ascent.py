@@ -13,6 +13,7 @@ from logikern.fitting.visits import (
     VISITS_PER_ROUND,
     equal_rows,
     has_rows,
+    in_products,
     relaxation,
     rows_of,
     settled_below,
@@ -21,7 +22,7 @@ from logikern.fitting.visits import (
     weigh,
     with_equals,
 )
-from logikern.numerics.conjugate_gradient import of
+from logikern.numerics.conjugate_gradient import inner_products, of
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.numerics.parallel import for_each, point_tiles
 from logikern.numerics.simplex import soft_maximum
@@ -75,7 +76,7 @@ class RowAscent(Solver):
             # Each weighting has an order of its own: which thread comes first plays no part.
             tasks = list(zip(run.members, random.spawn(len(run.members)), strict=True))
             visits = for_each(lambda task: run.visit(*task, self.tolerance), tasks)
-            run.n_products += -(-sum(visits) // (run.problem.shape[2] * len(tasks)))
+            run.n_products += in_products(visits, run.problem.shape[2])
         raise AssertionError("unreachable")
 
 
@@ -88,6 +89,7 @@ class _Run(Progress):
     sizes: Array  # units of the gradient's norm
     residuals: Array  # of each point the largest entry of the gradient, (B, n)
     quiet_for: Array  # rounds since a point was last seen unsettled, (B, n)
+    losses: Array  # without the penalty, (B,)
     loss: float = np.inf
     # After every round the root mean square of all residuals, and the norm of the gradient.
     sizes_left: list[tuple[float, float]] = field(default_factory=list)
@@ -99,7 +101,7 @@ class _Run(Progress):
             self.latent[members] = self.problem.covariance.accurate_matmul(of(self.dual, members))
             self.n_products += 1
         self._measure(members)
-        self.loss = float(self.problem.loss(self.latent).sum() + 0.5 * np.vdot(self.dual, self.latent))
+        self.loss = float((self.losses + 0.5 * inner_products(self.dual, self.latent)).sum())
         for member in members:
             if not np.isfinite(self.norms[member]):
                 self.outcomes[member] = Outcome.NOT_FINITE
@@ -110,7 +112,7 @@ class _Run(Progress):
         """Where neither the mean residual, which settled points bound, nor the largest one was halved lately."""
         members = self.members
         mean = float(np.sqrt(np.mean(self.residuals[members] ** 2))) if members.size else 0.0
-        self.sizes_left.append((mean, float(self.norms.max())))
+        self.sizes_left.append((mean, float(self.norms[members].max(initial=0.0))))
         if len(self.sizes_left) <= ROUNDS_TO_HALVE:
             return None
         before, now = np.array(self.sizes_left[-1 - ROUNDS_TO_HALVE]), np.array(self.sizes_left[-1])
@@ -120,16 +122,17 @@ class _Run(Progress):
         part, usual = self.problem.restrict(members), usual_weights(self.problem.weights[members])
         latent, dual = of(self.latent, members), of(self.dual, members)
 
-        def measure(points: slice) -> Array:
+        def measure(points: slice) -> tuple[Array, Array]:
             own = part.at(points)
-            _, gradient = own.likelihood.loss_and_gradient(latent[..., points], own.targets, own.weights)
+            losses, gradient = own.likelihood.loss_and_gradient(latent[..., points], own.targets, own.weights)
             largest = max_norm(gradient)
             gradient += dual[..., points]
             self.residuals[members, points] = np.abs(gradient, out=gradient).max(axis=1)
-            return largest
+            return losses, largest
 
-        largest = np.max(for_each(measure, point_tiles(self.latent.shape)), axis=0)
-        self.sizes[members] = residual_sizes(largest[:, None, None], usual)
+        losses, largest = zip(*for_each(measure, point_tiles(self.latent.shape)), strict=True)
+        self.losses[members] = np.sum(losses, axis=0)
+        self.sizes[members] = residual_sizes(np.max(largest, axis=0)[:, None, None], usual)
         self.norms[members] = self.residuals[members].max(axis=1) / self.sizes[members]
 
     def visit(self, member: int, random: np.random.Generator, tolerance: float) -> int:
@@ -143,7 +146,6 @@ class _Run(Progress):
         # In single precision a share near one would round away what large variances make of its distance to one.
         shares = visited.add_up(np.multiply(targets, own, dtype=np.float64) - dual[:, points]) / whole[:, None]
         weighed, total = weigh(self.problem.covariance, dual), dual.sum(axis=1, dtype=np.float64)
-
         how_far = relaxation(len(self.trace) - 1)
 
         def visit(order: Indices, residuals: Array) -> None:
@@ -173,6 +175,7 @@ def _begin(problem: Problem, start: Array | None) -> _Run:
         rows=rows_of(problem.covariance),
         equals=equal_rows(problem.covariance),
         sizes=np.ones(n_batch),
+        losses=np.zeros(n_batch),
         residuals=np.full((n_batch, n), np.inf),
         quiet_for=np.zeros((n_batch, n), dtype=np.int32),
     )

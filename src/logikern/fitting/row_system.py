@@ -13,6 +13,7 @@ from logikern.fitting.systems import Aim, NewtonSystem, Response
 from logikern.fitting.visits import (
     VISITS_PER_ROUND,
     equal_rows,
+    in_products,
     relaxation,
     rows_of,
     settled_below,
@@ -35,7 +36,8 @@ MOST_ROUNDS = 12
 class RowSystem(NewtonSystem):
     """(I + W K~) x = c with W of a softmax, by rounds of visits that each solve one point for all of its classes.
 
-    What a few rounds leave is left to another system.
+    What a few rounds leave is left to another system. Of an aim the tolerance counts, whatever the guess; constants
+    sum to zero over classes.
 
     Parameters
     ----------
@@ -60,20 +62,21 @@ class RowSystem(NewtonSystem):
 
     def damp(self, constant: Array, aim: Aim, guess: Array | None = None) -> Response:
         run = _begin(self, constant, aim.tolerance)
-        random, members = np.random.default_rng(0), np.arange(len(constant))
+        random, members, n_products = np.random.default_rng(0), np.arange(len(constant)), 0
         for n_rounds in itertools.count():
             image = self.covariance.accurate_matmul(run.value)
             residual = self._residual(constant, run.value, image)
+            n_products += 1
             # A residual is felt by the image times the variances: what is not above the tolerance must be well below.
-            left = members[max_norm(residual) > aim.tolerance]
+            left = members[~(max_norm(residual) <= aim.tolerance)]
             if not left.size:
-                return Response(run.value, image, n_rounds + 1)
+                return Response(run.value, image, n_products)
             if n_rounds == MOST_ROUNDS:
                 rest = self.otherwise().damp(residual, aim)
-                n_products = n_rounds * VISITS_PER_ROUND + rest.n_products
-                return Response(run.value + rest.value, image + rest.image, n_products)
+                return Response(run.value + rest.value, image + rest.image, n_products + rest.n_products)
             visit = partial(run.visit, np.abs(residual, out=residual).max(axis=1), relaxation(n_rounds))
-            for_each(visit, zip(left, random.spawn(len(left)), strict=True))
+            visits = for_each(visit, zip(left, random.spawn(len(left)), strict=True))
+            n_products += in_products(visits, constant.shape[2])
         raise AssertionError("unreachable")
 
     def _residual(self, constant: Array, value: Array, image: Array) -> Array:
@@ -99,8 +102,8 @@ class _Run:
     tolerance: Array  # (B,)
     quiet_for: Array  # (B, n)
 
-    def visit(self, found: Array, how_far: float, task: tuple[int, np.random.Generator]) -> None:
-        """One round of one weighting, after these residuals (B, n) were found."""
+    def visit(self, found: Array, how_far: float, task: tuple[int, np.random.Generator]) -> int:
+        """One round of one weighting, after these residuals (B, n) were found; returns the number of visits."""
         member, random = task
         system, weights, residuals = self.system, self.weights[member], found[member]
         constant, value = self.constant[member], self.value[member]
@@ -118,10 +121,11 @@ class _Run:
             fixed = (order, visited.first, system.rows, own, probabilities, constants)
             compiled_linearly()(*fixed, values, weighed, total, settled, seen, how_far)
 
-        visit_in_turn(visit, len(own), settled, VISITS_PER_ROUND * len(weights), random)
+        n_visits = visit_in_turn(visit, len(own), settled, VISITS_PER_ROUND * len(weights), random)
         # What W takes from a constant it takes from each of equal points by its weight.
         taken = ((constants - values) / own[:, None]).T[:, visited.groups]
         value[:, points] = constant[:, points] - weights[points] * taken
+        return n_visits
 
 
 def _begin(system: RowSystem, constant: Array, tolerance: Array) -> _Run:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from logikern.fitting.dual_points import Rows
 from logikern.fitting.problem import Problem
+from logikern.kernels.inputs import is_sparse
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
@@ -16,6 +18,8 @@ from logikern.structure.covariance import ClassCovariance
 
 # Classes times points from which on the compiler is worth its seconds.
 WORTHWHILE_FROM = 400_000
+# Features for each point at most: of the sums that are kept each has a value for every class.
+MOST_FEATURES = 4
 # Of the root mean square of all residuals: points below it are settled, for the time being.
 QUIET = 0.03
 # Rounds that a point is visited after it was last seen unsettled: two points that disagree about a word move in turn.
@@ -31,14 +35,17 @@ def has_rows(problem: Problem) -> bool:
     """Whether a problem can be solved point by point: classes, one kernel with sparse features, a finite bias."""
     covariance = problem.covariance
     operator = covariance.operators[0]
-    sparse = isinstance(operator, FeatureProduct) and hasattr(operator.features, "nnz")
+    by_words = isinstance(operator, FeatureProduct) and is_sparse(operator.features)
     alike = len(covariance.operators) == 1 and np.isfinite(covariance.bias_variance)
-    return sparse and alike and isinstance(problem.likelihood, Softmax)
+    return by_words and alike and isinstance(problem.likelihood, Softmax)
 
 
 def worthwhile(problem: Problem) -> bool:
-    """Whether it can be, and is large enough."""
-    return has_rows(problem) and problem.shape[1] * problem.shape[2] >= WORTHWHILE_FROM
+    """Whether it can be, is large enough, and its sums of features take a small multiple of its own memory."""
+    _, n_classes, n = problem.shape
+    if not (has_rows(problem) and n_classes * n >= WORTHWHILE_FROM):
+        return False
+    return problem.covariance.operators[0].features.shape[1] <= MOST_FEATURES * n  # type: ignore[attr-defined]
 
 
 def rows_of(covariance: ClassCovariance) -> Rows:
@@ -82,6 +89,8 @@ def equal_rows(covariance: ClassCovariance) -> Indices:
     Inner products with two vectors drawn at random tell rows apart.
     """
     features = covariance.operators[0].features  # type: ignore[attr-defined]
+    if not features.has_sorted_indices:
+        features = features.sorted_indices()  # the same words are summed in the same order
     marks = features @ np.random.default_rng(0).standard_normal((features.shape[1], 2))
     return np.unique(marks, axis=0, return_inverse=True)[1].reshape(-1)
 
@@ -101,18 +110,18 @@ class Visited:
         The place of each one's group.
     first : integer array of shape (g,)
         A point of each group.
+    within : sparse array of shape (g, m)
+        One where a point belongs to a group.
     """
 
     points: Indices
     groups: Indices
     first: Indices
+    within: Any
 
     def add_up(self, values: Array) -> Array:
         """Sums over each group, (..., m) -> (g, ...)."""
-        ones = np.ones(len(self.points), dtype=values.dtype)
-        places = (self.groups, np.arange(len(self.points)))
-        within = sparse.csr_array((ones, places), shape=(len(self.first), len(self.points)))
-        return np.asarray(within @ np.ascontiguousarray(values.T))
+        return np.asarray(self.within @ np.ascontiguousarray(values.T))
 
 
 def with_equals(points: Indices, numbers: Indices, weights: Array) -> Visited:
@@ -121,7 +130,15 @@ def with_equals(points: Indices, numbers: Indices, weights: Array) -> Visited:
     lively[numbers[points]] = True
     everyone = np.flatnonzero(lively[numbers] & (weights > 0))
     _, first, groups = np.unique(numbers[everyone], return_index=True, return_inverse=True)
-    return Visited(everyone, groups.reshape(-1), everyone[first])
+    groups = groups.reshape(-1)
+    ones, places = np.ones(len(everyone), dtype=np.int8), (groups, np.arange(len(everyone)))
+    within = sparse.csr_array((ones, places), shape=(len(first), len(everyone)))
+    return Visited(everyone, groups, everyone[first], within)
+
+
+def in_products(visits: list[int], n_points: int) -> int:
+    """Visits of one round, one number for each weighting at work, in units of a product for all of these."""
+    return -(-sum(visits) // (n_points * len(visits)))
 
 
 def settled_below(finest: float, residuals: Array) -> float:
