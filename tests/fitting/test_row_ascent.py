@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, special
 
 from logikern import KernelLogisticClassifier
 from logikern.criteria.cross_validation import CrossValidation
@@ -107,6 +107,17 @@ def test_latents_of_a_smaller_variance_do_not_lead_astray():
     assert max(losses[1:]) < losses[0]
 
 
+def test_classes_that_can_be_told_apart_are_no_work_at_any_variance():
+    # A share that is off by a thousandth is felt by the latents times the variance.
+    random = np.random.default_rng(0)
+    X = sparse.csr_array(sparse.random(N_POINTS, 200, 0.1, random_state=random))
+    result = RowAscent(1e-4).fit(make(TREES["balanced"], variances=1e7, X=X))
+    assert result.outcome is Outcome.CONVERGED
+    assert result.trace[-1].step <= 10
+    losses = [step.loss for step in result.trace]
+    assert max(losses[1:]) < 0.1 * losses[0]
+
+
 def test_two_fits_are_the_same_but_for_rounding():
     first, second = (RowAscent(1e-3).fit(build("weightings")) for _ in range(2))
     np.testing.assert_allclose(first.dual, second.dual, atol=1e-10)  # far below the tolerance
@@ -127,11 +138,11 @@ def test_step_solves_the_system_of_one_point(name, scale):
     rows, problem = rows_of_tree(name, 2.0)
     mixing, n_classes = problem.covariance.mixing, problem.shape[1]
     parts = mixing.forward(np.eye(mixing.n_latent))
-    covariance = scale * (parts * rows.variances) @ parts.T + 2.0 * np.eye(n_classes)
+    covariance = scale * (parts * problem.covariance.variances) @ parts.T + 2.0 * np.eye(n_classes)
     random = np.random.default_rng(0)
     p, q = random.dirichlet(np.ones(n_classes), 2)
     step, image = np.empty(n_classes), np.empty(n_classes)
-    dual_points.find_step(p, q - p, scale, 2.0, rows, step, image, np.empty((3, mixing.n_latent)))
+    dual_points.find_step(p, q - p, scale, 2.0, rows, step, image, np.empty((3, len(rows.uppers))))
     curvature = np.diag(p) - np.outer(p, p)
     wanted = np.linalg.solve(np.eye(n_classes) + curvature @ covariance, q - p)
     np.testing.assert_allclose(step, wanted, rtol=1e-6, atol=1e-12)
@@ -143,9 +154,19 @@ def test_step_solves_the_system_of_one_point(name, scale):
 def test_coupling_is_that_of_the_mixing(name):
     rows, problem = rows_of_tree(name, 2.0)
     vector = np.random.default_rng(0).standard_normal(problem.shape[1])
-    wanted = problem.covariance.mixing.couple(vector[:, None], rows.variances)[:, 0]
-    dual_points.couple(vector, rows, np.empty(len(rows.parents)))
+    wanted = problem.covariance.mixing.couple(vector[:, None], problem.covariance.variances)[:, 0]
+    dual_points.couple(vector, rows, np.empty(len(rows.uppers)))
     np.testing.assert_allclose(vector, wanted)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 30.0, 1e5])
+def test_softmax_is_that_of_scipy(scale):
+    latent = scale * np.random.default_rng(0).standard_normal(31)
+    latent[7] = latent[8]
+    probabilities = np.empty(31)
+    total = dual_points.soft_maximum(latent, probabilities, np.empty(31))
+    np.testing.assert_allclose(total, special.logsumexp(latent), rtol=1e-14)
+    np.testing.assert_allclose(probabilities, special.softmax(latent), rtol=1e-13, atol=1e-300)
 
 
 def test_compiled_loops_do_what_they_say():
@@ -244,6 +265,8 @@ def test_interruption_after_the_rounds_keeps_them(monkeypatch):
 def test_many_words_for_few_points_are_left_to_newton(monkeypatch):
     assert visits.worthwhile(build("chain"))
     monkeypatch.setattr(visits, "MOST_FEATURES", 0.5 * N_WORDS / N_POINTS)
+    assert visits.worthwhile(build("chain"))  # the sums are small
+    monkeypatch.setattr(visits, "FEW_SUMS", N_WORDS)
     assert not visits.worthwhile(build("chain"))
 
 

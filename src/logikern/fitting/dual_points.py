@@ -21,6 +21,9 @@ VISIT_FALL, FELT = 0.1, 1.0
 MOST_NEWTON = 20
 # Of a step's promise what it must hold, the rounding of losses, and the shortest step.
 SUFFICIENT, LOSS_ROUNDING, SHORTEST = 1e-4, 1e-9, 1e-6
+# Of exponentials: the least argument, and how floats keep integers and powers of two.
+LOG_2, LOWEST = math.log(2.0), -700.0
+LAST_BITS, EXPONENT_OF_ONE = 1.5 * 2.0**52, 1023
 
 
 class Rows(NamedTuple):
@@ -33,15 +36,18 @@ class Rows(NamedTuple):
     values : array
     own : array of shape (n,)
         Of each point the inner product with itself.
-    variances : array of shape (P,)
+    variances : array of shape (C,)
+        Of the function of each class alone.
     bias : float
         Variance of each class's constant.
-    parents : integer array of shape (P,)
-        The latent function above each, which has a smaller number; -1 where there is none.
-    inner : boolean array of shape (P,)
-        Whether others lie below.
-    leaves : integer array of shape (C,)
-        The last latent function of each class.
+    above : integer array of shape (C,)
+        The inner function right above each class.
+    runs : integer array of shape (R, 2)
+        Where classes that follow one another below the same inner function begin and end, but for the root's.
+    inner_variances : array of shape (I,)
+        Of the inner functions, from the top down; the first is the root of all, zero everywhere.
+    uppers : integer array of shape (I,)
+        The inner function above each; the first has none.
     """
 
     starts: Indices
@@ -50,39 +56,67 @@ class Rows(NamedTuple):
     own: Array
     variances: Array
     bias: float
-    parents: Indices
-    inner: Mask
-    leaves: Indices
+    above: Indices
+    runs: Indices
+    inner_variances: Array
+    uppers: Indices
 
 
 def couple(per_class: Array, rows: Any, sums: Array) -> None:
-    """Mixing diag(variances) Mixing' applied in place; `sums` (P,) is overwritten."""
-    n_latent = len(rows.parents)
-    for number in range(n_latent):
+    """Mixing diag(variances) Mixing' applied in place; `sums` (I,) is overwritten."""
+    n_inner = len(rows.uppers)
+    for number in range(n_inner):
         sums[number] = 0.0
+    for run_number in range(len(rows.runs)):
+        first, end = rows.runs[run_number, 0], rows.runs[run_number, 1]
+        run = 0.0
+        for c in range(first, end):
+            run += per_class[c]
+        sums[rows.above[first]] += run
+    for number in range(n_inner - 1, 0, -1):
+        sums[rows.uppers[number]] += sums[number]
+    sums[0] = 0.0
+    for number in range(1, n_inner):
+        sums[number] = rows.inner_variances[number] * sums[number] + sums[rows.uppers[number]]
     for c in range(len(per_class)):
-        sums[rows.leaves[c]] = per_class[c]
-    for number in range(n_latent - 1, -1, -1):
-        if rows.parents[number] >= 0:
-            sums[rows.parents[number]] += sums[number]
-    for number in range(n_latent):
-        sums[number] *= rows.variances[number]
-        if rows.parents[number] >= 0:
-            sums[number] += sums[rows.parents[number]]
-    for c in range(len(per_class)):
-        per_class[c] = sums[rows.leaves[c]]
+        per_class[c] = rows.variances[c] * per_class[c] + sums[rows.above[c]]
 
 
-def soft_maximum(latent: Array, probabilities: Array) -> float:
-    """Write the softmax, and return log sum exp."""
+def soft_maximum(latent: Array, probabilities: Array, powers: Array) -> float:
+    """Write the softmax, and return log sum exp; `powers` (C,) is overwritten.
+
+    Half of a visit is exponentials, and those of `math` go one by one: here exp(x) = 2^k exp(x - k log 2), the
+    latter by its series and 2^k by the bits of a float.
+    """
     highest = latent[0]
     for c in range(len(latent)):
         highest = max(highest, latent[c])
+    for c in range(len(latent)):
+        below = max(latent[c] - highest, LOWEST)
+        power = np.floor(below / LOG_2 + 0.5)
+        rest = below - power * LOG_2
+        value = 1.0 / 479001600
+        value = value * rest + 1.0 / 39916800
+        value = value * rest + 1.0 / 3628800
+        value = value * rest + 1.0 / 362880
+        value = value * rest + 1.0 / 40320
+        value = value * rest + 1.0 / 5040
+        value = value * rest + 1.0 / 720
+        value = value * rest + 1.0 / 120
+        value = value * rest + 1.0 / 24
+        value = value * rest + 1.0 / 6
+        value = value * rest + 0.5
+        value = value * rest + 1.0
+        probabilities[c] = value * rest + 1.0
+        # An integer of this size stands in the last bits of its float.
+        powers[c] = power + LAST_BITS
+    bits = powers.view(np.int64)
     total = 0.0
     for c in range(len(latent)):
-        value = math.exp(latent[c] - highest)
-        probabilities[c] = value
-        total += value
+        bits[c] = (bits[c] + EXPONENT_OF_ONE) << 52
+    for c in range(len(latent)):
+        probabilities[c] *= powers[c]
+        total += probabilities[c]
     part = 1.0 / total
     for c in range(len(latent)):
         probabilities[c] *= part
@@ -96,48 +130,50 @@ def find_step(
 
     A is `scale` times the tree of variances, plus `bias`. First W = diag(p), by messages up and down the tree as in
     `PointSystems`; there the answer to the right-hand side p is p times the gains along the path of each class, and
-    with it p p' is accounted for. Both `step` and `right` sum to zero.
+    with it p p' is accounted for. Both `step` and `right` sum to zero. `work` (3, I) is overwritten.
     """
     precision, mean, gains = work
-    n_latent, n_classes = len(rows.parents), len(right)
-    for number in range(n_latent):
+    n_inner, n_classes = len(rows.uppers), len(right)
+    for number in range(n_inner):
         precision[number] = 0.0
         mean[number] = 0.0
+    # Loops over classes that touch nothing but classes are apart: they are done several classes at a time.
     for c in range(n_classes):
-        precision[rows.leaves[c]] = probabilities[c]
-        mean[rows.leaves[c]] = right[c]
-    for number in range(n_latent - 1, -1, -1):
-        variance = scale * rows.variances[number]
-        if not rows.inner[number]:
-            variance += bias
-        gain = 1.0 / (1.0 + variance * precision[number])
+        gain = 1.0 / (1.0 + (scale * rows.variances[c] + bias) * probabilities[c])
+        step[c] = gain
+        image[c] = right[c] * gain
+    for run_number in range(len(rows.runs)):
+        first, end = rows.runs[run_number, 0], rows.runs[run_number, 1]
+        run_precision, run_mean = 0.0, 0.0
+        for c in range(first, end):
+            run_precision += probabilities[c] * step[c]
+            run_mean += image[c]
+        precision[rows.above[first]] += run_precision
+        mean[rows.above[first]] += run_mean
+    for number in range(n_inner - 1, 0, -1):
+        gain = 1.0 / (1.0 + scale * rows.inner_variances[number] * precision[number])
         gains[number] = gain
         precision[number] *= gain
         mean[number] *= gain
-        above = rows.parents[number]
-        if above >= 0:
-            precision[above] += precision[number]
-            mean[above] += mean[number]
-    for number in range(n_latent):
-        variance = scale * rows.variances[number]
-        if not rows.inner[number]:
-            variance += bias
-        above = rows.parents[number]
-        if above >= 0:
-            mean[number] = mean[above] + variance * (mean[number] - precision[number] * mean[above])
-            gains[number] *= gains[above]
-        else:
-            mean[number] *= variance
+        precision[rows.uppers[number]] += precision[number]
+        mean[rows.uppers[number]] += mean[number]
+    mean[0], gains[0] = 0.0, 1.0
+    for number in range(1, n_inner):
+        above = mean[rows.uppers[number]]
+        mean[number] = above + scale * rows.inner_variances[number] * (mean[number] - precision[number] * above)
+        gains[number] *= gains[rows.uppers[number]]
     total, along = 0.0, 0.0
     for c in range(n_classes):
-        image[c] = mean[rows.leaves[c]]
-        step[c] = right[c] - probabilities[c] * image[c]
-        total += step[c]
-        along += probabilities[c] * gains[rows.leaves[c]]
+        above, gain = mean[rows.above[c]], step[c]
+        # What is left of the right-hand side, and the gain along the whole path.
+        image[c] = above + (scale * rows.variances[c] + bias) * (image[c] - probabilities[c] * gain * above)
+        step[c] = gain * gains[rows.above[c]]
+        total += right[c] - probabilities[c] * image[c]
+        along += probabilities[c] * step[c]
     part = -total / along
     for c in range(n_classes):
-        gain = gains[rows.leaves[c]]
-        step[c] += part * probabilities[c] * gain
+        gain = step[c]
+        step[c] = right[c] - probabilities[c] * image[c] + part * probabilities[c] * gain
         image[c] += part * (1.0 - gain)
 
 
@@ -150,7 +186,7 @@ def solve_point(
     Newton's method on the convex problem of this point alone, until no share is off by more than `aim`; returns by
     how much one still is. Latents and probabilities are overwritten.
     """
-    right, step, image, trial = scratch
+    right, step, image, trial, powers = scratch
     n_classes, left = len(shares), math.inf
     for c in range(n_classes):
         change[c] = 0.0
@@ -166,7 +202,7 @@ def solve_point(
         while True:
             for c in range(n_classes):
                 trial[c] = latent[c] + length * image[c]
-            reached = soft_maximum(trial, probabilities)
+            reached = soft_maximum(trial, probabilities, powers)
             rise = reached - log_total + length * (linear + 0.5 * length * curve)
             if rise <= SUFFICIENT * length * slope + LOSS_ROUNDING * (1.0 + abs(reached)) or length < SHORTEST:
                 break
@@ -233,20 +269,22 @@ def visit_points(
     relaxation : float
         Of the way to a point's own solution how far it goes.
     """
-    n_classes, n_latent = len(total), len(rows.parents)
+    n_classes, n_inner = len(total), len(rows.uppers)
     latent, probabilities, change = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
-    scratch, work = np.empty((4, n_classes)), np.empty((3, n_latent))
+    scratch, work = np.empty((5, n_classes)), np.empty((3, n_inner))
+    # Of a class function, that is the sum along its path.
     largest_variance = 0.0
-    for number in range(n_latent):
-        work[0, number] = rows.variances[number]
-        if rows.parents[number] >= 0:
-            work[0, number] += work[0, rows.parents[number]]
-        largest_variance = max(largest_variance, work[0, number])
+    for number in range(n_inner):
+        work[0, number] = rows.inner_variances[number]
+        if number > 0:
+            work[0, number] += work[0, rows.uppers[number]]
+    for c in range(n_classes):
+        largest_variance = max(largest_variance, rows.variances[c] + work[0, rows.above[c]])
     for place in order:
         point, weight = points[place], weights[place]
         own = shares[place]
         find_latents(point, rows, weighed, total, latent, work[0])
-        log_total = soft_maximum(latent, probabilities)
+        log_total = soft_maximum(latent, probabilities, scratch[4])
         found = 0.0
         for c in range(n_classes):
             found = max(found, abs(own[c] - probabilities[c]))
@@ -256,7 +294,7 @@ def visit_points(
         scale = weight * rows.own[point]
         # An error of the shares is felt by the latents times their variance, and by those of similar points as well.
         felt = scale * largest_variance + weight * rows.bias
-        aim = VISIT_FALL * max(min(found, FELT / (FELT + felt)), settled / weight)
+        aim = VISIT_FALL * min(found, FELT / (FELT + felt))
         bias = weight * rows.bias
         left = solve_point(own, latent, log_total, probabilities, scale, bias, rows, aim, change, scratch, work)
         if not left < found:
@@ -292,9 +330,9 @@ def visit_linearly(
     weighed, total : arrays of shapes (d, C) and (C,)
         Of the values, in place of the dual.
     """
-    n_classes, n_latent = len(total), len(rows.parents)
+    n_classes, n_inner = len(total), len(rows.uppers)
     latent, right, step, image = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
-    work = np.empty((3, n_latent))
+    work = np.empty((3, n_inner))
     for place in order:
         point, weight, likely = points[place], weights[place], probabilities[place]
         find_latents(point, rows, weighed, total, latent, work[0])

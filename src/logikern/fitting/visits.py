@@ -17,9 +17,10 @@ from logikern.operators.linear import BLOCK, FeatureProduct
 from logikern.structure.covariance import ClassCovariance
 
 # Classes times points from which on the compiler is worth its seconds.
-WORTHWHILE_FROM = 400_000
-# Features for each point at most: of the sums that are kept each has a value for every class.
-MOST_FEATURES = 4
+WORTHWHILE_FROM = 100_000
+# Features for each point at most: of the sums that are kept each has a value for every class. So many values at most
+# (64 MB) are kept in any case.
+MOST_FEATURES, FEW_SUMS = 4, 8_000_000
 # Of the root mean square of all residuals: points below it are settled, for the time being.
 QUIET = 0.03
 # Rounds that a point is visited after it was last seen unsettled: two points that disagree about a word move in turn.
@@ -45,29 +46,37 @@ def worthwhile(problem: Problem) -> bool:
     _, n_classes, n = problem.shape
     if not (has_rows(problem) and n_classes * n >= WORTHWHILE_FROM):
         return False
-    return problem.covariance.operators[0].features.shape[1] <= MOST_FEATURES * n  # type: ignore[attr-defined]
+    n_features = problem.covariance.operators[0].features.shape[1]  # type: ignore[attr-defined]
+    return bool(n_features <= max(MOST_FEATURES * n, FEW_SUMS // n_classes))
 
 
 def rows_of(covariance: ClassCovariance) -> Rows:
     """What a visit needs to know."""
     operator, mixing = covariance.operators[0], covariance.mixing
     features = operator.features  # type: ignore[attr-defined]
-    parents = np.full(mixing.n_latent, -1, dtype=np.int32)
-    for number, upper in mixing.links:
-        parents[number] = upper
-    inner = np.zeros(mixing.n_latent, dtype=bool)
-    inner[parents[parents >= 0]] = True
+    above, variances = mixing.above, covariance.variances.astype(np.float64)
+    n_inner = len(above.numbers)
+    # The root comes first, and whoever has nobody above is below it.
+    places = np.where(above.place_of_class < n_inner, above.place_of_class + 1, 0)
     return Rows(
         features.indptr,
         features.indices,
         features.data,
         operator.diagonal(),
-        covariance.variances.astype(np.float64),
+        variances[mixing.leaf_latents],
         float(covariance.bias_variance),
-        parents,
-        inner,
-        mixing.leaf_latents.astype(np.int32),
+        places.astype(np.int32),
+        _runs(places),
+        np.concatenate([[0.0], variances[above.numbers]]),
+        np.concatenate([[0], above.uppers + 1]).astype(np.int32),
     )
+
+
+def _runs(places: Indices) -> Indices:
+    """Begin and end of equal numbers that follow one another, but for zeros, (R, 2)."""
+    borders = np.flatnonzero(np.diff(places)) + 1
+    runs = np.column_stack([np.append(0, borders), np.append(borders, len(places))])
+    return runs[places[runs[:, 0]] > 0]
 
 
 def weigh(covariance: ClassCovariance, dual: Array) -> Array:
