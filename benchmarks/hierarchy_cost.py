@@ -7,26 +7,19 @@ nodes: the time of one product for trees with 250 to 2000 latent functions, on t
 wipo: the label tree of section B of Seeger (2008), 9794 cases of 1172 classes, with words drawn at random
 (patents.py), beside the seconds of its Table 2 for the final fit. --learn learns the variances first, as the paper
 does, and gives these seconds apart.
-wordnet: all 1733 classes, with the hierarchy and without, hyperparameters learned in a quarter of an hour at most
-and fitted with a tolerance of 1e-3 in 40 rounds at most, each in a process of its own whose largest resident set is
-measured. Searches and what was measured are kept in the folder LOGIKERN_CHECKPOINTS, if that is set: a run that was
-stopped goes on.
+wordnet: all 1733 classes, with the hierarchy and without, by wordnet.py; the largest resident set is measured.
 """
 
 import argparse
-import json
-import logging
-import os
 import time
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
 from scipy import sparse
 
+import wordnet
 from hierarchies import METHODS, judge_decisions, judge_tree
-from logikern import KernelLogisticClassifier
 from logikern.fitting import visits
 from logikern.kernels import Linear
 from logikern.operators.choose import choose
@@ -35,11 +28,12 @@ from logikern.structure.flat import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tree import ROOT, Tree
 from logikern.structure.tying import tie
-from measure import BIAS_VARIANCE, in_subprocess, peak_memory
+from measure import BIAS_VARIANCE
 from patents import draw_split
 from report import Report, Row
 from trees import TreeSplit, fit_quietly, score_on_tree, splits
 from tuned import conduct, options
+from wordnet import describe_fit
 
 PARTS = ("flat", "rows", "nodes", "wipo", "wordnet")
 FLAT_SETS = ("cpc_D", "wos", "imclef07a")
@@ -56,21 +50,6 @@ WANTED_EXPONENT = 1.1
 PAPER_SECONDS = {"B": {"F1": 3751.0, "H1": 8657.0}, "D": {"F1": 56.3, "H1": 118.5}}
 TREES = {method: METHODS[method] for method in ("F1", "H1")}
 WANTED_BYTES = 12e9
-SEARCH_SECONDS, WORDNET_TOLERANCE, WORDNET_ROUNDS = 900.0, 1e-3, 40
-
-
-def describe_fit(model: KernelLogisticClassifier, seconds: float, n_known: int = 0) -> Row:
-    """Cost of the final fit; seconds without those of the search, whose first answers may have been known before."""
-    search = sum(record.seconds for record in model.trace_[n_known:]) if model.verdicts_ else 0.0
-    steps = model.newton_trace_
-    return {
-        "seconds": seconds - search,
-        "steps": steps[-1].step,
-        "products": steps[-1].products,
-        "ms per product": 1e3 * (seconds - search) / steps[-1].products,
-        "gradient": steps[-1].gradient_norm,
-        "outcome": model.outcome_.name,
-    }
 
 
 def fastest(split: TreeSplit, repeats: int, **settings: Any) -> Row:
@@ -200,62 +179,17 @@ def beside_paper(report: Report, chosen: argparse.Namespace) -> None:
     report.say("")
 
 
-def fit_wordnet(method: str, quick: bool) -> None:
-    """The child: learn and fit, print what it cost; how it goes on is written to stderr, for it takes long."""
-    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
-    split = next(iter(splits("wordnet", 1, quick)))
-    before = peak_memory()
-    kept = keep_at(f"wordnet_{method}.npz")
-    n_known = count_answers(kept)
-    budget = {"max_time": SEARCH_SECONDS, "tol": WORDNET_TOLERANCE, "max_iter": WORDNET_ROUNDS}
-    model, seconds = fit_quietly(split, **budget, checkpoint=kept, verbose=1, **TREES[method])
-    fitted = peak_memory()
-    scores = score_on_tree(model.predict_log_proba(split.X_test), split.y_test, split.tree)
-    row = {
-        "method": method,
-        "set": split.describe(),
-        "evaluations": len(model.trace_),
-        "search rows": model.trace_[-1].n_points,
-        "search seconds": sum(record.seconds for record in model.trace_),
-        **describe_fit(model, seconds, n_known),
-        "variances": ", ".join(f"{variance:.3g}" for variance in model.model_.specification.variances),
-        "GB before": before / 1e9,
-        "GB in fit": fitted / 1e9,
-        "GB in all": peak_memory() / 1e9,
-    }
-    if (measured := keep_at(f"wordnet_{method}.json")) is not None:
-        measured.write_text(json.dumps(row | scores), encoding="utf-8")
-    print(json.dumps(row | scores), flush=True)
-
-
-def keep_at(name: str) -> Path | None:
-    """Where a run that may be stopped keeps what it has."""
-    folder = os.environ.get("LOGIKERN_CHECKPOINTS")
-    return Path(folder) / name if folder else None
-
-
-def count_answers(checkpoint: Path | None) -> int:
-    """Evaluations of a search that a checkpoint holds."""
-    if checkpoint is None or not checkpoint.exists():
-        return 0
-    with np.load(checkpoint, allow_pickle=False) as stored:
-        return sum(name.startswith("point_") for name in stored.files)
-
-
 def whole_wordnet(report: Report, chosen: argparse.Namespace) -> None:
-    rows: dict[str, list[Row]] = {}
-    for method in chosen.methods or reversed(TREES):
-        measured = keep_at(f"wordnet_{method}.json")
-        if measured is not None and measured.exists():
-            row = json.loads(measured.read_text(encoding="utf-8"))
-        else:
-            row = in_subprocess(__file__, "--alone", method, *(["--quick"] if chosen.quick else []))
-        rows[method] = [row]
-        report.progress(f"wordnet, {method}: {row['log loss']:.4f}, final fit {row['seconds']:.0f} s")
-    report.table("wordnet, hyperparameters learned", [own[0] for own in rows.values()])
-    for method, (row,) in rows.items():
+    rows: dict[str, list[Row]] = {method: [] for method in chosen.methods or reversed(TREES)}
+    for number in range(chosen.splits):
+        for method, own in rows.items():
+            row = wordnet.measured(method, number, chosen.quick)
+            own.append(row)
+            report.progress(f"wordnet, split {number}, {method}: {row['log loss']:.4f}, fit {row['seconds']:.0f} s")
+    report.table("wordnet, hyperparameters learned", [row for own in rows.values() for row in own])
+    for method, own in rows.items():
         claim = f"wordnet, {method}: largest resident set, prediction included, GB"
-        seen = row["GB in all"]
+        seen = max(row["GB in all"] for row in own)
         report.verdict(claim, f"<= {WANTED_BYTES / 1e9:g}", f"{seen:.2f}", seen <= WANTED_BYTES / 1e9)
     judge_tree(report, "wordnet", rows)
     judge_decisions(report, "wordnet", rows)
@@ -274,12 +208,9 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--only", action="append", choices=PARTS, help="this part; results get its name")
     parser.add_argument("--learn", action="store_true", help="wipo: learn the variances before the final fit")
-    parser.add_argument("--methods", nargs="+", choices=TREES, metavar="METHOD", help="wordnet: F1, H1 or both")
-    parser.add_argument("--alone", choices=TREES, help=argparse.SUPPRESS)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, metavar="METHOD", help="wordnet: H1 and F1")
+    parser.add_argument("--splits", type=int, default=1, metavar="K", help="wordnet: of the three (1)")
     chosen = parser.parse_args()
-    if chosen.alone:
-        fit_wordnet(chosen.alone, chosen.quick)
-        return
     parts = ["hierarchy_cost", *(chosen.only or ()), *(chosen.methods or ()), *(["learn"] if chosen.learn else [])]
     conduct("_".join(parts), chosen, run)
 

@@ -8,7 +8,8 @@ of each. Probabilities are bounded at 1e-15; "true at 0" counts test rows whose 
 share of zeros in the table. hiclass appears twice: by its own predict_proba, which gives zeros in trees of three
 levels and more, and with the probabilities of its local classifiers multiplied along paths. Seconds are those of
 search, final fit and prediction, each contestant in a process of its own, which ends after the time limit.
-hiclass is no dependency of the project: pip install hiclass.
+hiclass is no dependency of the project: pip install hiclass. What ended is kept in the folder LOGIKERN_CHECKPOINTS,
+if that is set, for a run that was stopped.
 """
 
 import argparse
@@ -20,7 +21,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import wordnet
 from hierarchies import METHODS
+from measure import keep_at
 from report import Report, Row
 from trees import (
     SCORES,
@@ -56,6 +59,15 @@ def measure_ours(split: TreeSplit, method: str) -> list[Row]:
     return [{"model": f"ours, {method}", **scores, **none, "seconds": seconds, "found": " > ".join(kept)}]
 
 
+def measure_on_wordnet(method: str, number: int, quick: bool) -> Row:
+    """The same, with what it found, in the form of the others."""
+    row = wordnet.measured(method, number, quick)
+    seconds = row["search seconds"] + row["seconds"] + row["prediction seconds"]
+    none = {"true at 0": 0, "all at 0 %": 0.0}
+    scores = {key: row[key] for key in SCORES}
+    return {"model": f"ours, {method}", **scores, **none, "seconds": seconds, "found": row["outcome"]}
+
+
 def measure_peer(split: TreeSplit, peer: str) -> list[Row]:
     # Only here: hiclass is no dependency of the project.
     from tree_peers import CONTESTANTS, Task
@@ -82,7 +94,12 @@ def measure_alone(name: str, number: int, contestant: str, quick: bool) -> None:
 
 
 def run_alone(name: str, number: int, contestant: str, chosen: argparse.Namespace) -> list[Row] | str:
-    """What the child measured, or why there is nothing; ours has all the time."""
+    """What the child measured, now or before, or why there is nothing; ours has all the time."""
+    if name == "wordnet" and contestant not in PEERS:
+        return [{"split": number, **measure_on_wordnet(contestant, number, chosen.quick)}]
+    kept = keep_at(f"{name}_{number}_{contestant.replace(' ', '_')}.json")
+    if kept is not None and kept.exists():
+        return [{"split": number, **row} for row in json.loads(kept.read_text(encoding="utf-8"))]
     command = [sys.executable, str(Path(__file__).resolve()), "--alone", name, str(number), contestant]
     command += ["--quick"] if chosen.quick else []
     limit = chosen.time_limit if contestant in PEERS else None
@@ -92,7 +109,10 @@ def run_alone(name: str, number: int, contestant: str, chosen: argparse.Namespac
         return f"not finished in {limit:g} s"
     except subprocess.CalledProcessError as error:
         return f"failed with exit code {error.returncode}"
-    return [{"split": number, **row} for row in json.loads(finished.stdout.strip().splitlines()[-1])]
+    last = finished.stdout.strip().splitlines()[-1]
+    if kept is not None:
+        kept.write_text(last, encoding="utf-8")
+    return [{"split": number, **row} for row in json.loads(last)]
 
 
 def compare(report: Report, name: str, chosen: argparse.Namespace) -> None:

@@ -1,6 +1,7 @@
 """Fits at fixed settings with what they cost: seconds, products, memory, and time inside BLAS and LAPACK."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -178,3 +179,9 @@ def in_subprocess(script: str, *arguments: str) -> Any:
     command = [sys.executable, str(Path(script).resolve()), *arguments]
     finished = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(finished.stdout.strip().splitlines()[-1])
+
+
+def keep_at(name: str) -> Path | None:
+    """Where a run that may be stopped keeps what it has: in the folder LOGIKERN_CHECKPOINTS, if that is set."""
+    folder = os.environ.get("LOGIKERN_CHECKPOINTS")
+    return Path(folder) / name if folder else None

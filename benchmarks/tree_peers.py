@@ -24,6 +24,8 @@ from trees import SMALLEST_PROBABILITY
 HELD_OUT = 0.2
 FLAT_PENALTIES = tuple(float(lead * 10**power) for power in range(7) for lead in (1, 3)) + (1e7,)
 LOCAL_PENALTIES = (1.0, 10.0, 100.0, 1000.0, 1e4, 1e5, 1e6)
+# Of more rows than these, flat models try the latter too: a fit of all classes takes many minutes.
+MANY_ROWS = 20_000
 # Of linear and of Gaussian support vector machines.
 LINEAR_PENALTIES, GAUSSIAN_PENALTIES = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)
 # Of hiclass 5.0: "platt" is in its documentation and refused, "isotonic" gives many classes the probability 0.
@@ -109,7 +111,7 @@ def flat_logistic(task: Task) -> Known:
     for name, X, X_test in task.feature_maps:
         model = LogisticRegression(warm_start=True, **STEPS)
         losses: list[float] = []
-        for penalty in FLAT_PENALTIES:
+        for penalty in FLAT_PENALTIES if len(task.y) <= MANY_ROWS else LOCAL_PENALTIES:
             if is_past_best(losses):
                 break
             model.set_params(C=penalty).fit(X[~aside], task.y[~aside])

@@ -263,6 +263,50 @@ def test_larger_arena_that_fails_leaves_what_was_kept():
     assert learned.specification.log_parameters[0] == pytest.approx(1.0, abs=1e-3)
 
 
+# --- the first model goes to the last arena before it grows ---
+
+
+def approach(*log_variances, names=("shared",), n_points=None, **of_last):
+    """On arenas with so many points, each with another best variance."""
+    own = ledger()
+    sizes = [20, 50, 125][: len(log_variances)]
+    criteria = [Bowl(log_variance=value) for value in log_variances[:-1]]
+    criteria.append(Bowl(log_variance=log_variances[-1], **of_last))
+    arenas = [replace(arena(criterion), n_points=size) for criterion, size in zip(criteria, sizes, strict=True)]
+    own_plan = plan(*names, compare=False, grow_last=True, n_points=sizes[-1] if n_points is None else n_points)
+    return learn(start(), own_plan, arenas, EXACT, own, np.random.default_rng(0)), own
+
+
+def stages(own):
+    return list(dict.fromkeys((record.stage, record.n_points) for record in own.records))
+
+
+def test_only_the_last_arena_sees_finer_models():
+    _, own = approach(1.0, 1.0, 1.0, names=("shared", "separate"))
+    assert stages(own) == [("shared", 20), ("shared", 50), ("shared", 125), ("separate", 125)]
+
+
+def test_variances_are_those_of_the_last_arena():
+    learned, _ = approach(3.0, 2.0, 0.5, names=("shared", "scaled"))
+    assert np.log(learned.specification.variances) == pytest.approx(0.5, abs=1e-3)
+
+
+def test_arenas_on_the_way_point_to_the_next():
+    _, own = approach(3.0, 2.0, 1.0)
+    first = next(record for record in own.records if record.n_points == 125)
+    assert first.value == pytest.approx(min(record.value for record in own.records), abs=1e-3)
+
+
+def test_what_is_learned_goes_on_to_all_points():
+    learned, _ = approach(3.0, 2.0, n_points=125)
+    assert np.log(learned.specification.variances) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_arena_on_the_way_that_fails_leaves_the_one_before():
+    learned, own = approach(3.0, 2.0, 1.0, usable=lambda rates, variances: False)
+    assert learned.verdicts[0].value == min(record.value for record in own.records if record.n_points == 50)
+
+
 def test_rates_of_inputs_are_not_split_twice():
     origin = replace(start(), kernels=(Gaussian((1.0, 2.0)),))
     own = ledger()

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 
-from logikern.kernels import Gaussian, RationalQuadratic
+from logikern.kernels import Gaussian, Linear, RationalQuadratic
 from logikern.selection.growth import extrapolate_rates, spread, with_relevance
 from logikern.selection.inheritance import inherit_curvature, parameters_of_classes
 from logikern.structure.flat import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
+from tests.structure.trees import TREES
 
 SHARED = Specification((Gaussian(0.5),), (3.0,), 16.0, tie("shared", Flat(3)))
 HESSIAN = np.array([[3.0, 1.0], [1.0, 2.0]])
@@ -38,6 +39,14 @@ def test_curvature_along_the_old_parameters_is_the_old_one():
     found = np.linalg.inv(inherit_curvature(np.linalg.inv(HESSIAN), SHARED, fine, free_of(fine)))
     together = maps.sum(axis=0).T  # all classes move alike
     assert np.allclose(together.T @ found @ together, HESSIAN)
+
+
+def test_levels_of_a_tree_have_parts_by_the_classes_below_them():
+    tree = TREES["chain"]  # four classes at the first level, three at the second, two at the third
+    shared = Specification((Linear(),), (3.0,), 16.0, tie("shared", tree), tree)
+    fine = spread(shared, tie("level", tree))
+    found = np.linalg.inv(inherit_curvature(np.array([[0.5]]), shared, fine, free_of(fine)))
+    np.testing.assert_allclose(found, 2.0 * np.diag([4, 3, 2]) / 9, atol=1e-12)
 
 
 def test_bias_variance_takes_part_where_it_is_learned():

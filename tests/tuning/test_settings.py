@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 
@@ -252,6 +253,17 @@ def test_search_grows_on_a_part_and_finishes_on_more(monkeypatch):
     monkeypatch.setattr(_tuning, "COARSE_PER_CLASS", 5)
     model = tuned(search_size=40, **SHARED).fit(X, NAMES)
     assert list(dict.fromkeys(record.n_points for record in model.trace_)) == [20, 40]
+
+
+def test_search_on_texts_of_many_classes_goes_on_on_ever_more(monkeypatch):
+    small = {"COARSE_SIZE": 20, "FINE_SIZE": 20, "COARSE_PER_CLASS": 5, "ENTRIES": 30, "ENLARGEMENT": 1.5}
+    for name, value in small.items():
+        monkeypatch.setattr(_tuning, name, value)
+    sizes = []
+    for inputs in (X, sparse.csr_array(X)):
+        model = tuned("linear", **SHARED).fit(inputs, NAMES)
+        sizes.append(list(dict.fromkeys(record.n_points for record in model.trace_)))
+    assert sizes == [[20], [20, 30, 45]]  # 50 are hardly more
 
 
 def test_part_for_the_search_has_every_class():

@@ -4,7 +4,7 @@ import re
 import time
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ from logikern.estimators._validation import TrainingData
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
-from logikern.kernels import KernelRows, Stationary
+from logikern.kernels import KernelRows, Linear, Stationary
+from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import available_memory, choose
 from logikern.selection.growth import Plan, Verdict, learn, plan_tyings
@@ -42,6 +43,11 @@ FINE_SIZE = 2000
 FINE_PER_CLASS = 20
 # Folds times classes times points that one evaluation may handle; from then on there are fewer points and folds.
 ENTRIES = 1_500_000
+# Texts, whose evaluations take time linear in the points, then go on on ever more points, up to the number per class
+# above: so many times those before.
+ENLARGEMENT = 2.5
+# Of the first points: from so many on what is best on these says little.
+FAR_AWAY = 2
 # Leave-one-out takes about classes squared times points cubed operations: what "auto" allows for one evaluation.
 LOO_WORK = 12e9
 # Two classes of up to so many points are learned by leave-one-out faster than by five folds, on average over sets
@@ -89,15 +95,16 @@ def tune(
     began = time.monotonic()
     fingerprint = _fingerprint(estimator, data, groups)
     seed = _seed(estimator, fingerprint)
-    sizes = _arena_sizes(estimator, data)
+    sizes = _arena_sizes(estimator, data, start)
     order = _nested_order(data, seed)
     # Splits may be readable only once, but are needed for every arena.
     cv = estimator.cv if _is_splitter(estimator.cv) else list(estimator.cv)
     arenas = [_arena(estimator, data, start, np.sort(order[:size]), cv, groups, seed) for size in sizes]
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
     ledger = Ledger(_journal(estimator, fingerprint, seed, arenas), watch, deadline)
-    effort = Effort(simplex=estimator.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
-    plan = _plan(estimator, data, start, memory)
+    effort = _effort(estimator, data, sizes[0])
+    is_far = _is_text(data, start) and sizes[-1] > FAR_AWAY * sizes[0]
+    plan = replace(_plan(estimator, data, start, memory), grow_last=is_far)
     learned = learn(start, plan, arenas, effort, ledger, np.random.default_rng(seed))
     if learned is None:
         reason = ledger.stopped or "no start could be fitted"
@@ -107,6 +114,14 @@ def tune(
     method = f"{name} ({ledger.method})" if ledger.method else name
     records = tuple(ledger.records)
     return Tuned(learned.specification, learned.value, learned.verdicts, records, ledger.stopped, method)
+
+
+def _effort(estimator: Any, data: TrainingData, n_points: int) -> Effort:
+    usual = Effort(simplex=estimator.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
+    # A tolerance bounds the largest residual, and of more of them the largest says less about the mean loss.
+    loosened = max(1.0, len(data.classes) * n_points / ENTRIES)
+    first, last = usual.first_tolerance * loosened, usual.last_tolerance * loosened
+    return replace(usual, first_tolerance=first, last_tolerance=last)
 
 
 def learned_specification(
@@ -184,8 +199,8 @@ def _plan(estimator: Any, data: TrainingData, start: Specification, memory: floa
     return Plan(tyings, compare, relevance, n_inputs, n, bool(estimator.learn_bias), int(estimator.n_starts))
 
 
-def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
-    """A small one, and one at least a fifth larger where there are enough points."""
+def _arena_sizes(estimator: Any, data: TrainingData, start: Specification) -> list[int]:
+    """A small one, one at least a fifth larger where there are enough points, and of many classes more of these."""
     n, n_classes = len(data.weights), len(data.classes)
     wanted = {"auto": FINE_SIZE, None: n}
     given = estimator.search_size
@@ -197,7 +212,17 @@ def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
     coarse = min(fine, max(COARSE_SIZE, COARSE_PER_CLASS * n_classes))
     if leaves_one_out(estimator, n, n_classes) and fine < n:
         coarse = min(coarse, fine // 2)
-    return [coarse, fine] if fine > 1.2 * coarse else [coarse]
+    sizes = [coarse, fine] if fine > 1.2 * coarse else [coarse]
+    enough = min(n, FINE_PER_CLASS * n_classes)
+    if given == "auto" and not leaves_one_out(estimator, n, n_classes) and _is_text(data, start):
+        while enough > 1.2 * sizes[-1]:
+            sizes.append(min(enough, int(ENLARGEMENT * sizes[-1])))
+    return sizes
+
+
+def _is_text(data: TrainingData, start: Specification) -> bool:
+    """Whether points have few features each, in which their kernel is linear."""
+    return is_sparse(data.points) and isinstance(start.kernels[0], Linear)
 
 
 def _loo_size(data: TrainingData) -> int:

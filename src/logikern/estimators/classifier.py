@@ -72,8 +72,8 @@ class KernelLogisticClassifier(
     one_vs_rest : bool, default=False
         Fit a binary model per class instead of all classes together: a baseline.
     search_size : int, "auto" or None, default="auto"
-        Points on which hyperparameters are learned at most: None takes all, "auto" 2000, and by leave-one-out as many
-        as make an evaluation quick: 1440 of two classes, 490 of ten.
+        Points on which hyperparameters are learned at most: None takes all, "auto" 2000, or as many as make an
+        evaluation quick: by leave-one-out 1440 of two classes, 490 of ten; of more than 100 classes up to 20 of each.
         The final fit has all points, and rates that are larger the more points it has beyond those of the search.
     optimizer : {"quasi-newton", "nelder-mead"}, default="quasi-newton"
         How the criterion is minimised; the second one looks at values alone and takes many more of them.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from logikern.numerics.compilation import compile_together
-from logikern.numerics.outcome import Array, Indices, Mask
+from logikern.numerics.outcome import Array, Indices
 
 # Of the residual with which a visit begins, and of the settled: what it may leave; an error that latents may feel.
 VISIT_FALL, FELT = 0.1, 1.0

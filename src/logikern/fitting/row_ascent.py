@@ -141,10 +141,13 @@ class _Run(Progress):
         settled = settled_below(FINEST * tolerance * self.sizes[member], self.residuals[member])
         lively = still_lively(self.residuals[member], settled, self.quiet_for[member], weights)
         visited = with_equals(lively, self.equals, weights)
-        points, own = visited.points, weights[visited.points]
-        targets, whole = self.problem.targets[:, points], visited.add_up(own)
-        # In single precision a share near one would round away what large variances make of its distance to one.
-        shares = visited.add_up(np.multiply(targets, own, dtype=np.float64) - dual[:, points]) / whole[:, None]
+        targets, whole = self.problem.targets, np.bincount(visited.groups, weights[visited.points])
+
+        def missing(points: Indices) -> Array:
+            # In single precision a share near one would round away what large variances make of its distance to one.
+            return np.multiply(targets[:, points], weights[points], dtype=np.float64) - dual[:, points]
+
+        shares = visited.collect(missing) / whole[:, None]
         weighed, total = weigh(self.problem.covariance, dual), dual.sum(axis=1, dtype=np.float64)
         how_far = relaxation(len(self.trace) - 1)
 
@@ -153,7 +156,11 @@ class _Run(Progress):
             compiled()(*fixed, shares, weighed, total, settled, residuals, how_far)
 
         n_visits = visit_in_turn(visit, len(whole), settled, VISITS_PER_ROUND * len(weights), random)
-        dual[:, points] = (targets - shares.T[:, visited.groups]) * own
+
+        def tell(points: Indices, groups: Indices) -> None:
+            dual[:, points] = (targets[:, points] - shares[groups].T) * weights[points]
+
+        visited.tell(tell)
         return n_visits
 
 

@@ -110,11 +110,11 @@ class _Run:
         settled = settled_below(FINEST * float(self.tolerance[member]), residuals)
         lively = still_lively(residuals, settled, self.quiet_for[member], weights)
         visited = with_equals(lively, system.equals, weights)
-        points = visited.points
         null: Array = system.curvature.null  # type: ignore[assignment]
         probabilities = np.ascontiguousarray(null[member][:, visited.first].T) ** 2
-        constants, values = (visited.add_up(array[:, points]) for array in (constant, value))
-        own, weighed = visited.add_up(weights[points]), weigh(system.covariance, value)
+        constants = visited.collect(lambda points: constant[:, points])
+        values = visited.collect(lambda points: value[:, points])
+        own, weighed = np.bincount(visited.groups, weights[visited.points]), weigh(system.covariance, value)
         total = value.sum(axis=1, dtype=np.float64)
 
         def visit(order: Indices, seen: Array) -> None:
@@ -123,8 +123,12 @@ class _Run:
 
         n_visits = visit_in_turn(visit, len(own), settled, VISITS_PER_ROUND * len(weights), random)
         # What W takes from a constant it takes from each of equal points by its weight.
-        taken = ((constants - values) / own[:, None]).T[:, visited.groups]
-        value[:, points] = constant[:, points] - weights[points] * taken
+        taken = (constants - values) / own[:, None]
+
+        def tell(points: Indices, groups: Indices) -> None:
+            value[:, points] = constant[:, points] - weights[points] * taken[groups].T
+
+        visited.tell(tell)
         return n_visits
 
 

@@ -1,11 +1,10 @@
 """Visits to points one at a time: which problems have rows for it, who is visited, and how often."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
 
 from logikern.fitting.dual_points import Rows
 from logikern.fitting.problem import Problem
@@ -30,6 +29,8 @@ VISITS_PER_ROUND = 5
 # What is left after some rounds are points that creep towards each other, and going further than each would go alone
 # is faster: successive over-relaxation.
 RELAXATION, RELAXED_AFTER = 1.6, 3
+# Groups of equal points that are turned around together.
+TILE = 64
 
 
 def has_rows(problem: Problem) -> bool:
@@ -114,35 +115,50 @@ class Visited:
     Attributes
     ----------
     points : integer array of shape (m,)
-        All points of the groups that have weight.
+        All points of the groups that have weight, those of a group together.
     groups : integer array of shape (m,)
-        The place of each one's group.
+        The place of each one's group, ascending.
     first : integer array of shape (g,)
         A point of each group.
-    within : sparse array of shape (g, m)
-        One where a point belongs to a group.
     """
 
     points: Indices
     groups: Indices
     first: Indices
-    within: Any
 
-    def add_up(self, values: Array) -> Array:
-        """Sums over each group, (..., m) -> (g, ...)."""
-        return np.asarray(self.within @ np.ascontiguousarray(values.T))
+    @property
+    def tiles(self) -> Iterator[tuple[Indices, Indices]]:
+        """Points of some groups, and their groups: few enough for the cache, in which they are turned around."""
+        borders = np.searchsorted(self.groups, np.arange(0, max(len(self.first), 1) + TILE, TILE))
+        for start, end in pairwise(borders):
+            yield self.points[start:end], self.groups[start:end]
+
+    def collect(self, of_points: Callable[[Indices], Array]) -> Array:
+        """Sums over each group of what its points have, (C, k) for any k of them -> (g, C), in float64."""
+
+        def collect_some(tile: tuple[Indices, Indices]) -> Array:
+            points, groups = tile
+            rows = np.ascontiguousarray(of_points(points).T, dtype=np.float64)
+            starts = np.flatnonzero(np.diff(groups, prepend=-1))
+            return rows if len(starts) == len(rows) else np.add.reduceat(rows, starts, axis=0)
+
+        return np.concatenate(for_each(collect_some, self.tiles))
+
+    def tell(self, tell_some: Callable[[Indices, Indices], None]) -> None:
+        """Call with points and their groups, some at a time, until all had their turn."""
+        for_each(lambda tile: tell_some(*tile), self.tiles)
 
 
 def with_equals(points: Indices, numbers: Indices, weights: Array) -> Visited:
-    """Some points and all that equal them."""
+    """Some points and all that equal them, nearly in the order of the points."""
     lively = np.zeros(numbers.max() + 1, dtype=bool)
     lively[numbers[points]] = True
     everyone = np.flatnonzero(lively[numbers] & (weights > 0))
     _, first, groups = np.unique(numbers[everyone], return_index=True, return_inverse=True)
-    groups = groups.reshape(-1)
-    ones, places = np.ones(len(everyone), dtype=np.int8), (groups, np.arange(len(everyone)))
-    within = sparse.csr_array((ones, places), shape=(len(first), len(everyone)))
-    return Visited(everyone, groups, everyone[first], within)
+    by_first = np.argsort(first)
+    groups = np.argsort(by_first)[groups.reshape(-1)]
+    together = np.argsort(groups, kind="stable")
+    return Visited(everyone[together], groups[together], everyone[first[by_first]])
 
 
 def in_products(visits: list[int], n_points: int) -> int:

@@ -29,6 +29,8 @@ LARGEST_POWER = 1.0
 LONGEST_LEVER = 1.5
 # A candidate that has not gained this part of what chance would give it is given up early.
 HURDLE = 0.5
+# Variances change with the number of points at most by this power.
+LARGEST_VARIANCE_POWER = 3.0
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class Plan:
         That the model is for, of which the arenas are parts.
     learn_bias : bool
     n_starts : int
+    grow_last : bool
+        Whether it is on the last arena that the first model grows, rather than on the first.
     """
 
     tyings: tuple[tuple[str, Tying], ...]
@@ -92,6 +96,7 @@ class Plan:
     n_points: int
     learn_bias: bool = False
     n_starts: int = 1
+    grow_last: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +129,9 @@ def learn(
 ) -> Learned | None:
     """Grow on the first arena, then finish what was kept on the later, larger ones.
 
+    Or the first model is learned on one after the other, and grows on the last: where that is far larger, what is
+    best on the first says little about it.
+
     Parameters
     ----------
     start : Specification
@@ -136,26 +144,38 @@ def learn(
     random : numpy.random.Generator
         Of further starts.
     """
-    growth = _Growth(plan, arenas[0], effort, ledger, start)
+    last = replace(effort, relative_worth=3 * effort.relative_worth, small_steps=1)
+    growth = _Growth(plan, arenas[0], last if plan.grow_last else effort, ledger, start)
     growth.begin(random)
     if growth.best is None:
         return None
+    if plan.grow_last:
+        growth.approach(arenas[1:])
     for name, candidate in growth.candidates():
         if ledger.stopped:
             break
         growth.consider(name, candidate)
     best = growth.best
+    if plan.grow_last:
+        specification = shift_variances(best.specification, growth.trend(plan.n_points))
+        return Learned(specification, best.value, tuple(growth.verdicts))
     specification = best.specification
     for arena in arenas[1:]:
         if ledger.stopped:
             break
         task = growth.task(f"finish on {arena.n_points} points", best.specification)
         free = free_parameters(best.specification, plan.learn_bias)
-        last = replace(effort, relative_worth=3 * effort.relative_worth, small_steps=1)
         best = minimise(best.specification, free, arena, last, task, ledger, best.inverse_hessian) or best
         sizes = (arenas[0].n_points, arena.n_points, plan.n_points)
         specification = extrapolate_rates(growth.best.specification, best.specification, sizes)
     return Learned(specification, best.value, tuple(growth.verdicts))
+
+
+def shift_variances(specification: Specification, shift: float) -> Specification:
+    """The same with all log variances moved."""
+    values = specification.log_parameters
+    values[-1 - len(specification.variances) : -1] += shift
+    return specification.with_log_parameters(values)
 
 
 def extrapolate_rates(coarse: Specification, fine: Specification, sizes: tuple[int, int, int]) -> Specification:
@@ -195,6 +215,7 @@ class _Growth:
         self.first: Found | None = None
         self.best: Found | None = None
         self.verdicts: list[Verdict] = []
+        self.path: list[tuple[float, float]] = []  # of the first model: log of the points, mean log variance
 
     def begin(self, random: np.random.Generator) -> None:
         """The first model of the plan, from one or more starts."""
@@ -213,6 +234,35 @@ class _Growth:
         self.first = self.best
         if self.best is not None:
             self.verdicts.append(Verdict(name, int(free.sum()), self.best.value, np.nan, 0.0, np.nan, True))
+            self._mark()
+
+    def approach(self, arenas: Sequence[Arena]) -> None:
+        """Learn the first model on more and more points, each time from where those before point to."""
+        for arena in arenas:
+            if self.best is None or self.ledger.stopped:
+                break
+            origin = shift_variances(self.best.specification, self.trend(arena.n_points))
+            task, free = self.task(self.verdicts[0].stage, origin), free_parameters(origin, self.plan.learn_bias)
+            found = minimise(origin, free, arena, self.effort, task, self.ledger, self.best.inverse_hessian)
+            if found is None:
+                break
+            self.first = self.best = found
+            self.arena = arena
+            self.verdicts[0] = replace(self.verdicts[0], value=found.value)
+            self._mark()
+
+    def _mark(self) -> None:
+        assert self.best is not None
+        mean = float(np.mean(np.log(self.best.specification.variances)))
+        self.path.append((float(np.log(self.arena.n_points)), mean))
+
+    def trend(self, n_points: int) -> float:
+        """By how much log variances will change from the last arena to so many points, by the last two arenas."""
+        if len(self.path) < 2:
+            return 0.0
+        (few, before), (more, now) = self.path[-2:]
+        power = np.clip((now - before) / (more - few), -LARGEST_VARIANCE_POWER, LARGEST_VARIANCE_POWER)
+        return float(power * min(np.log(n_points) - more, LONGEST_LEVER * (more - few)))
 
     def candidates(self) -> Iterator[tuple[str, Specification]]:
         """Each next model, from the optimum of the one kept before it."""

@@ -9,7 +9,9 @@ from logikern.structure.specification import Specification
 def inherit_curvature(
     inverse_hessian: Array | None, coarse: Specification, fine: Specification, free: Mask
 ) -> Array | None:
-    """The inverse Hessian to begin with, if classes that shared a parameter had equal parts in its curvature.
+    """The inverse Hessian to begin with, if functions that shared a parameter had parts in its curvature by classes.
+
+    A function of a tree counts as often as there are classes below it.
 
     Parameters
     ----------
@@ -32,12 +34,13 @@ def inherit_curvature(
     hessian = np.eye(len(free_before))
     hessian[np.ix_(free_before, free_before)] = np.linalg.inv(inverse_hessian)
     users = np.zeros_like(hessian)
-    for own in before:
-        users[np.ix_(own, own)] += 1
+    n_classes = coarse.mixing.adjoint(np.ones((coarse.mixing.n_classes, 1)))[:, 0]
+    for own, count in zip(before, n_classes, strict=True):
+        users[np.ix_(own, own)] += count
     inherited = np.zeros((len(free),) * 2)
-    for own, new in zip(before, after, strict=True):
+    for own, new, count in zip(before, after, n_classes, strict=True):
         pairs = np.ix_(own, own)
-        inherited[np.ix_(new, new)] += hessian[pairs] / users[pairs]
+        inherited[np.ix_(new, new)] += count * hessian[pairs] / users[pairs]
     values, vectors = np.linalg.eigh(inherited[np.ix_(free, free)])
     if values[0] <= 1e-6 * values[-1]:
         return None
