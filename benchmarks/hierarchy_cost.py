@@ -209,7 +209,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=PARTS, help="this part; results get its name")
     parser.add_argument("--learn", action="store_true", help="wipo: learn the variances before the final fit")
     parser.add_argument("--methods", nargs="+", choices=METHODS, metavar="METHOD", help="wordnet: H1 and F1")
-    parser.add_argument("--splits", type=int, default=1, metavar="K", help="wordnet: of the three (1)")
+    parser.add_argument("--splits", type=int, default=1, choices=(1, 2, 3), help="wordnet: how many of them (1)")
     chosen = parser.parse_args()
     parts = ["hierarchy_cost", *(chosen.only or ()), *(chosen.methods or ()), *(["learn"] if chosen.learn else [])]
     conduct("_".join(parts), chosen, run)

@@ -7,7 +7,8 @@ have Gaussian features and the last a Gaussian kernel. All decisions are made in
 of each. Probabilities are bounded at 1e-15; "true at 0" counts test rows whose class had none, "all at 0 %" is the
 share of zeros in the table. hiclass appears twice: by its own predict_proba, which gives zeros in trees of three
 levels and more, and with the probabilities of its local classifiers multiplied along paths. Seconds are those of
-search, final fit and prediction, each contestant in a process of its own, which ends after the time limit.
+search, final fit and prediction, each contestant in a process of its own, which ends after the time limit. On
+wordnet ours is fitted by wordnet.py, logistic regressions try two values of C, and hiclass has no calibration.
 hiclass is no dependency of the project: pip install hiclass. What ended is kept in the folder LOGIKERN_CHECKPOINTS,
 if that is set, for a run that was stopped.
 """
@@ -23,7 +24,7 @@ from typing import Any
 
 import wordnet
 from hierarchies import METHODS
-from measure import keep_at
+from measure import keep, keep_at
 from report import Report, Row
 from trees import (
     SCORES,
@@ -65,7 +66,7 @@ def measure_on_wordnet(method: str, number: int, quick: bool) -> Row:
     seconds = row["search seconds"] + row["seconds"] + row["prediction seconds"]
     none = {"true at 0": 0, "all at 0 %": 0.0}
     scores = {key: row[key] for key in SCORES}
-    return {"model": f"ours, {method}", **scores, **none, "seconds": seconds, "found": row["outcome"]}
+    return {"model": f"ours, {method}", **scores, **none, "seconds": seconds, "found": row["found"]}
 
 
 def measure_peer(split: TreeSplit, peer: str) -> list[Row]:
@@ -96,8 +97,12 @@ def measure_alone(name: str, number: int, contestant: str, quick: bool) -> None:
 def run_alone(name: str, number: int, contestant: str, chosen: argparse.Namespace) -> list[Row] | str:
     """What the child measured, now or before, or why there is nothing; ours has all the time."""
     if name == "wordnet" and contestant not in PEERS:
-        return [{"split": number, **measure_on_wordnet(contestant, number, chosen.quick)}]
-    kept = keep_at(f"{name}_{number}_{contestant.replace(' ', '_')}.json")
+        try:
+            return [{"split": number, **measure_on_wordnet(contestant, number, chosen.quick)}]
+        except subprocess.CalledProcessError as error:
+            return f"failed with exit code {error.returncode}"
+    quick = "_quick" if chosen.quick else ""
+    kept = keep_at(f"{name}_{number}_{contestant.replace(' ', '_')}{quick}.json")
     if kept is not None and kept.exists():
         return [{"split": number, **row} for row in json.loads(kept.read_text(encoding="utf-8"))]
     command = [sys.executable, str(Path(__file__).resolve()), "--alone", name, str(number), contestant]
@@ -110,8 +115,7 @@ def run_alone(name: str, number: int, contestant: str, chosen: argparse.Namespac
     except subprocess.CalledProcessError as error:
         return f"failed with exit code {error.returncode}"
     last = finished.stdout.strip().splitlines()[-1]
-    if kept is not None:
-        kept.write_text(last, encoding="utf-8")
+    keep(kept, last)
     return [{"split": number, **row} for row in json.loads(last)]
 
 

@@ -184,4 +184,15 @@ def in_subprocess(script: str, *arguments: str) -> Any:
 def keep_at(name: str) -> Path | None:
     """Where a run that may be stopped keeps what it has: in the folder LOGIKERN_CHECKPOINTS, if that is set."""
     folder = os.environ.get("LOGIKERN_CHECKPOINTS")
-    return Path(folder) / name if folder else None
+    if not folder:
+        return None
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return Path(folder) / name
+
+
+def keep(path: Path | None, text: str) -> None:
+    """Write a text there, whole or not at all."""
+    if path is not None:
+        part = path.with_suffix(".part")
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)

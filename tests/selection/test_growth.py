@@ -283,7 +283,8 @@ def stages(own):
 
 def test_only_the_last_arena_sees_finer_models():
     _, own = approach(1.0, 1.0, 1.0, names=("shared", "separate"))
-    assert stages(own) == [("shared", 20), ("shared", 50), ("shared", 125), ("separate", 125)]
+    names = ["shared", "shared on 50 points", "shared on 125 points", "separate"]
+    assert stages(own) == list(zip(names, [20, 50, 125, 125], strict=True))
 
 
 def test_variances_are_those_of_the_last_arena():
@@ -305,6 +306,14 @@ def test_what_is_learned_goes_on_to_all_points():
 def test_arena_on_the_way_that_fails_leaves_the_one_before():
     learned, own = approach(3.0, 2.0, 1.0, usable=lambda rates, variances: False)
     assert learned.verdicts[0].value == min(record.value for record in own.records if record.n_points == 50)
+
+
+def test_nothing_follows_from_an_arena_that_was_not_searched_to_its_end():
+    _, whole = approach(3.0, 2.0)
+    number = sum(record.n_points == 50 for record in whole.records)
+    learned, own = approach(3.0, 2.0, n_points=125, before=interrupt_at(number))
+    assert learned.value == min(record.value for record in own.records if record.n_points == 50)
+    assert np.log(learned.specification.variances) == pytest.approx(2.0, abs=0.1)
 
 
 def test_rates_of_inputs_are_not_split_twice():

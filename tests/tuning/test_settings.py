@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 
-from logikern.estimators import _tuning
+from logikern.estimators import _settings, _tuning
 from logikern.kernels import Gaussian, Linear, Matern32
 from tests.tuning.samples import MOONS, NAMES, SIDES, SPECIES, X, default_fit, same, tuned
 
@@ -259,11 +259,19 @@ def test_search_on_texts_of_many_classes_goes_on_on_ever_more(monkeypatch):
     small = {"COARSE_SIZE": 20, "FINE_SIZE": 20, "COARSE_PER_CLASS": 5, "ENTRIES": 30, "ENLARGEMENT": 1.5}
     for name, value in small.items():
         monkeypatch.setattr(_tuning, name, value)
-    sizes = []
-    for inputs in (X, sparse.csr_array(X)):
-        model = tuned("linear", **SHARED).fit(inputs, NAMES)
-        sizes.append(list(dict.fromkeys(record.n_points for record in model.trace_)))
-    assert sizes == [[20], [20, 30, 45]]  # 50 are hardly more
+
+    def sizes(inputs, **settings):
+        model = tuned("linear", **SHARED, **settings).fit(inputs, NAMES)
+        return list(dict.fromkeys(record.n_points for record in model.trace_))
+
+    texts = sparse.csr_array(X)
+    assert sizes(texts) == [20, 30, 45]  # 50 are hardly more
+    assert sizes(X) == [20]
+    assert sizes(texts, search_size=30) == [20, 30]
+    assert sizes(texts, cv=StratifiedKFold(3)) == [20]
+    # Memory for 35 rows of three classes.
+    monkeypatch.setattr(_tuning, "physical_memory", lambda: 35 * 3 * 8 * _settings.N_STATES / _settings.STATE_SHARE)
+    assert sizes(texts) == [20, 30]
 
 
 def test_part_for_the_search_has_every_class():

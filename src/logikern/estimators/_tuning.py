@@ -27,7 +27,7 @@ from logikern.fitting.newton import Newton
 from logikern.kernels import KernelRows, Linear, Stationary
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
-from logikern.operators.choose import available_memory, choose
+from logikern.operators.choose import available_memory, choose, physical_memory
 from logikern.selection.growth import Plan, Verdict, learn, plan_tyings
 from logikern.selection.journal import Journal, read
 from logikern.selection.search import Arena, Effort, Ledger, Record, Watch
@@ -46,8 +46,6 @@ ENTRIES = 1_500_000
 # Texts, whose evaluations take time linear in the points, then go on on ever more points, up to the number per class
 # above: so many times those before.
 ENLARGEMENT = 2.5
-# Of the first points: from so many on what is best on these says little.
-FAR_AWAY = 2
 # Leave-one-out takes about classes squared times points cubed operations: what "auto" allows for one evaluation.
 LOO_WORK = 12e9
 # Two classes of up to so many points are learned by leave-one-out faster than by five folds, on average over sets
@@ -95,7 +93,8 @@ def tune(
     began = time.monotonic()
     fingerprint = _fingerprint(estimator, data, groups)
     seed = _seed(estimator, fingerprint)
-    sizes = _arena_sizes(estimator, data, start)
+    few = _arena_sizes(estimator, data)
+    sizes = few + _further_sizes(estimator, data, start, few[-1])
     order = _nested_order(data, seed)
     # Splits may be readable only once, but are needed for every arena.
     cv = estimator.cv if _is_splitter(estimator.cv) else list(estimator.cv)
@@ -103,8 +102,7 @@ def tune(
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
     ledger = Ledger(_journal(estimator, fingerprint, seed, arenas), watch, deadline)
     effort = _effort(estimator, data, sizes[0])
-    is_far = _is_text(data, start) and sizes[-1] > FAR_AWAY * sizes[0]
-    plan = replace(_plan(estimator, data, start, memory), grow_last=is_far)
+    plan = replace(_plan(estimator, data, start, memory), grow_last=len(sizes) > len(few))
     learned = learn(start, plan, arenas, effort, ledger, np.random.default_rng(seed))
     if learned is None:
         reason = ledger.stopped or "no start could be fitted"
@@ -118,7 +116,8 @@ def tune(
 
 def _effort(estimator: Any, data: TrainingData, n_points: int) -> Effort:
     usual = Effort(simplex=estimator.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
-    # A tolerance bounds the largest residual, and of more of them the largest says less about the mean loss.
+    # A tolerance bounds the largest residual, and of more of them the largest says less about the mean loss. None is
+    # above that of the solver.
     loosened = max(1.0, len(data.classes) * n_points / ENTRIES)
     first, last = usual.first_tolerance * loosened, usual.last_tolerance * loosened
     return replace(usual, first_tolerance=first, last_tolerance=last)
@@ -199,8 +198,8 @@ def _plan(estimator: Any, data: TrainingData, start: Specification, memory: floa
     return Plan(tyings, compare, relevance, n_inputs, n, bool(estimator.learn_bias), int(estimator.n_starts))
 
 
-def _arena_sizes(estimator: Any, data: TrainingData, start: Specification) -> list[int]:
-    """A small one, one at least a fifth larger where there are enough points, and of many classes more of these."""
+def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
+    """A small one, and one at least a fifth larger where there are enough points."""
     n, n_classes = len(data.weights), len(data.classes)
     wanted = {"auto": FINE_SIZE, None: n}
     given = estimator.search_size
@@ -212,17 +211,27 @@ def _arena_sizes(estimator: Any, data: TrainingData, start: Specification) -> li
     coarse = min(fine, max(COARSE_SIZE, COARSE_PER_CLASS * n_classes))
     if leaves_one_out(estimator, n, n_classes) and fine < n:
         coarse = min(coarse, fine // 2)
-    sizes = [coarse, fine] if fine > 1.2 * coarse else [coarse]
-    enough = min(n, FINE_PER_CLASS * n_classes)
-    if given == "auto" and not leaves_one_out(estimator, n, n_classes) and _is_text(data, start):
-        while enough > 1.2 * sizes[-1]:
-            sizes.append(min(enough, int(ENLARGEMENT * sizes[-1])))
+    return [coarse, fine] if fine > 1.2 * coarse else [coarse]
+
+
+def _further_sizes(estimator: Any, data: TrainingData, start: Specification, n_points: int) -> list[int]:
+    """Of texts whose many classes have few points among so many: ever larger ones, as far as memory allows.
+
+    What the machine has counts, not what is free: a search that goes on from a checkpoint must have the same sizes.
+    """
+    n, n_classes = len(data.weights), len(data.classes)
+    is_text = is_sparse(data.points) and isinstance(start.kernels[0], Linear)
+    is_default = estimator.search_size == "auto" and not leaves_one_out(estimator, n, n_classes)
+    # Splits that were given may be many at a time.
+    if not (is_text and is_default) or not (estimator.cv is None or isinstance(estimator.cv, int | np.integer)):
+        return []
+    memory = _settings.STATE_SHARE * (_settings.memory(estimator) or physical_memory())
+    enough = min(n, FINE_PER_CLASS * n_classes, int(memory / (_settings.N_STATES * 8 * n_classes)))
+    sizes = []
+    while enough > 1.2 * n_points:
+        n_points = min(enough, int(ENLARGEMENT * n_points))
+        sizes.append(n_points)
     return sizes
-
-
-def _is_text(data: TrainingData, start: Specification) -> bool:
-    """Whether points have few features each, in which their kernel is linear."""
-    return is_sparse(data.points) and isinstance(start.kernels[0], Linear)
 
 
 def _loo_size(data: TrainingData) -> int:

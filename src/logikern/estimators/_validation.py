@@ -117,7 +117,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         tree, likelihood = None, cast(Likelihood, Softmax())
     else:
         tree, targets, likelihood = known
-        labels, classes = targets.argmax(axis=0), tree.classes
+        labels, classes = y, tree.classes
     if len(classes) < 2:
         raise ValueError(
             f"`y` must have at least two classes, but has one class: {str(classes[0])!r}. "
@@ -130,7 +130,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
     points = training_points(X) if is_precomputed(estimator.kernel) else X
     return TrainingData(
         points[kept],
-        np.ascontiguousarray(targets[:, kept]),
+        np.ascontiguousarray(targets if len(kept) == len(weights) else targets[:, kept]),
         weights[kept],
         classes,
         tree,

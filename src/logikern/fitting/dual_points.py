@@ -16,7 +16,7 @@ import numpy as np
 from logikern.numerics.compilation import compile_together
 from logikern.numerics.outcome import Array, Indices
 
-# Of the residual with which a visit begins, and of the settled: what it may leave; an error that latents may feel.
+# Of the residual with which a visit begins, and of an error that latents may feel: what it may leave; this error.
 VISIT_FALL, FELT = 0.1, 1.0
 MOST_NEWTON = 20
 # Of a step's promise what it must hold, the rounding of losses, and the shortest step.

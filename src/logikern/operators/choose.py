@@ -160,11 +160,15 @@ def available_memory() -> float:
             fields = dict(line.split(":", 1) for line in lines)
         return float(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
-        pass
+        return 0.5 * physical_memory()
+
+
+def physical_memory() -> float:
+    """Bytes of memory that the machine has, 8 GB where it does not say."""
     try:
-        return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
-        return 4e9
+        return 8e9
 
 
 def _size(n_bytes: float) -> str:

@@ -149,7 +149,7 @@ def learn(
     growth.begin(random)
     if growth.best is None:
         return None
-    if plan.grow_last:
+    if plan.grow_last and not ledger.stopped:
         growth.approach(arenas[1:])
     for name, candidate in growth.candidates():
         if ledger.stopped:
@@ -239,16 +239,20 @@ class _Growth:
     def approach(self, arenas: Sequence[Arena]) -> None:
         """Learn the first model on more and more points, each time from where those before point to."""
         for arena in arenas:
-            if self.best is None or self.ledger.stopped:
+            if self.best is None:
                 break
             origin = shift_variances(self.best.specification, self.trend(arena.n_points))
-            task, free = self.task(self.verdicts[0].stage, origin), free_parameters(origin, self.plan.learn_bias)
+            name, free = self.verdicts[0].stage, free_parameters(origin, self.plan.learn_bias)
+            task = self.task(f"{name} on {arena.n_points} points", origin)
             found = minimise(origin, free, arena, self.effort, task, self.ledger, self.best.inverse_hessian)
             if found is None:
                 break
             self.first = self.best = found
             self.arena = arena
             self.verdicts[0] = replace(self.verdicts[0], value=found.value)
+            if self.ledger.stopped:
+                self.path.clear()  # where it was stopped is no optimum, from which anything would follow
+                break
             self._mark()
 
     def _mark(self) -> None:

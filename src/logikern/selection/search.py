@@ -186,9 +186,13 @@ class Ledger:
     stopped: str = ""
     method: str = ""
 
-    def check_clock(self) -> None:
-        expected = self.records[-1].seconds if self.records and self.records[-1].seconds else 0.0
-        if not self.journal.replaying and self.records and time.monotonic() + expected > self.deadline:
+    def check_clock(self, n_points: int) -> None:
+        """End the search where an evaluation on so many points would take too long, by what the last one took."""
+        if self.journal.replaying or not self.records:
+            return
+        last = self.records[-1]
+        expected = last.seconds * max(1.0, n_points / last.n_points)
+        if time.monotonic() + expected > self.deadline:
             raise TimeIsUpError
 
 
@@ -303,7 +307,7 @@ class _Stage:
 
     def trial(self, point: Array) -> Trial:
         """Criterion and prior at a point, from the journal or computed."""
-        self.ledger.check_clock()
+        self.ledger.check_clock(self.arena.n_points)
         entry = self.ledger.journal.answer(point, lambda: self._compute(point))
         self.n_evaluations += 1
         if not entry.usable:
