@@ -43,8 +43,8 @@ FINE_SIZE = 2000
 FINE_PER_CLASS = 20
 # Folds times classes times points that one evaluation may handle; from then on there are fewer points and folds.
 ENTRIES = 1_500_000
-# Texts, whose evaluations take time linear in the points, then go on on ever more points, up to the number per class
-# above: so many times those before.
+# Texts, whose evaluations take time linear in the points, then have so many times as many points, and go on on ever
+# more by the same factor, up to the number per class above.
 ENLARGEMENT = 2.5
 # Leave-one-out takes about classes squared times points cubed operations: what "auto" allows for one evaluation.
 LOO_WORK = 12e9
@@ -94,7 +94,8 @@ def tune(
     fingerprint = _fingerprint(estimator, data, groups)
     seed = _seed(estimator, fingerprint)
     few = _arena_sizes(estimator, data)
-    sizes = few + _further_sizes(estimator, data, start, few[-1])
+    larger = _larger_sizes(estimator, data, start, few[-1])
+    sizes = larger or few
     order = _nested_order(data, seed)
     # Splits may be readable only once, but are needed for every arena.
     cv = estimator.cv if _is_splitter(estimator.cv) else list(estimator.cv)
@@ -102,7 +103,7 @@ def tune(
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
     ledger = Ledger(_journal(estimator, fingerprint, seed, arenas), watch, deadline)
     effort = _effort(estimator, data, sizes[0])
-    plan = replace(_plan(estimator, data, start, memory), grow_last=len(sizes) > len(few))
+    plan = replace(_plan(estimator, data, start, memory), grow_last=bool(larger))
     learned = learn(start, plan, arenas, effort, ledger, np.random.default_rng(seed))
     if learned is None:
         reason = ledger.stopped or "no start could be fitted"
@@ -214,10 +215,11 @@ def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
     return [coarse, fine] if fine > 1.2 * coarse else [coarse]
 
 
-def _further_sizes(estimator: Any, data: TrainingData, start: Specification, n_points: int) -> list[int]:
-    """Of texts whose many classes have few points among so many: ever larger ones, as far as memory allows.
+def _larger_sizes(estimator: Any, data: TrainingData, start: Specification, n_points: int) -> list[int]:
+    """Of texts whose many classes have few points among so many: larger ones, as far as memory allows.
 
-    What the machine has counts, not what is free: a search that goes on from a checkpoint must have the same sizes.
+    With four points of each class variances are best that are far too large for all points. Memory is what the
+    machine has, not what is free: a search that goes on from a checkpoint must have the same sizes.
     """
     n, n_classes = len(data.weights), len(data.classes)
     is_text = is_sparse(data.points) and isinstance(start.kernels[0], Linear)
