@@ -3,14 +3,12 @@
 import re
 import time
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 
 from logikern.criteria.base import Criterion
@@ -20,6 +18,7 @@ from logikern.criteria.leave_one_out import LeaveOneOut
 from logikern.criteria.noise import ProfiledNoise
 from logikern.estimators import _settings
 from logikern.estimators._endings import warn_search
+from logikern.estimators._splits import is_splitter, split_points
 from logikern.estimators._validation import TrainingData
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
@@ -98,7 +97,7 @@ def tune(
     sizes = larger or few
     order = _nested_order(data, seed)
     # Splits may be readable only once, but are needed for every arena.
-    cv = estimator.cv if _is_splitter(estimator.cv) else list(estimator.cv)
+    cv = estimator.cv if is_splitter(estimator.cv) else list(estimator.cv)
     arenas = [_arena(estimator, data, start, np.sort(order[:size]), cv, groups, seed) for size in sizes]
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
     ledger = Ledger(_journal(estimator, fingerprint, seed, arenas), watch, deadline)
@@ -344,7 +343,7 @@ def _folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array | None, s
     with warnings.catch_warnings():
         # A class with fewer members than folds is no mistake here: folds without it are fitted all the same.
         warnings.filterwarnings("ignore", message="The least populated class")
-        splits = list(_splits(cv, data, chosen, labels, own_groups, seed))
+        splits = list(split_points(cv, data, chosen, labels, own_groups, seed))
     folds = folds_from_splits(splits[: _affordable_folds(cv, data, chosen)], data.weights[chosen])
     if not (folds.held_out.any() and folds.kept.any(axis=1).all()):
         raise ValueError(
@@ -359,49 +358,6 @@ def _affordable_folds(cv: Any, data: TrainingData, chosen: Indices) -> int | Non
     if not isinstance(cv, int | np.integer):
         return None
     return max(1, int(ENTRIES / (len(data.classes) * len(chosen))))
-
-
-def _splits(
-    cv: Any, data: TrainingData, chosen: Indices, labels: Indices, groups: Array | None, seed: int
-) -> Iterable[tuple[Indices, Indices]]:
-    if not isinstance(cv, int | np.integer):
-        if not _is_splitter(cv):
-            return _restricted(cv, data, chosen)
-        return check_cv(cv, labels, classifier=True).split(np.zeros((len(labels), 1)), labels, groups)
-    if groups is not None:
-        return StratifiedGroupKFold(cv, shuffle=True, random_state=seed).split(labels, labels, groups)
-    largest = int(np.bincount(labels).max())
-    if largest < 2:
-        return KFold(min(cv, len(labels)), shuffle=True, random_state=seed).split(labels)
-    return StratifiedKFold(min(cv, largest), shuffle=True, random_state=seed).split(labels, labels)
-
-
-def _is_splitter(cv: Any) -> bool:
-    """Whether `cv` makes splits, rather than being splits."""
-    return not isinstance(cv, Iterable) or hasattr(cv, "split")
-
-
-def _restricted(splits: Iterable, data: TrainingData, chosen: Indices) -> list[tuple[Indices, Indices]]:
-    """Splits of the rows given, as splits of the chosen ones among those that carry weight."""
-    place = np.full(data.n_rows, -1)
-    place[data.kept[chosen]] = np.arange(len(chosen))
-    pairs = []
-    for number, (inside, outside) in enumerate(splits):
-        _check_places(number, inside, outside, data.n_rows)
-        sides = [place[np.arange(data.n_rows)[side]] for side in (inside, outside)]
-        kept, held_out = (side[side >= 0] for side in sides)
-        if len(kept) and len(held_out):
-            pairs.append((kept, held_out))
-    return pairs
-
-
-def _check_places(number: int, inside: Any, outside: Any, n_rows: int) -> None:
-    for side in (np.asarray(inside), np.asarray(outside)):
-        if side.dtype.kind in "iu" and side.size and (side.max() >= n_rows or side.min() < -n_rows):
-            raise ValueError(
-                f"Split {number} of `cv` names row {side[np.argmax(np.abs(side))]}, but there are {n_rows} rows. "
-                "Pass splits of the rows that are fitted."
-            )
 
 
 def _check_rates(start: Specification) -> None:
