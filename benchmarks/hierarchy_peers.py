@@ -27,6 +27,8 @@ from hierarchies import METHODS
 from measure import keep, keep_at
 from report import Report, Row
 from trees import (
+    GAIN,
+    GAIN_ERROR,
     SCORES,
     SETS,
     TreeSplit,
@@ -65,7 +67,7 @@ def measure_on_wordnet(method: str, number: int, quick: bool) -> Row:
     row = wordnet.measured(method, number, quick)
     seconds = row["search seconds"] + row["seconds"] + row["prediction seconds"]
     none = {"true at 0": 0, "all at 0 %": 0.0}
-    scores = {key: row[key] for key in SCORES}
+    scores = {key: row[key] for key in (*SCORES, GAIN, GAIN_ERROR)}
     return {"model": f"ours, {method}", **scores, **none, "seconds": seconds, "found": row["found"]}
 
 
