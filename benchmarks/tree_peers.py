@@ -1,8 +1,8 @@
 """What others offer for classes in a tree, each tuned by a holdout: the contestants of hierarchy_peers.py.
 
 All of them learn from (X, y), with y the numbers of the classes, and give probabilities of all classes. Penalties are
-tried from the smallest on, until two in a row are worse than one before. On dense
-inputs the linear ones see Gaussian features (Nystroem), of which the rate is tuned as well.
+tried from the smallest on, until two in a row are worse than one before. On dense inputs the linear ones see Gaussian
+features (Nystroem), of which the rate is tuned as well.
 """
 
 from collections.abc import Callable
@@ -24,8 +24,8 @@ from trees import SMALLEST_PROBABILITY
 HELD_OUT = 0.2
 FLAT_PENALTIES = tuple(float(lead * 10**power) for power in range(7) for lead in (1, 3)) + (1e7,)
 LOCAL_PENALTIES = (1.0, 10.0, 100.0, 1000.0, 1e4, 1e5, 1e6)
-# Of more rows than these one fit of hiclass takes a quarter of an hour and its calibrations longer: it has this C and
-# no calibration, which it chose on all splits of cpc.
+# Of more rows than these one fit of hiclass takes half an hour and its calibrations longer: it has this C and no
+# calibration, which it chose on all splits of cpc.
 MANY_ROWS, USUAL_PENALTY = 20_000, 10.0
 # Of linear and of Gaussian support vector machines.
 LINEAR_PENALTIES, GAUSSIAN_PENALTIES = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)
