@@ -15,6 +15,7 @@ if that is set, for a run that was stopped.
 
 import argparse
 import json
+import logging
 import subprocess
 import sys
 import time
@@ -90,7 +91,8 @@ def measure_peer(split: TreeSplit, peer: str) -> list[Row]:
 
 
 def measure_alone(name: str, number: int, contestant: str, quick: bool) -> None:
-    """The child: one contestant on one split, what came out as JSON on the last line."""
+    """The child: one contestant on one split, what came out as JSON on the last line; progress on stderr."""
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
     split = list(splits(name, number + 1, quick))[number]
     rows = measure_peer(split, contestant) if contestant in PEERS else measure_ours(split, contestant)
     print(json.dumps(rows), flush=True)

@@ -5,6 +5,7 @@ tried from the smallest on, until two in a row are worse than one before. On den
 features (Nystroem), of which the rate is tuned as well.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,14 +20,18 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
 
 from logikern.structure.tree import Tree
-from trees import SMALLEST_PROBABILITY
+from trees import SMALLEST_PROBABILITY, draw_part
+
+logger = logging.getLogger(__name__)
 
 HELD_OUT = 0.2
 FLAT_PENALTIES = tuple(float(lead * 10**power) for power in range(7) for lead in (1, 3)) + (1e7,)
 LOCAL_PENALTIES = (1.0, 10.0, 100.0, 1000.0, 1e4, 1e5, 1e6)
 # Of more rows than these one fit of hiclass takes half an hour and its calibrations longer: it has this C and no
-# calibration, which it chose on all splits of cpc.
+# calibration, which it chose on all splits of cpc. Flat logistic regression then begins where it has some use, and
+# its fits end sooner.
 MANY_ROWS, USUAL_PENALTY = 20_000, 10.0
+LARGE_PENALTIES, LOOSE_STEPS = tuple(penalty for penalty in FLAT_PENALTIES if penalty >= 10.0), {"tol": 1e-6}
 # Of linear and of Gaussian support vector machines.
 LINEAR_PENALTIES, GAUSSIAN_PENALTIES = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)
 # Of hiclass 5.0: "platt" is in its documentation and refused, "isotonic" gives many classes the probability 0.
@@ -79,18 +84,6 @@ class Task:
         return maps
 
 
-def held_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """A part of each class, the last row of none: True where a row is held out, (n,)."""
-    random = np.random.default_rng(seed)
-    chosen = np.zeros(len(labels), dtype=bool)
-    for label in np.unique(labels):
-        rows = random.permutation(np.flatnonzero(labels == label))
-        # The fraction that is left is drawn, so that small classes are held out now and then.
-        count = int(share * len(rows) + random.random())
-        chosen[rows[: min(count, len(rows) - 1)]] = True
-    return chosen
-
-
 def holdout_loss(probabilities: np.ndarray, labels: np.ndarray) -> float:
     bounded = np.clip(probabilities, SMALLEST_PROBABILITY, None)
     bounded /= bounded.sum(axis=1, keepdims=True)
@@ -107,29 +100,32 @@ def flat_logistic(task: Task) -> Known:
 
     From zero a fit at C in the millions would end too early.
     """
-    aside = held_out(task.y, HELD_OUT, 0)
+    aside = draw_part(task.y, HELD_OUT, 0)
+    is_large = len(task.y) > MANY_ROWS
+    steps = STEPS | LOOSE_STEPS if is_large else STEPS
     best: tuple[float, str, Any] = (np.inf, "", None)
     for name, X, X_test in task.feature_maps:
-        model = LogisticRegression(warm_start=True, **STEPS)
+        model = LogisticRegression(warm_start=True, **steps)
         losses: list[float] = []
-        for penalty in FLAT_PENALTIES:
+        for penalty in LARGE_PENALTIES if is_large else FLAT_PENALTIES:
             if is_past_best(losses):
                 break
             model.set_params(C=penalty).fit(X[~aside], task.y[~aside])
             loss = holdout_loss(model.predict_proba(X[aside]), task.y[aside])
             losses.append(loss)
+            logger.info("logistic regression, C=%g%s: log loss %.4f of a holdout", penalty, name, loss)
             if loss < best[0]:
                 start = (model.coef_.copy(), model.intercept_.copy())
                 best = (loss, f"C={penalty:g}{name}", (penalty, start, X, X_test))
     penalty, (coefficients, constants), X, X_test = best[2]
-    model = LogisticRegression(warm_start=True, **STEPS, C=penalty)
+    model = LogisticRegression(warm_start=True, **steps, C=penalty)
     model.coef_, model.intercept_ = coefficients, constants
     return Known(model.fit(X, task.y).predict_proba(X_test), best[1])
 
 
 def margin_machine(task: Task) -> Known:
     """A support vector machine, linear on sparse inputs and Gaussian on dense ones, sigmoid calibration."""
-    aside = held_out(task.y, HELD_OUT, 0)
+    aside = draw_part(task.y, HELD_OUT, 0)
     rates = [None] if sparse.issparse(task.X) else [rate / task.X.shape[1] for rate in RATES]
     best: tuple[float, str, Any] = (np.inf, "", None)
     for rate in rates:
@@ -171,7 +167,7 @@ def _choose_local(task: Task, names: np.ndarray) -> tuple[str, tuple[float, str 
     """C and calibration, in words and with the inputs that they are for."""
     if len(task.y) > MANY_ROWS:
         return f"C={USUAL_PENALTY:g}, calibration=None, not tuned", (USUAL_PENALTY, None, task.X, task.X_test)
-    aside = held_out(task.y, HELD_OUT, 0)
+    aside = draw_part(task.y, HELD_OUT, 0)
     best: tuple[float, str, Any] = (np.inf, "", None)
     for suffix, X, X_test in task.feature_maps:
         losses: list[float] = []
@@ -190,7 +186,7 @@ def _choose_local(task: Task, names: np.ndarray) -> tuple[str, tuple[float, str 
 
 def _fit_local(X: Any, labels: np.ndarray, names: np.ndarray, penalty: float, methods: tuple) -> Any:
     """The same local classifiers with one calibration after the other."""
-    rest = held_out(labels, HELD_OUT, 1)
+    rest = draw_part(labels, HELD_OUT, 1)
     calibrated = None
     for method in methods:
         if method is None:

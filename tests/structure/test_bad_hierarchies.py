@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from logikern.structure.hierarchy import read_tree
+from logikern.structure.tree import Tree
 
 NAN = float("nan")
 
@@ -119,3 +120,29 @@ def test_undirected_graph_is_refused():
 def test_labels_that_are_no_paths_are_refused(labels, error, fragment):
     with pytest.raises(error, match=fragment):
         read_tree("paths", labels)
+
+
+BY_HAND = {
+    "circle": (("u", "v", "w", "z"), (1, 0, -1, -1), "that of 'u' at 0 is 1"),
+    "own parent": (("u", "v"), (-1, 1), "that of 'v' at 1 is 1"),
+    "child before its parent": (("u", "v", "w"), (1, -1, 1), "that of 'u' at 0 is 1"),
+    "no such place": (("u", "v", "w"), (-1, 7, -1), "that of 'v' at 1 is 7"),
+    "below the root's place": (("u", "v"), (-1, -2), "that of 'v' at 1 is -2"),
+    "a parent too few": (("u", "v", "w"), (-1, -1), "3 labels and 2 parents"),
+    "the same label twice": (("u", "v", "u"), (-1, -1, 0), "'u' occurs twice"),
+    "single leaf": (("u", "v"), (-1, 0), "has 1"),
+    "nothing": ((), (), "has 0"),
+}
+
+
+@pytest.mark.parametrize(("labels", "parents", "message"), BY_HAND.values(), ids=BY_HAND)
+def test_tree_made_by_hand_is_refused(labels, parents, message):
+    with pytest.raises(ValueError, match=message):
+        Tree(labels, parents)
+
+
+@pytest.mark.parametrize(("labels", "parents", "message"), BY_HAND.values(), ids=BY_HAND)
+def test_tree_from_a_file_is_refused(labels, parents, message):
+    """Whose labels and parents were changed in the file: a circle would be walked for ever."""
+    with pytest.raises(ValueError, match=message):
+        Tree.__new__(Tree).__setstate__({"labels": labels, "parents": parents})

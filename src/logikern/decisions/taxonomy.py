@@ -101,7 +101,7 @@ def step_of(node: int, tree: Tree) -> str:
 
     Examples
     --------
-    >>> step_of(1, Tree(("bird", "bird/duck"), (-1, 0)))
+    >>> step_of(1, Tree(("bird", "bird/duck", "fish"), (-1, 0, -1)))
     'duck'
     """
     label, parent = tree.labels[node], tree.parents[node]

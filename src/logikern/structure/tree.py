@@ -28,7 +28,7 @@ class Tree(Mixing):
     says nothing that its parent does not say: it shares the function of its parent, or has none where that is
     the root.
 
-    Make one with `read_tree`, from whatever describes a hierarchy.
+    Make one with `read_tree`, from whatever describes a hierarchy; one that is made by hand is checked.
 
     Parameters
     ----------
@@ -41,9 +41,34 @@ class Tree(Mixing):
     labels: tuple[Any, ...]
     parents: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        if len(self.labels) != len(self.parents):
+            raise ValueError(
+                f"A `Tree` has one parent for each label, but {len(self.labels)} labels and {len(self.parents)} "
+                "parents were given. Make it with `read_tree`."
+            )
+        for node, parent in enumerate(self.parents):
+            if not ROOT <= parent < node:
+                raise ValueError(
+                    f"`parents` of a `Tree` are places of labels that come before, or -1 at the top, but that of "
+                    f"{self.labels[node]!r} at {node} is {parent!r}. Make it with `read_tree`, which sorts them."
+                )
+        if len(self.place) < len(self.labels):
+            twice = next(label for node, label in enumerate(self.labels) if self.place[label] != node)
+            raise ValueError(f"`labels` of a `Tree` are all different, but {twice!r} occurs twice. Use paths.")
+        if len(self.leaves) < 2:
+            raise ValueError(
+                f"A `Tree` has two leaves at least, for there is nothing to tell apart below that, but {self.labels!r} "
+                f"has {len(self.leaves)}. Add one, or leave the tree out."
+            )
+
     def __getstate__(self) -> dict[str, Any]:
         """What is kept in a file: not what can be computed again."""
         return {"labels": self.labels, "parents": self.parents}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # the file may be anybody's
 
     @cached_property
     def place(self) -> dict[Any, int]:
