@@ -27,11 +27,9 @@ logger = logging.getLogger(__name__)
 HELD_OUT = 0.2
 FLAT_PENALTIES = tuple(float(lead * 10**power) for power in range(7) for lead in (1, 3)) + (1e7,)
 LOCAL_PENALTIES = (1.0, 10.0, 100.0, 1000.0, 1e4, 1e5, 1e6)
-# Of more rows than these one fit of hiclass takes half an hour and its calibrations longer: it has this C and no
-# calibration, which it chose on all splits of cpc. Flat logistic regression then begins where it has some use, and
-# its fits end sooner.
-MANY_ROWS, USUAL_PENALTY = 20_000, 10.0
-LARGE_PENALTIES, LOOSE_STEPS = tuple(penalty for penalty in FLAT_PENALTIES if penalty >= 10.0), {"tol": 1e-6}
+# With more rows than these, the flat one begins where it has some use, and logistic regression goes by other steps.
+MANY_ROWS = 20_000
+LARGE_PENALTIES = tuple(penalty for penalty in FLAT_PENALTIES if penalty >= 10.0)
 # Of linear and of Gaussian support vector machines.
 LINEAR_PENALTIES, GAUSSIAN_PENALTIES = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)
 # Of hiclass 5.0: "platt" is in its documentation and refused, "isotonic" gives many classes the probability 0.
@@ -43,6 +41,8 @@ CALIBRATION_FOLDS = 5
 # Of logistic regression: on texts several times faster than lbfgs. The gradient that is bounded is one of the mean
 # loss, so that with hundreds of classes and large C the default of 1e-4 would end a fit after a step or two.
 STEPS = {"solver": "newton-cg", "max_iter": 1000, "tol": 1e-8}
+# Of many rows and classes: a fit to wordnet takes minutes, where it takes newton-cg hours.
+STEPS_OF_MANY = {"solver": "sag", "max_iter": 100, "tol": 1e-4}
 SEPARATOR = "::HiClass::Separator::"
 
 
@@ -95,19 +95,23 @@ def is_past_best(losses: list[float]) -> bool:
     return len(losses) > 2 and min(losses[-2:]) > min(losses[:-2])
 
 
+def steps_for(n_rows: int) -> dict[str, Any]:
+    """How logistic regression is fitted."""
+    return STEPS_OF_MANY if n_rows > MANY_ROWS else STEPS
+
+
 def flat_logistic(task: Task) -> Known:
     """Logistic regression; coefficients of one C start the next, and those of the best one the fit to all rows.
 
     From zero a fit at C in the millions would end too early.
     """
     aside = draw_part(task.y, HELD_OUT, 0)
-    is_large = len(task.y) > MANY_ROWS
-    steps = STEPS | LOOSE_STEPS if is_large else STEPS
+    steps = steps_for(len(task.y))
     best: tuple[float, str, Any] = (np.inf, "", None)
     for name, X, X_test in task.feature_maps:
         model = LogisticRegression(warm_start=True, **steps)
         losses: list[float] = []
-        for penalty in LARGE_PENALTIES if is_large else FLAT_PENALTIES:
+        for penalty in FLAT_PENALTIES if len(task.y) <= MANY_ROWS else LARGE_PENALTIES:
             if is_past_best(losses):
                 break
             model.set_params(C=penalty).fit(X[~aside], task.y[~aside])
@@ -165,8 +169,6 @@ def local_classifiers(task: Task) -> dict[str, Known]:
 
 def _choose_local(task: Task, names: np.ndarray) -> tuple[str, tuple[float, str | None, Any, Any]]:
     """C and calibration, in words and with the inputs that they are for."""
-    if len(task.y) > MANY_ROWS:
-        return f"C={USUAL_PENALTY:g}, calibration=None, not tuned", (USUAL_PENALTY, None, task.X, task.X_test)
     aside = draw_part(task.y, HELD_OUT, 0)
     best: tuple[float, str, Any] = (np.inf, "", None)
     for suffix, X, X_test in task.feature_maps:
@@ -178,6 +180,7 @@ def _choose_local(task: Task, names: np.ndarray) -> tuple[str, tuple[float, str 
             for method, model in _fit_local(X[~aside], task.y[~aside], names, penalty, CALIBRATIONS):
                 loss = holdout_loss(path_probabilities(model, X[aside], task.tree), task.y[aside])
                 losses[-1] = min(losses[-1], loss)
+                logger.info("hiclass, C=%g%s, %s: log loss %.4f of a holdout", penalty, suffix, method, loss)
                 if loss < best[0]:
                     found = f"C={penalty:g}{suffix}, calibration={method}"
                     best = (loss, found, (penalty, method, X, X_test))
@@ -190,17 +193,17 @@ def _fit_local(X: Any, labels: np.ndarray, names: np.ndarray, penalty: float, me
     calibrated = None
     for method in methods:
         if method is None:
-            yield None, _local(penalty, None).fit(X, names[labels])
+            yield None, _local(penalty, None, len(labels)).fit(X, names[labels])
             continue
         if calibrated is None:
-            calibrated = _local(penalty, method).fit(X[~rest], names[labels[~rest]])
+            calibrated = _local(penalty, method, len(labels)).fit(X[~rest], names[labels[~rest]])
         calibrated.calibration_method = method
         yield method, calibrated.calibrate(X[rest], names[labels[rest]])
 
 
-def _local(penalty: float, method: str | None) -> LocalClassifierPerParentNode:
+def _local(penalty: float, method: str | None, n_rows: int) -> LocalClassifierPerParentNode:
     # `verbose` is the level of its logger: this one is above all messages.
-    base = LogisticRegression(C=penalty, **STEPS)
+    base = LogisticRegression(C=penalty, **steps_for(n_rows))
     return LocalClassifierPerParentNode(base, calibration_method=method, verbose=100)
 
 

@@ -70,6 +70,13 @@ def test_fit_from_raw_text_without_further_options(run, make_corpus, tmp_path, m
     assert (model[-1].kernel, len(model[-1].tree_.labels)) == ("linear", 10)
 
 
+def test_lists_of_names_are_paths(fit, make_corpus):
+    corpus = make_corpus()
+    result = fit("--hierarchy", "auto", frame=corpus.assign(path=corpus["path"].str.split("/")))
+    assert result.exit_code == 0, result.stderr
+    assert "tree: 10 nodes in 3 levels, of which 6 are classes" in result.stderr
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_other_formats_give_the_model_of_json_lines(suffix, run, tree_model, make_corpus, unseen, tmp_path):
     data = tmp_path / f"docs.{suffix}"

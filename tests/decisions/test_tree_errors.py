@@ -17,7 +17,11 @@ def test_node_counts_are_those_of_ancestors(problem):
     for node in range(len(problem.tree.labels)):
         is_true, is_decided = (np.array([node in line for line in lines]) for lines in (true, decided))
         assert found.true[node] == problem.weights[is_true].sum()
-        assert found.decided[node] == problem.weights[is_decided].sum()
+        # Below a truth that is an inner node nobody knows.
+        is_open = np.array(
+            [own in line and node not in lines for own, line, lines in zip(problem.true, decided, true, strict=True)]
+        )
+        assert found.decided[node] == problem.weights[is_decided & ~is_open].sum()
         assert found.both[node] == problem.weights[is_true & is_decided].sum()
 
 
@@ -28,6 +32,12 @@ def test_recall_and_precision_of_a_hand_example():
     assert found.recall[place["robin"]] == 0.0
     assert found.precision[place["duck"]] == 0.5
     assert found.precision[place["bird"]] == pytest.approx(2 / 3)
+
+
+def test_decision_below_the_truth_is_left_open():
+    found = node_scores(["bird", "duck"], ["duck", "duck"], ANIMALS)
+    assert found.precision[ANIMALS.place["duck"]] == 1.0
+    assert found.precision[ANIMALS.place["bird"]] == 1.0
 
 
 def test_node_without_cases_has_no_recall():

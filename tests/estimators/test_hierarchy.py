@@ -29,6 +29,8 @@ FORMS = {
     "rows": lambda: ROWS,
     "array": lambda: np.array(ROWS),
     "pandas": lambda: pd.DataFrame(ROWS, columns=["child", "parent"]),
+    "pandas, parents first": lambda: pd.DataFrame(ROWS, columns=["child", "parent"])[["parent", "child"]],
+    "series": lambda: pd.Series(PARENTS),
     "polars": lambda: pl.DataFrame(ROWS, schema=["child", "parent"], orient="row"),
     "graph": graph,
     "tree": lambda: read_tree(PARENTS),
@@ -231,6 +233,14 @@ def learned(**settings) -> KernelLogisticClassifier:
 @pytest.fixture(scope="module")
 def by_level():
     return learned(tying="level").fit(X, Y)
+
+
+def test_variance_per_level_is_the_least():
+    # So few points do not prove that levels differ, nor need they.
+    model = learned(ard=True).fit(X[:30], Y[:30])
+    assert [verdict.stage for verdict in model.verdicts_] == ["shared", "level", "rate per input"]
+    model = learned(kernel="linear").fit(X[:30], Y[:30])
+    assert [(verdict.stage, verdict.kept) for verdict in model.verdicts_] == [("shared", True), ("level", True)]
 
 
 def test_variances_of_levels_are_learned_and_named(by_level):

@@ -1,9 +1,13 @@
 """Labels that name inner nodes, distributions over nodes, and weights, on a tree of classes."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import DataConversionWarning
 
+from logikern.estimators._weights import weigh_rows
 from logikern.structure.hierarchy import read_tree
 from tests.estimators.trees import LABELS, LEAVES, NEW, PARENTS, PATHS, X, Y, coarse, coarse_labels, fixed, sample
 
@@ -58,7 +62,8 @@ def test_class_whose_rows_are_all_coarse_is_found_as_its_parent():
 
 def test_all_rows_coarse_tell_the_upper_nodes_apart():
     tops = np.array([path.partition("/")[0] for path in LABELS])
-    model = coarse(tol=1e-4).fit(X, tops)
+    with pytest.warns(UserWarning, match="No row is labelled below 'art', 'science'"):
+        model = coarse(tol=1e-4).fit(X, tops)
     assert (np.array([path[0] for path in model.predict_paths(X)]) == tops).mean() > 0.8
     assert (model.predict_proba(NEW) > 0).all()
 
@@ -142,3 +147,66 @@ def test_pairwise_training_of_coarse_labels_is_refused_before_a_search(criterion
     with pytest.raises(ValueError, match="some labels are inner nodes"):
         model.fit(X, coarse_labels())
     assert not hasattr(model, "trace_") or not model.trace_
+
+
+# --- weights ---
+
+
+def test_balanced_weights_are_those_of_the_labels_that_occur():
+    few = np.r_[0:60, 60:90:6]
+    counts = {leaf: (Y[few] == leaf).sum() for leaf in LEAVES}
+    by_hand = np.array([len(few) / (len(LEAVES) * counts[leaf]) for leaf in Y[few]])
+    wider = read_tree({**PARENTS, "folk": "art", "crime": "film"} | {f"trade{number}": "work" for number in range(9)})
+    balanced, weighed = fixed(hierarchy=wider, class_weight="balanced"), fixed(hierarchy=wider)
+    relabelled = np.where(Y[few] == "film", "crime", Y[few])  # a film is now something above it
+    found = balanced.fit(X[few], relabelled).predict_proba(NEW)
+    wanted = weighed.fit(X[few], relabelled, sample_weight=by_hand).predict_proba(NEW)
+    np.testing.assert_allclose(found, wanted, atol=1e-7)
+
+
+def test_balanced_rows_of_inner_nodes_weigh_what_those_below_do():
+    labels = np.r_[["film"] * 8, ["music"] * 2, ["optics"] * 5, ["art"] * 4, ["work"] * 1]
+    tree = read_tree({**PARENTS, "office": "work"})
+    nodes = np.array([tree.place[label] for label in labels])
+    weights = weigh_rows("balanced", nodes, tree.classes, None, tree)
+    # Of the four labels that count as classes 16 rows are in all: each has the weight 4.
+    of_label = {label: float(weights[labels == label][0]) for label in labels}
+    assert of_label == {"film": 0.5, "music": 2.0, "optics": 0.8, "art": 0.8, "work": 4.0}
+
+
+# --- what nothing tells apart ---
+
+
+def test_node_without_labels_below_it_is_warned_of():
+    labels = np.where(np.isin(Y, ["film", "music"]), "art", Y)
+    with pytest.warns(UserWarning, match="No row is labelled below 'art'"):
+        coarse(tol=1e-3).fit(X, labels)
+
+
+def test_labels_below_a_node_are_no_reason_to_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        coarse(tol=1e-3).fit(X, coarse_labels())
+
+
+# --- scores ---
+
+
+def test_class_that_was_not_there_to_learn_is_not_found():
+    model = fixed(hierarchy="paths").fit(X, LABELS)
+    known = model.score(X[1:], LABELS[1:])
+    assert model.score(X, ["art/opera", *LABELS[1:]]) == pytest.approx(known * (len(X) - 1) / len(X))
+    with pytest.raises(ValueError, match="labels of the 10 nodes of the tree, but row 0 is 'opera'"):
+        model.score(X, ["opera"] * len(X))
+
+
+def test_labels_may_stand_in_a_column():
+    model = fixed(hierarchy="paths").fit(X, LABELS)
+    column = pd.DataFrame({"y": LABELS})
+    with pytest.warns(DataConversionWarning):
+        assert model.score(X, column) == model.score(X, LABELS)
+
+
+def test_score_of_what_is_all_right_is_one():
+    model = fixed(hierarchy="paths").fit(X, LABELS)
+    assert model.score(X, model.predict(X)) == 1.0

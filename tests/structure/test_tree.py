@@ -210,6 +210,11 @@ def test_classes_are_sorted(tree):
     assert tree.classes.tolist() == sorted(tree.classes.tolist())
 
 
+def test_tree_is_made_of_lists_and_arrays_too():
+    tree = Tree(["u", "v", "w"], np.array([-1, 0, 0]))
+    assert (tree.labels, tree.parents, tree.n_latent) == (("u", "v", "w"), (-1, 0, 0), 2)
+
+
 def test_classes_keep_their_types():
     labels = [2, "a", 1, b"a", 2**63, "b", -1]
     tree = Tree(tuple(labels), (ROOT,) * len(labels))

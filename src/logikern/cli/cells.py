@@ -6,12 +6,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from logikern.structure.links import SEPARATOR
+
 # Spellings of "missing" in CSV and TSV. "None" is not among them: it is a frequent class name.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "?")
 
 
 def level(value: Any) -> str:
-    """The one spelling of a category or class, whatever the file format: `true`, `3`, `red`."""
+    """The one spelling of a category or class, whatever the file format: `true`, `3`, `red`, `animal/bird`."""
+    if isinstance(value, list | tuple | np.ndarray):
+        return SEPARATOR.join(map(level, value))
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
     if isinstance(value, float | np.floating) and float(value).is_integer():

@@ -24,19 +24,27 @@ def place_labels(labels: Any, tree: Tree, name: str = "y") -> Indices:
     name : str, default="y"
         What an error calls the labels.
     """
-    given = np.asarray(labels, dtype=object)
-    if given.ndim not in (1, 2):
-        raise ValueError(f"`{name}` must hold one label per case, but has shape {given.shape!r}.")
-    # numpy makes a table of tuples that are equally long.
-    found = [tuple(label) if isinstance(label, list) else label for label in given.tolist()]
-    nodes = np.array([tree.place.get(label, ROOT) for label in found], dtype=np.intp)
+    nodes = find_labels(labels, tree, name)
     unknown = np.flatnonzero(nodes == ROOT)
     if unknown.size:
         raise ValueError(
             f"`{name}` must hold labels of the {len(tree.labels)} nodes of the tree, but row {unknown[0]} is "
-            f"{found[unknown[0]]!r}. Drop such rows, or add the label to the tree."
+            f"{_one_by_one(labels, name)[unknown[0]]!r}. Drop such rows, or add the label to the tree."
         )
     return nodes
+
+
+def find_labels(labels: Any, tree: Tree, name: str = "y") -> Indices:
+    """The same with -1 for a label that is none of the tree's."""
+    return np.array([tree.place.get(label, ROOT) for label in _one_by_one(labels, name)], dtype=np.intp)
+
+
+def _one_by_one(labels: Any, name: str) -> list[Any]:
+    given = np.asarray(labels, dtype=object)
+    if given.ndim not in (1, 2):
+        raise ValueError(f"`{name}` must hold one label per case, but has shape {given.shape!r}.")
+    # numpy makes a table of tuples that are equally long.
+    return [tuple(label) if isinstance(label, list) else label for label in given.tolist()]
 
 
 def place_leaves(labels: Any, tree: Tree, name: str = "y") -> Indices:

@@ -20,7 +20,8 @@ class NodeScores:
     true : array of shape (N,)
         Cases, or their weight, whose truth is the node or lies below it.
     decided : array of shape (N,)
-        Cases for which the node, or one below it, was decided.
+        Cases for which the node, or one below it, was decided. Of a decision below a true inner node, what lies
+        below that is not counted: it may be right or wrong.
     both : array of shape (N,)
         Cases of which both are so.
     """
@@ -64,7 +65,9 @@ def node_scores(y: Any, decisions: Any, tree: Tree, sample_weight: Any = None) -
     # Both paths go through their last common node and all above it.
     common = np.where(left == right, left, np.array(tree.parents)[left])
 
-    true, decided, both = (_count(nodes, cases.weights, tree) for nodes in (cases.true, cases.decided, common))
+    # Below a true inner node nobody knows what is right.
+    judged = np.where(common == cases.true, cases.true, cases.decided)
+    true, decided, both = (_count(nodes, cases.weights, tree) for nodes in (cases.true, judged, common))
     return NodeScores(true, decided, both)
 
 

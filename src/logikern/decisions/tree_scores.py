@@ -11,12 +11,13 @@ from logikern.decisions.taxonomy import (
     climb,
     common_depths,
     distances,
+    find_labels,
     place_labels,
     place_leaves,
 )
 from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
-from logikern.structure.tree import Tree
+from logikern.structure.tree import ROOT, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +37,23 @@ class Judged:
     weights: Array
 
     def mean(self, values: Array) -> float:
-        return float(as_shares(self.weights) @ values)
+        # Summed alike above and below: of values that are all 1 it is 1.
+        shares = as_shares(self.weights)
+        return float((shares * values).sum() / shares.sum())
 
 
-def judge(y: Any, decisions: Any, tree: Tree, sample_weight: Any, leaves_only: bool = False) -> Judged:
-    """Labels of true and decided nodes as numbers, without the cases of weight 0."""
+def judge(
+    y: Any, decisions: Any, tree: Tree, sample_weight: Any, leaves_only: bool = False, strangers: bool = False
+) -> Judged:
+    """Labels of true and decided nodes as numbers, without the cases of weight 0.
+
+    With `strangers` some of the true labels may be none of the tree's; they are then the root, -1.
+    """
     place = place_leaves if leaves_only else place_labels
-    true, decided = place(y, tree, "y"), place(decisions, tree, "decisions")
+    decided = place(decisions, tree, "decisions")
+    true = find_labels(y, tree) if strangers else place(y, tree, "y")
+    if strangers and (true == ROOT).all():
+        place(y, tree, "y")
     _check_lengths(true, decided, "decisions")
     weights = as_weights(sample_weight, len(true))
     used = weights > 0

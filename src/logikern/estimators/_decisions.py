@@ -11,6 +11,7 @@ from logikern.decisions.tree_errors import node_scores
 from logikern.decisions.tree_rules import decide_on_tree
 from logikern.decisions.tree_scores import judge
 from logikern.estimators._frames import labelled_frame
+from logikern.estimators._hierarchy import as_column
 from logikern.numerics.outcome import Array
 from logikern.report.tree import plot_tree
 from logikern.structure.tree import Tree, as_labels
@@ -72,7 +73,8 @@ class DecisionMixin:
         if "tree_" not in self.__dict__:
             return super().score(X, y, sample_weight)  # type: ignore[misc]
         tree = self._fitted_tree()
-        cases = judge(y, self.predict(X), tree, sample_weight)  # type: ignore[attr-defined]
+        # A class that was not among the training rows may be one of the test rows': it is not found.
+        cases = judge(as_column(y), self.predict(X), tree, sample_weight, strangers=True)  # type: ignore[attr-defined]
         return cases.mean(climb(cases.decided, tree.depths[cases.true], tree) == cases.true)
 
     def predict_node_proba(self, X: Any) -> Array:

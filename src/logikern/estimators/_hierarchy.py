@@ -1,16 +1,19 @@
 """Labels and distributions on a tree, as targets."""
 
+import warnings
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
+from logikern.decisions.taxonomy import sum_up
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.coarse import CoarseSoftmax
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
-from logikern.structure.hierarchy import encode, read_tree
+from logikern.structure.hierarchy import N_NAMED, encode, read_tree
+from logikern.structure.links import shown
 from logikern.structure.targets import from_distributions, from_labels
 from logikern.structure.tree import Tree
 
@@ -33,8 +36,7 @@ class TreeTargets(NamedTuple):
 
 def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
     """Labels of nodes, or distributions over leaves or over all nodes, one per row."""
-    if getattr(y, "shape", ())[1:] == (1,):
-        y = column_or_1d(y, warn=True)
+    y = as_column(y)
     table = _table(y)
     names = getattr(y, "columns", None)
     if table is None:
@@ -47,6 +49,11 @@ def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
     targets = np.zeros((len(tree.labels), rows.shape[1]))
     np.add.at(targets, _lowest(tree, columns), rows)
     return _targets(tree, targets)
+
+
+def as_column(y: Any) -> Any:
+    """Labels in a table of one column, as they are without it."""
+    return column_or_1d(y, warn=True) if getattr(y, "shape", ())[1:] == (1,) else y
 
 
 def _table(y: Any) -> Array | None:
@@ -89,5 +96,21 @@ def _lowest(tree: Tree, nodes: Indices) -> Indices:
 def _targets(tree: Tree, at_nodes: Array) -> TreeTargets:
     coarse = at_nodes[tree.n_children > 0].any()
     if coarse:
+        _warn_of_guesses(tree, at_nodes.sum(axis=1))
         return TreeTargets(tree, at_nodes, CoarseSoftmax(tree))
     return TreeTargets(tree, np.ascontiguousarray(at_nodes[tree.leaves]), Softmax())
+
+
+def _warn_of_guesses(tree: Tree, at_nodes: Array) -> None:
+    """Say where rows belong to a node below which no row tells one class from another."""
+    bare = (tree.n_children > 0) & (at_nodes > 0) & (sum_up(at_nodes, tree) == at_nodes)
+    nodes = np.flatnonzero(bare)
+    if nodes.size:
+        names = ", ".join(shown(tree.labels[node]) for node in nodes[:N_NAMED])
+        more = f" and {len(nodes) - N_NAMED} more" if len(nodes) > N_NAMED else ""
+        warnings.warn(
+            f"No row is labelled below {names}{more}: nothing tells the classes there apart, and what they get of "
+            "its probability is a guess. Sum it up (`predict_node_proba`), or make it a leaf of the hierarchy.",
+            UserWarning,
+            stacklevel=2,
+        )

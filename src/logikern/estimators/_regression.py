@@ -9,8 +9,8 @@ from logikern.estimators._validation import (
     TrainingData,
     check_together,
     is_precomputed,
-    sample_weights,
 )
+from logikern.estimators._weights import sample_weights
 from logikern.fitting.free_bias import free_constants
 from logikern.fitting.problem import FitResult
 from logikern.kernels import training_points
@@ -58,7 +58,7 @@ def numbers(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Numbers:
     rows = np.asarray(y, dtype=float)
     _check_size(rows)
     table = rows[:, None] if rows.ndim == 1 else rows
-    weights = sample_weights(estimator, X, sample_weight)
+    weights = sample_weights(X.shape[0], sample_weight)
     kept = np.flatnonzero(weights > 0)
     offset, scale = _spread(table[kept], weights[kept], centred=estimator.bias_variance > 0)
     points = training_points(X) if is_precomputed(estimator.kernel) else X

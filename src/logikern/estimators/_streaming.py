@@ -20,8 +20,8 @@ from logikern.estimators._validation import (
     is_table,
     read_distributions,
     read_labels,
-    weigh_rows,
 )
+from logikern.estimators._weights import weigh_rows
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array
@@ -177,7 +177,7 @@ def _chunk(estimator: Any, X: Any, y: Any, sample_weight: Any, declared: Array |
     classes = declared if tree is None else tree.classes
     targets = _targets(rows, names, classes) if known is None else _leaf_targets(known)
     labels = targets.argmax(axis=0)
-    weights = weigh_rows(estimator, X, labels, classes, sample_weight)
+    weights = weigh_rows(estimator.class_weight, labels, classes, sample_weight)
     kept = np.flatnonzero(weights > 0)
     if not kept.size and not estimator.__sklearn_is_fitted__():
         raise ValueError("The first rows are all of classes of weight 0: there is nothing to begin with.")

@@ -183,6 +183,7 @@ def _plan(estimator: Any, data: TrainingData, start: Specification, memory: floa
     fits = n_kernels * n * n * itemsize <= 0.5 * memory and n_kernels <= MOST_KERNELS
     has_parameters = bool(start.kernels[0].log_parameters.size)
     compare = _settings.grows(estimator)
+    n_given = 1 if data.tree is None else 2  # of a tree, a variance per level at least
     wanted = estimator.tying if isinstance(estimator.tying, str | dict) else list(estimator.tying)
     tyings = plan_tyings(wanted, start.mixing, fits and has_parameters and n_kernels > 1 and len(data.classes) > 2)
     n_inputs = data.points.shape[1] if len(data.points.shape) > 1 else 1
@@ -191,11 +192,12 @@ def _plan(estimator: Any, data: TrainingData, start: Specification, memory: floa
     relevance = bool(estimator.ard) if estimator.ard != "auto" else compare and 1 < n_inputs <= MOST_INPUTS
     if estimator.ard is True:
         _check_rates(start)
-        tyings = tyings[:1] if compare else tyings  # asked for, so it is not one candidate among others
+        tyings = tyings[:n_given] if compare else tyings  # asked for, so it is not one candidate among others
         compare = False
     if start.tying != tyings[0][1]:
         tyings = tyings[-1:]  # values were given for every group: nothing leads up to them
-    return Plan(tyings, compare, relevance, n_inputs, n, bool(estimator.learn_bias), int(estimator.n_starts))
+    plan = Plan(tyings, compare, relevance, n_inputs, n, bool(estimator.learn_bias), int(estimator.n_starts))
+    return replace(plan, n_given=n_given)
 
 
 def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:

@@ -9,10 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     _check_y,
     check_consistent_length,
     check_is_fitted,
@@ -21,6 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from logikern.estimators._hierarchy import tree_targets
+from logikern.estimators._weights import weigh_rows
 from logikern.kernels import (
     KERNELS,
     FunctionKernel,
@@ -36,7 +35,7 @@ from logikern.numerics.outcome import Array, Indices
 from logikern.structure.base import Mixing
 from logikern.structure.flat import Flat
 from logikern.structure.targets import from_distributions, from_labels
-from logikern.structure.tree import Tree, as_labels
+from logikern.structure.tree import Tree
 
 # Beyond this the squares of inputs are no numbers any more.
 LARGEST_INPUT = 1e150
@@ -123,8 +122,9 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
             f"`y` must have at least two classes, but has one class: {str(classes[0])!r}. "
             "A classifier of one class has nothing to learn."
         )
-    names_of_rows = classes if tree is None or len(targets) == len(classes) else as_labels(tree.labels)
-    weights = weigh_rows(estimator, X, labels, names_of_rows, sample_weight)
+    # Where some label is an inner node, labels are numbers of nodes.
+    nodes = None if tree is None or len(targets) == len(classes) else tree
+    weights = weigh_rows(estimator.class_weight, labels, classes, sample_weight, nodes)
     kept = np.flatnonzero(weights > 0)
     _check_enough(targets, kept)
     points = training_points(X) if is_precomputed(estimator.kernel) else X
@@ -243,47 +243,6 @@ def read_labels(y: Any) -> tuple[Array, Indices]:
     return classes, labels
 
 
-def weigh_rows(estimator: Any, X: Any, labels: Indices, classes: Array, sample_weight: Any) -> Array:
-    """Sample weights times class weights, of every row."""
-    weights = sample_weights(estimator, X, sample_weight)
-    if estimator.class_weight is not None:
-        weights *= _class_weights(estimator.class_weight, labels, classes, weights)[labels]
-    return weights
-
-
-def sample_weights(estimator: Any, X: Any, sample_weight: Any) -> Array:
-    """One weight per row, finite, not negative and not all zero."""
-    n = X.shape[0]
-    if takes_objects(estimator.kernel):
-        weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        if weights.shape != (n,):
-            raise ValueError(f"`sample_weight` must have shape ({n},), but has {weights.shape!r}.")
-    else:
-        weights = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64))
-    if (weights < 0).any() or not np.isfinite(weights).all():
-        raise ValueError(
-            "`sample_weight` must be finite and not negative, but its smallest value is "
-            f"{weights.min():g}. Weights multiply the log likelihood of a point; give points to ignore weight 0."
-        )
-    if not weights.any():
-        raise ValueError("`sample_weight` is zero for every point: nothing is left to learn from. Weigh some point.")
-    return weights
-
-
-def _class_weights(class_weight: Any, labels: Indices, classes: Array, weights: Array) -> Array:
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        present = np.bincount(labels, weights=weights, minlength=len(classes))
-        return np.where(present > 0, weights.sum() / (len(classes) * np.where(present > 0, present, 1.0)), 1.0)
-    if not isinstance(class_weight, dict):
-        raise ValueError(
-            f"`class_weight` must be None, 'balanced' or a dict from class to weight, but is {class_weight!r}."
-        )
-    values = compute_class_weight(class_weight, classes=classes, y=classes[labels])
-    if not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError(f"`class_weight` must hold finite weights that are not negative, but is {class_weight!r}.")
-    return values
-
-
 def check_groups(groups: Any, n_rows: int) -> None:
     """One group per row, where there are any."""
     if groups is not None and np.shape(groups) != (n_rows,):
@@ -293,11 +252,11 @@ def check_groups(groups: Any, n_rows: int) -> None:
 
 
 def _check_enough(targets: Array, kept: Indices) -> None:
-    present = np.flatnonzero(targets[:, kept].sum(axis=1) > 0)
-    if len(present) < 2:
+    n_present = int((targets[:, kept].sum(axis=1) > 0).sum())
+    if n_present < 2:
         raise ValueError(
-            f"Points with positive weight must belong to at least two classes, but {len(present)} of "
-            f"{len(targets)} classes have any. Change `sample_weight` or `class_weight`."
+            f"Points with positive weight must have at least two labels, but have {n_present}. Pass rows of others, "
+            "or change `sample_weight` or `class_weight`."
         )
 
 

@@ -47,8 +47,9 @@ class KernelLogisticClassifier(
         Whether classes share one kernel and one variance, share a kernel but have a variance each, or have
         both for themselves. A list has one group label per class; each group has a kernel and a variance.
         "auto" grows from shared to separate as far as the criterion improves by more than its noise.
-        With a hierarchy: "level" has a variance per level, "subtree" one for each subtree below the root, "separate"
-        a kernel and a variance per level; a dict has a group for nodes, and those below them.
+        With a hierarchy: "level" has a variance per level and is the least that "auto" takes, "subtree" has one for
+        each subtree below the root, "separate" a kernel and a variance per level; a dict has a group for nodes, and
+        those below them.
     rate : float, sequence of float or None, default=None
         Inverse squared length scale of the inputs, or one per input. None reads it off the spread of the data.
         With a criterion it is where learning starts.

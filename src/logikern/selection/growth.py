@@ -87,6 +87,8 @@ class Plan:
     n_starts : int
     grow_last : bool
         Whether it is on the last arena that the first model grows, rather than on the first.
+    n_given : int
+        Of the tyings, how many need not beat the one before: the last of these is the least that is wanted.
     """
 
     tyings: tuple[tuple[str, Tying], ...]
@@ -97,6 +99,7 @@ class Plan:
     learn_bias: bool = False
     n_starts: int = 1
     grow_last: bool = False
+    n_given: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,10 +154,10 @@ def learn(
         return None
     if plan.grow_last and not ledger.stopped:
         growth.approach(arenas[1:])
-    for name, candidate in growth.candidates():
+    for name, candidate, is_given in growth.candidates():
         if ledger.stopped:
             break
-        growth.consider(name, candidate)
+        growth.consider(name, candidate, is_given)
     best = growth.best
     if plan.grow_last:
         specification = shift_variances(best.specification, growth.trend(plan.n_points))
@@ -268,16 +271,17 @@ class _Growth:
         power = np.clip((now - before) / (more - few), -LARGEST_VARIANCE_POWER, LARGEST_VARIANCE_POWER)
         return float(power * min(np.log(n_points) - more, LONGEST_LEVER * (more - few)))
 
-    def candidates(self) -> Iterator[tuple[str, Specification]]:
-        """Each next model, from the optimum of the one kept before it."""
+    def candidates(self) -> Iterator[tuple[str, Specification, bool]]:
+        """Each next model, from the optimum of the one kept before it, and whether it is wanted in any case."""
         assert self.best is not None
-        shared = self.best.specification
-        for name, tying in self.plan.tyings[1:]:
-            yield name, spread(self.best.specification, tying)
+        given = self.best.specification
+        for number, (name, tying) in enumerate(self.plan.tyings[1:], start=1):
+            is_given = not self.plan.compare or number < self.plan.n_given
+            yield name, spread(self.best.specification, tying), is_given
+            given = self.best.specification if is_given else given
         if self.plan.relevance and _has_single_rates(self.best.specification):
-            # Against one kernel for all classes, unless more was asked for by hand.
-            origin = spread(shared, self.plan.tyings[0][1]) if self.plan.compare else self.best.specification
-            yield "rate per input", with_relevance(origin, self.plan.n_inputs)
+            # Of the least that is wanted.
+            yield "rate per input", with_relevance(given, self.plan.n_inputs), not self.plan.compare
 
     def task(self, name: str, specification: Specification) -> Task:
         """A stage held near where it came from.
@@ -298,8 +302,8 @@ class _Growth:
         pulled = np.append(np.where(is_rate, RELEVANCE_CENTRE, 0.0), np.zeros(n_others))
         return Task(name, NormalPrior(scale, pulled), centre.log_parameters)
 
-    def consider(self, name: str, candidate: Specification) -> None:
-        """Search, compare case by case with the model kept so far, and keep the better one.
+    def consider(self, name: str, candidate: Specification, is_given: bool) -> None:
+        """Search, compare case by case with the model kept so far, and keep the better one, or what is given.
 
         Parameters that matter nothing lower a minimised criterion all the same, by about half a unit of log
         likelihood each (Wilks): without this a rate for each of many inputs always seems to win.
@@ -308,14 +312,14 @@ class _Growth:
         free = free_parameters(candidate, self.plan.learn_bias)
         before = free_parameters(self.best.specification, self.plan.learn_bias)
         optimism = 0.5 * (int(free.sum()) - int(before.sum())) / self.arena.total_weight
-        effort = replace(self.effort, hurdle=HURDLE * optimism) if self.plan.compare else self.effort
+        effort = self.effort if is_given else replace(self.effort, hurdle=HURDLE * optimism)
         inherited = inherit_curvature(self.best.inverse_hessian, self.best.specification, candidate, free)
         task = self.task(name, candidate)
         found = minimise(candidate, free, self.arena, effort, task, self.ledger, inherited)
         if found is None:
             return
         gain, noise = paired_gain(self.best.losses, found.losses, self.arena.criterion.loss_weights)
-        kept = gain - optimism > noise if self.plan.compare else True
+        kept = is_given or gain - optimism > noise
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, optimism, noise, kept))
         if kept:
             self.best = found

@@ -27,11 +27,13 @@ def read_tree(hierarchy: Any, labels: Any = None) -> Tree:
     hierarchy : object
         One of
 
-        - a dict from child to parent; a parent of None, or one that is no child itself, stands at the top;
+        - a dict or a pandas series from child to parent; a parent of None, or one that is no child itself, stands
+          at the top;
         - a nested dict: below a name a dict, a list, tuple or set of leaves (or of dicts), or None for a leaf. It is
           told from the former by values that are dicts, lists or sets; by tuples only if no node is a tuple;
         - paths, all of them strings ("physics/optics/lasers") or all tuples ("physics", "optics", "lasers");
-        - rows (child, parent): pairs, or the rows of a table of two columns. Tuples of two are rows, unless some
+        - rows (child, parent): pairs, or the rows of a table of two columns, in that order unless a frame names its
+          columns "parent" and "child". Tuples of two are rows, unless some
           of them is one of `labels`, which makes them paths;
         - a `DiGraph` of networkx, edges from parent to child. Where some node has several edges in and no node
           several edges out, they are taken from child to parent;

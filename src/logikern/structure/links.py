@@ -36,6 +36,8 @@ def read_links(hierarchy: Any, labels: Any = None) -> Reading:
         if _is_nested(hierarchy):
             return Reading("`hierarchy`, read as a nested dict,", _from_nested(hierarchy))
         return Reading("`hierarchy`, read as a dict from child to parent,", _from_pairs(hierarchy.items()))
+    if _is_named_series(hierarchy):
+        return Reading("`hierarchy`, read as a series from child to parent,", _from_pairs(hierarchy.items()))
     if isinstance(hierarchy, Iterable):
         return _from_rows(_as_rows(hierarchy), labels)
     raise TypeError(f"`hierarchy` must be {FORMS}, but is {shown(hierarchy)} ({kind(hierarchy)}).")
@@ -136,6 +138,12 @@ def _from_pairs(pairs: Iterable[tuple[Any, Any]]) -> Iterator[Link]:
         yield own, None if is_missing(above) else as_label(above, "as the parent of", own)
 
 
+def _is_named_series(hierarchy: Any) -> bool:
+    """Whether it is a pandas series whose index says something: a dict in other words."""
+    index = getattr(hierarchy, "index", None)
+    return kind(hierarchy) == "Series" and index is not None and kind(index) != "RangeIndex"
+
+
 def _is_nested(hierarchy: Mapping[Any, Any]) -> bool:
     """Whether values hold children: a tuple may also be a parent, where nodes are tuples."""
     among_tuples = any(isinstance(node, tuple) for node in hierarchy)
@@ -171,9 +179,13 @@ def _children(parent: Label | None, value: Any) -> Iterator[tuple[Any, Any]]:
         )
 
 
-def _as_rows(hierarchy: Iterable[Any]) -> list[Any]:
+def _as_rows(hierarchy: Any) -> list[Any]:
     # A data frame gives the names of its columns one by one, but its rows as an array.
-    rows = np.asarray(hierarchy).tolist() if len(getattr(hierarchy, "shape", ())) == 2 else hierarchy
+    rows = hierarchy
+    if len(getattr(hierarchy, "shape", ())) == 2:
+        names = [str(name).lower() for name in getattr(hierarchy, "columns", ())]
+        rows = np.asarray(hierarchy)
+        rows = (rows[:, ::-1] if names == ["parent", "child"] else rows).tolist()
     return [plain(tuple(row) if isinstance(row, list) else row) for row in rows]
 
 

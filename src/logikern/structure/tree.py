@@ -42,13 +42,17 @@ class Tree(Mixing):
     parents: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        # A list or an array will do as well.
+        object.__setattr__(self, "labels", tuple(self.labels))
+        parents = getattr(self.parents, "tolist", lambda: self.parents)()
+        object.__setattr__(self, "parents", tuple(parents))
         if len(self.labels) != len(self.parents):
             raise ValueError(
                 f"A `Tree` has one parent for each label, but {len(self.labels)} labels and {len(self.parents)} "
                 "parents were given. Make it with `read_tree`."
             )
         for node, parent in enumerate(self.parents):
-            if not ROOT <= parent < node:
+            if not (isinstance(parent, int) and ROOT <= parent < node):
                 raise ValueError(
                     f"`parents` of a `Tree` are places of labels that come before, or -1 at the top, but that of "
                     f"{self.labels[node]!r} at {node} is {parent!r}. Make it with `read_tree`, which sorts them."
@@ -58,8 +62,8 @@ class Tree(Mixing):
             raise ValueError(f"`labels` of a `Tree` are all different, but {twice!r} occurs twice. Use paths.")
         if len(self.leaves) < 2:
             raise ValueError(
-                f"A `Tree` has two leaves at least, for there is nothing to tell apart below that, but {self.labels!r} "
-                f"has {len(self.leaves)}. Add one, or leave the tree out."
+                f"A `Tree` has two leaves at least, or there is nothing to tell apart, but this one has "
+                f"{len(self.leaves)}. Add some, or leave the tree out."
             )
 
     def __getstate__(self) -> dict[str, Any]:

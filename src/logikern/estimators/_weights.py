@@ -1,0 +1,77 @@
+"""What each row counts: its own weight times that of its class."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+from logikern.decisions.taxonomy import sum_up
+from logikern.numerics.outcome import Array, Indices
+from logikern.structure.tree import Tree, as_labels
+
+
+def weigh_rows(
+    class_weight: Any, labels: Indices, classes: Array, sample_weight: Any, tree: Tree | None = None
+) -> Array:
+    """Sample weights times class weights, of every row.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+    labels : integer array of shape (n,)
+        Places in `classes`, or with a tree in its labels.
+    classes : array of shape (C,)
+    sample_weight : array of shape (n,) or None
+    tree : Tree or None, default=None
+        Where some label is an inner node of it.
+    """
+    weights = sample_weights(len(labels), sample_weight)
+    if class_weight is None:
+        return weights
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        n_labels = len(classes) if tree is None else len(tree.labels)
+        of_labels = _balanced(np.bincount(labels, weights=weights, minlength=n_labels), tree)
+    else:
+        of_labels = _given(class_weight, labels, classes if tree is None else as_labels(tree.labels))
+    weights *= of_labels[labels]
+    return weights
+
+
+def sample_weights(n_rows: int, sample_weight: Any) -> Array:
+    """One weight per row, finite, not negative and not all zero."""
+    weights = np.array(_check_sample_weight(sample_weight, np.empty((n_rows, 1)), dtype=np.float64))
+    if (weights < 0).any() or not np.isfinite(weights).all():
+        raise ValueError(
+            "`sample_weight` must be finite and not negative, but its smallest value is "
+            f"{weights.min():g}. Weights multiply the log likelihood of a point; give points to ignore weight 0."
+        )
+    if not weights.any():
+        raise ValueError("`sample_weight` is zero for every point: nothing is left to learn from. Weigh some point.")
+    return weights
+
+
+def _balanced(present: Array, tree: Tree | None) -> Array:
+    """Weights under which all labels that occur count alike, of what rows of each label weigh.
+
+    A row at an inner node weighs what those below it do on average, and is no class of its own unless it has none.
+    """
+    occurs = present > 0
+    if tree is not None:
+        occurs &= sum_up(present, tree) == present
+    rows, labels = np.where(occurs, present, 0.0), occurs.astype(float)
+    share = rows.sum() / occurs.sum()
+    if tree is not None:
+        rows, labels = sum_up(rows, tree), sum_up(labels, tree)
+    return np.where(rows > 0, share * labels / np.where(rows > 0, rows, 1.0), 1.0)
+
+
+def _given(class_weight: Any, labels: Indices, names: Array) -> Array:
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            f"`class_weight` must be None, 'balanced' or a dict from class to weight, but is {class_weight!r}."
+        )
+    values: Array = compute_class_weight(class_weight, classes=names, y=names[labels])
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError(f"`class_weight` must hold finite weights that are not negative, but is {class_weight!r}.")
+    return values
