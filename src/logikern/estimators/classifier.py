@@ -285,7 +285,7 @@ class KernelLogisticClassifier(
         if data.tree is not None:
             self.tree_ = data.tree
         self.model_ = model
-        self.dual_coef_ = np.zeros((data.n_rows, len(data.classes)))
+        self.dual_coef_ = np.zeros((data.n_rows, len(data.classes)), dtype=model.dual.dtype)
         self.dual_coef_[data.kept] = model.dual.T
         self.kernels_ = model.specification.kernels
         self.variances_ = model.specification.latent_variances
