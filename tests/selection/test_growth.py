@@ -10,7 +10,7 @@ from logikern.selection import growth
 from logikern.selection.growth import Verdict, learn, paired_gain, plan_tyings
 from logikern.selection.journal import Journal, read
 from logikern.selection.prior import NormalPrior
-from logikern.selection.search import Effort
+from logikern.selection.search import Effort, Task, free_parameters, minimise
 from logikern.structure.flat import Flat
 from logikern.structure.tying import tie
 from tests.selection.samples import N_LOSSES, Bowl, Fixed, arena, ledger, plan, start
@@ -100,6 +100,29 @@ def test_each_stage_begins_at_the_optimum_of_the_one_kept():
     first = next(record for record in own.records if record.stage == "separate")
     # Two more rates, each at its minimum already.
     assert first.value == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("finer", ["scaled", "separate"])
+def test_optimum_is_not_computed_again_for_other_ties_of_variances(finer):
+    seen = []
+    criterion = Bowl(usable=lambda rates, variances: seen.append((len(rates), *variances)) or True)
+    own = ledger()
+    learned = grow(criterion, plan("shared", finer, compare=False), own)
+    # Kernels of their own have derivatives of their own: there the optimum of the first model is taken once more.
+    assert len(seen) - len({point[1:] for point in seen}) == (finer == "separate")
+    assert learned.specification.log_parameters[-4:-1] == pytest.approx(2.0, abs=1e-3)
+
+
+def test_known_answer_leads_where_a_computed_one_does():
+    """Whatever it is known from: the same functions, tied in another way."""
+    origin, here, task = start("scaled"), arena(Bowl(log_variance=-1.0)), Task("any", NormalPrior(1e6), np.zeros(5))
+    free = free_parameters(origin, False)
+    computed = minimise(origin, free, here, EXACT, task, ledger())
+    alone = replace(EXACT, max_evaluations=1)
+    of_one = replace(task, centre=np.zeros(3))
+    known = minimise(start(), free_parameters(start(), False), here, alone, of_one, ledger())
+    again = minimise(origin, free, here, EXACT, task, ledger(), known=known)
+    assert again.specification.log_parameters.tolist() == computed.specification.log_parameters.tolist()
 
 
 def test_verdict_in_words():

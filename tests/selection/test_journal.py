@@ -1,13 +1,18 @@
 """A journal is whole on disk at every moment, and a search that reads it computes nothing twice."""
 
 import os
-from dataclasses import astuple
 
 import numpy as np
 import pytest
 
 from logikern.selection import journal as journals
 from logikern.selection.journal import Entry, Journal, read, write
+from logikern.structure.covariance import CovarianceGradient
+
+
+def gradient(generator, n_parameters):
+    by_kernels, by_functions = generator.standard_normal(n_parameters), generator.standard_normal(2 * n_parameters)
+    return CovarianceGradient((by_kernels,), by_functions, 0.5 * n_parameters)
 
 
 def entry(number, usable=True, n_parameters=2):
@@ -15,7 +20,7 @@ def entry(number, usable=True, n_parameters=2):
     return Entry(
         generator.standard_normal(n_parameters),
         float(generator.random()) if usable else np.inf,
-        generator.standard_normal(n_parameters if usable else 0),
+        gradient(generator, n_parameters if usable else 0),
         generator.random(5 if usable else 0),
         usable,
         number,
@@ -38,10 +43,15 @@ def written(path):
     return path
 
 
+def parts(entry):
+    """All that an entry holds, one after the other."""
+    by_kernels, by_functions, by_bias = entry.gradient
+    numbers = (entry.value, entry.usable, entry.n_products, entry.seconds, by_bias)
+    return [entry.point, entry.losses, *by_kernels, by_functions, *numbers]
+
+
 def same(left, right):
-    return all(
-        np.array_equal(a, b) and type(a) is type(b) for a, b in zip(astuple(left), astuple(right), strict=True)
-    )
+    return all(np.array_equal(a, b) and type(a) is type(b) for a, b in zip(parts(left), parts(right), strict=True))
 
 
 def refuse():
@@ -204,7 +214,7 @@ def test_cut_off_journal_is_refused(written, part):
 
 
 @pytest.mark.parametrize(
-    "array", [STATE, ENTRIES[0].losses, ENTRIES[2].gradient], ids=["state", "losses", "gradient"]
+    "array", [STATE, ENTRIES[0].losses, ENTRIES[2].gradient.variances], ids=["state", "losses", "gradient"]
 )
 def test_damaged_journal_is_refused(written, array):
     content = bytearray(written.read_bytes())

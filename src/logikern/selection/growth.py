@@ -315,7 +315,7 @@ class _Growth:
         effort = self.effort if is_given else replace(self.effort, hurdle=HURDLE * optimism)
         inherited = inherit_curvature(self.best.inverse_hessian, self.best.specification, candidate, free)
         task = self.task(name, candidate)
-        found = minimise(candidate, free, self.arena, effort, task, self.ledger, inherited)
+        found = minimise(candidate, free, self.arena, effort, task, self.ledger, inherited, self.best)
         if found is None:
             return
         gain, noise = paired_gain(self.best.losses, found.losses, self.arena.criterion.loss_weights)

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from logikern.numerics.outcome import Array
+from logikern.structure.covariance import CovarianceGradient
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,8 @@ class Entry:
     point : array of shape (p,)
         Log parameters at which it was taken.
     value : float
-    gradient : array of shape (p,)
+    gradient : CovarianceGradient
+        By operators and latent functions, whatever these share.
     losses : array of shape (n_losses,)
     usable : bool
     n_products : int
@@ -32,7 +34,7 @@ class Entry:
 
     point: Array
     value: float
-    gradient: Array
+    gradient: CovarianceGradient
     losses: Array
     usable: bool
     n_products: int
@@ -92,11 +94,14 @@ def write(journal: Journal) -> None:
     arrays = {"format": np.array(FORMAT), "fingerprint": np.array(journal.fingerprint)}
     for number, entry in enumerate(journal.entries):
         arrays[f"point_{number}"] = entry.point
-        arrays[f"gradient_{number}"] = entry.gradient
+        arrays[f"kernels_{number}"] = np.concatenate([np.zeros(0), *entry.gradient.kernels])
+        arrays[f"variances_{number}"] = entry.gradient.variances
         arrays[f"losses_{number}"] = entry.losses
-    arrays["numbers"] = np.array(
-        [(entry.value, entry.usable, entry.n_products, entry.seconds) for entry in journal.entries], dtype=float
-    ).reshape(-1, 4)
+    rows = [
+        (entry.value, entry.usable, entry.n_products, entry.seconds, entry.gradient.bias_variance)
+        for entry in journal.entries
+    ]
+    arrays["numbers"] = np.array(rows, dtype=float).reshape(-1, 5)
     if journal.state is not None:
         arrays["state"] = journal.state
     buffer = io.BytesIO()
@@ -145,10 +150,11 @@ def read(path: Path, fingerprint: str) -> Journal:
 
 
 def _entry(arrays: dict[str, Array], number: int, row: Array) -> Entry:
+    by_kernels, by_variances = arrays[f"kernels_{number}"], arrays[f"variances_{number}"]
     return Entry(
         arrays[f"point_{number}"],
         float(row[0]),
-        arrays[f"gradient_{number}"],
+        CovarianceGradient((by_kernels,), by_variances, float(row[4])),
         arrays[f"losses_{number}"],
         bool(row[1]),
         int(row[2]),

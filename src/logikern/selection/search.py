@@ -14,6 +14,7 @@ from logikern.operators.choose import Points
 from logikern.selection.journal import Entry, Journal
 from logikern.selection.prior import Prior
 from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
+from logikern.structure.covariance import CovarianceGradient
 from logikern.structure.specification import Specification
 
 # Without gradients a stage takes more evaluations, and ends when its corners are so close in all log parameters.
@@ -146,6 +147,8 @@ class Found:
     objective : float
         The criterion and the prior: what was minimised, and what the best is the best of.
     losses : array of shape (n_losses,)
+    gradient : CovarianceGradient
+        Of the criterion, by operators and latent functions: the same functions under another tying have it, too.
     inverse_hessian : array of shape (p, p) or None
         Of the objective by the free parameters, if the search has seen any of it.
     """
@@ -154,7 +157,15 @@ class Found:
     value: float
     objective: float
     losses: Array
+    gradient: CovarianceGradient
     inverse_hessian: Array | None = None
+
+    def answers(self, specification: Specification) -> bool:
+        """Whether the specification has the same kernels and functions, however its variances are tied."""
+        own = self.specification
+        return own.kernels == specification.kernels and bool(
+            np.array_equal(own.latent_variances, specification.latent_variances)
+        )
 
 
 class TimeIsUpError(Exception):
@@ -204,6 +215,7 @@ def minimise(
     task: Task,
     ledger: Ledger,
     inverse_hessian: Array | None = None,
+    known: Found | None = None,
 ) -> Found | None:
     """Quasi-Newton search from `start` over the free log parameters; None if no start was usable.
 
@@ -218,8 +230,10 @@ def minimise(
     ledger : Ledger
     inverse_hessian : array of shape (p, p) or None, default=None
         Of an earlier search, to begin with.
+    known : Found or None, default=None
+        Of an earlier search in the same arena; it is not computed again where it answers for the start.
     """
-    run = _Stage(start, free, arena, effort, task, ledger, inverse_hessian)
+    run = _Stage(start, free, arena, effort, task, ledger, inverse_hessian, known)
     try:
         _descend(run, start.log_parameters[free])
     except TimeIsUpError:
@@ -275,6 +289,7 @@ class _Stage:
     task: Task
     ledger: Ledger
     inverse_hessian: Array | None
+    known: Found | None = None
     radius: float = 1.0
     n_evaluations: int = 0
     first_value: float = np.inf
@@ -282,6 +297,8 @@ class _Stage:
 
     def first_position(self, origin: Array) -> Position | None:
         """Where the search begins; a start at which the inner fits fail is moved to smaller variances."""
+        if self.known is not None and self.known.answers(self.start):
+            return begin(origin, self._repeat(origin, self.known), self.inverse_hessian)
         n_variances = len(self.start.variances)
         for retreat in range(4):
             point = origin.copy()
@@ -310,14 +327,23 @@ class _Stage:
         self.ledger.check_clock(self.arena.n_points)
         entry = self.ledger.journal.answer(point, lambda: self._compute(point))
         self.n_evaluations += 1
-        if not entry.usable:
-            self._note(point, entry, np.inf)
-            return Trial(np.inf, np.zeros(len(point)), False)
-        pull = self.task.prior.pull(point - self.task.centre[self.free])
-        total = self.arena.total_weight
-        trial = Trial(entry.value + pull.value / total, entry.gradient + pull.gradient / total, True)
+        trial = self._with_prior(point, entry.value, entry.gradient) if entry.usable else _failed(point)
         self._note(point, entry, trial.value)
         return trial
+
+    def _repeat(self, point: Array, known: Found) -> Trial:
+        """What an earlier stage has computed, under the prior of this one."""
+        self.n_evaluations += 1  # as far as patience goes
+        trial = self._with_prior(point, known.value, known.gradient)
+        self.first_value = known.value
+        self.found = replace(known, specification=self.start, objective=trial.value, inverse_hessian=None)
+        return trial
+
+    def _with_prior(self, point: Array, value: float, gradient: CovarianceGradient) -> Trial:
+        pull = self.task.prior.pull(point - self.task.centre[self.free])
+        total = self.arena.total_weight
+        own = self.start.collect(gradient)[self.free]
+        return Trial(value + pull.value / total, own + pull.gradient / total, True)
 
     def specification_at(self, point: Array) -> Specification:
         values = self.start.log_parameters
@@ -335,14 +361,12 @@ class _Stage:
             state = None
         tolerance = self.effort.first_tolerance if self.radius > 0.3 else self.effort.last_tolerance
         evaluation = self.arena.criterion.evaluate(covariance, state, tolerance)
-        gradient = np.zeros(0)
         if evaluation.usable:
             self.ledger.method = evaluation.method
-            gradient = specification.collect(evaluation.gradient)[self.free]
         entry = Entry(
             point.copy(),
             evaluation.value,
-            gradient,
+            evaluation.gradient,
             evaluation.losses,
             evaluation.usable,
             evaluation.n_products,
@@ -354,7 +378,8 @@ class _Stage:
         if entry.usable and self.found is None:
             self.first_value = entry.value
         if entry.usable and (self.found is None or objective < self.found.objective):
-            self.found = Found(self.specification_at(point), entry.value, objective, entry.losses)
+            found = self.specification_at(point)
+            self.found = Found(found, entry.value, objective, entry.losses, entry.gradient)
         record = Record(
             stage=self.task.name,
             evaluation=len(self.ledger.records) + 1,
@@ -367,6 +392,10 @@ class _Stage:
         )
         self.ledger.records.append(record)
         self.ledger.watch(record)
+
+
+def _failed(point: Array) -> Trial:
+    return Trial(np.inf, np.zeros(len(point)), False)
 
 
 def free_parameters(specification: Specification, learn_bias: bool) -> Mask:
