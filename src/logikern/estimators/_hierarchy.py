@@ -96,13 +96,13 @@ def _lowest(tree: Tree, nodes: Indices) -> Indices:
 def _targets(tree: Tree, at_nodes: Array) -> TreeTargets:
     coarse = at_nodes[tree.n_children > 0].any()
     if coarse:
-        _warn_of_guesses(tree, at_nodes.sum(axis=1))
         return TreeTargets(tree, at_nodes, CoarseSoftmax(tree))
     return TreeTargets(tree, np.ascontiguousarray(at_nodes[tree.leaves]), Softmax())
 
 
-def _warn_of_guesses(tree: Tree, at_nodes: Array) -> None:
-    """Say where rows belong to a node below which no row tells one class from another."""
+def warn_of_guesses(tree: Tree, targets: Array) -> None:
+    """Say where rows belong to a node below which no row tells one class from another; targets (N, n)."""
+    at_nodes = targets.sum(axis=1)
     bare = (tree.n_children > 0) & (at_nodes > 0) & (sum_up(at_nodes, tree) == at_nodes)
     nodes = np.flatnonzero(bare)
     if nodes.size:
@@ -112,5 +112,5 @@ def _warn_of_guesses(tree: Tree, at_nodes: Array) -> None:
             f"No row is labelled below {names}{more}: nothing tells the classes there apart, and what they get of "
             "its probability is a guess. Sum it up (`predict_node_proba`), or make it a leaf of the hierarchy.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=4,
         )

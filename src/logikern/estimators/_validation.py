@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from logikern.estimators._hierarchy import tree_targets
+from logikern.estimators._hierarchy import tree_targets, warn_of_guesses
 from logikern.estimators._weights import weigh_rows
 from logikern.kernels import (
     KERNELS,
@@ -124,6 +124,8 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         )
     # Where some label is an inner node, labels are numbers of nodes.
     nodes = None if tree is None or len(targets) == len(classes) else tree
+    if nodes is not None:
+        warn_of_guesses(nodes, targets)
     weights = weigh_rows(estimator.class_weight, labels, classes, sample_weight, nodes)
     kept = np.flatnonzero(weights > 0)
     _check_enough(targets, kept)
