@@ -86,12 +86,12 @@ TARGETS = {
 }
 
 WEIGHTS = {
-    "negative": (fit(weights=-np.ones(30)), "but its smallest value is -1"),
-    "zero": (fit(weights=np.zeros(30)), "at least one non-zero"),
-    "too few": (fit(weights=np.ones(3)), r"sample_weight.shape == \(3,\)"),
-    "NaN": (fit(weights=np.full(30, np.nan)), "sample_weight contains NaN"),
-    "infinite": (fit(weights=np.full(30, np.inf)), "sample_weight contains infinity"),
-    "two dimensions": (fit(weights=np.ones((30, 1))), "must be 1D"),
+    "negative": (fit(weights=-np.ones(30)), "but is -1 at row 0"),
+    "zero": (fit(weights=np.zeros(30)), "is zero for every point"),
+    "too few": (fit(weights=np.ones(3)), r"must have shape \(30,\), but has \(3,\)"),
+    "NaN": (fit(weights=np.full(30, np.nan)), "must be finite and not negative, but is nan at row 0"),
+    "infinite": (fit(weights=np.full(30, np.inf)), "must be finite and not negative, but is inf at row 0"),
+    "two dimensions": (fit(weights=np.ones((30, 1))), r"must have shape \(30,\), but has \(30, 1\)"),
     "a word": (fit(weights="balanced"), "could not convert string to float"),
     "on one class only": (fit(weights=(Y == 0) * 1.0), "at least two classes, but 1 of 3"),
     "huge": (fit(weights=np.full(30, 1e300)), "not finite"),
@@ -189,7 +189,7 @@ OBJECTS = {
     "targets too short": (fit(WORDS, KINDS[:3], kernel=shared_pairs), "inconsistent numbers of samples"),
     "targets missing": (fit(WORDS, None, kernel=shared_pairs), "requires y to be passed"),
     "targets NaN": (fit(WORDS, [np.nan] * 10, kernel=shared_pairs), "contains NaN"),
-    "weights negative": (fit(WORDS, KINDS, [-1.0] * 10, kernel=shared_pairs), "its smallest value is -1"),
+    "weights negative": (fit(WORDS, KINDS, [-1.0] * 10, kernel=shared_pairs), "but is -1 at row 0"),
     "weights too short": (fit(WORDS, KINDS, [1.0], kernel=shared_pairs), r"must have shape \(10,\)"),
     "weights all zero": (fit(WORDS, KINDS, [0.0] * 10, kernel=shared_pairs), "is zero for every point"),
     "strings for a kernel of numbers": (fit([[word] for word in WORDS], KINDS), "could not convert string"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from logikern.fitting import row_system
 from logikern.fitting.conditioning import DiagonalConditioning
 from logikern.fitting.joint import joint_covariance
 from logikern.fitting.newton import Newton
@@ -56,6 +57,17 @@ def test_few_rounds_are_enough_where_points_share_little():
     constant -= constant.mean(axis=1, keepdims=True)
     response = system.damp(constant, Aim(np.full(1, 1e-3)))
     assert response.n_products <= 40  # a round is five of visits and one to look
+
+
+def test_rounds_go_on_while_they_bring_something(monkeypatch):
+    monkeypatch.setattr(row_system, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(row_system, "ROUNDS_TO_HALVE", 1)
+    problem, curvature, system = system_of("chain")
+    constant = np.random.default_rng(0).standard_normal(problem.shape)
+    constant -= constant.mean(axis=1, keepdims=True)
+    response = system.damp(constant, Aim(np.full(1, 1e-3)))
+    wanted = constant - dense_response(problem, curvature, problem.covariance.matmul(constant))
+    np.testing.assert_allclose(response.value, wanted, atol=1e-2)
 
 
 def test_what_creeps_is_left_to_another_system():

@@ -257,8 +257,8 @@ def _check_enough(targets: Array, kept: Indices) -> None:
     n_present = int((targets[:, kept].sum(axis=1) > 0).sum())
     if n_present < 2:
         raise ValueError(
-            f"Points with positive weight must have at least two labels, but have {n_present}. Pass rows of others, "
-            "or change `sample_weight` or `class_weight`."
+            f"Points with positive weight must belong to at least two classes, but {n_present} of {len(targets)} "
+            "classes have any. Pass rows of others, or change `sample_weight` or `class_weight`."
         )
 
 

@@ -1,10 +1,10 @@
 """What each row counts: its own weight times that of its class."""
 
+import numbers
 from typing import Any
 
 import numpy as np
 from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight
 
 from logikern.decisions.taxonomy import sum_up
 from logikern.numerics.outcome import Array, Indices
@@ -40,11 +40,18 @@ def weigh_rows(
 
 def sample_weights(n_rows: int, sample_weight: Any) -> Array:
     """One weight per row, finite, not negative and not all zero."""
-    weights = np.array(_check_sample_weight(sample_weight, np.empty((n_rows, 1)), dtype=np.float64))
-    if (weights < 0).any() or not np.isfinite(weights).all():
+    if sample_weight is None or isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n_rows, 1.0 if sample_weight is None else sample_weight)
+    weights = np.array(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,):
         raise ValueError(
-            "`sample_weight` must be finite and not negative, but its smallest value is "
-            f"{weights.min():g}. Weights multiply the log likelihood of a point; give points to ignore weight 0."
+            f"`sample_weight` must have shape ({n_rows},), but has {weights.shape!r}. Pass one weight for each row."
+        )
+    wrong = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if wrong.size:
+        raise ValueError(
+            f"`sample_weight` must be finite and not negative, but is {weights[wrong[0]]:g} at row {wrong[0]}. "
+            "Weights multiply the log likelihood of a point; give points to ignore weight 0."
         )
     if not weights.any():
         raise ValueError("`sample_weight` is zero for every point: nothing is left to learn from. Weigh some point.")

@@ -29,8 +29,9 @@ from logikern.structure.covariance import ClassCovariance
 
 # Of the tolerance: points below it are settled.
 FINEST = 0.1
-# After so many rounds another system takes over what is left.
+# After so many rounds another system takes over what is left, unless residuals still halve within some rounds.
 MOST_ROUNDS = 12
+ROUNDS_TO_HALVE = 4
 
 
 class RowSystem(NewtonSystem):
@@ -63,15 +64,18 @@ class RowSystem(NewtonSystem):
     def damp(self, constant: Array, aim: Aim, guess: Array | None = None) -> Response:
         run = _begin(self, constant, aim.tolerance)
         random, members, n_products = np.random.default_rng(0), np.arange(len(constant)), 0
+        sizes: list[float] = []
         for n_rounds in itertools.count():
             image = self.covariance.accurate_matmul(run.value)
             residual = self._residual(constant, run.value, image)
             n_products += 1
             # A residual is felt by the image times the variances: what is not above the tolerance must be well below.
-            left = members[~(max_norm(residual) <= aim.tolerance)]
+            norms = max_norm(residual)
+            left = members[~(norms <= aim.tolerance)]
+            sizes.append(float(np.max(norms / aim.tolerance)))
             if not left.size:
                 return Response(run.value, image, n_products)
-            if n_rounds == MOST_ROUNDS:
+            if n_rounds >= MOST_ROUNDS and not sizes[-1] <= 0.5 * sizes[-1 - ROUNDS_TO_HALVE]:
                 rest = self.otherwise().damp(residual, aim)
                 return Response(run.value + rest.value, image + rest.image, n_products + rest.n_products)
             visit = partial(run.visit, np.abs(residual, out=residual).max(axis=1), relaxation(n_rounds))
