@@ -140,10 +140,3 @@ BY_HAND = {
 def test_tree_made_by_hand_is_refused(labels, parents, message):
     with pytest.raises(ValueError, match=message):
         Tree(labels, parents)
-
-
-@pytest.mark.parametrize(("labels", "parents", "message"), BY_HAND.values(), ids=BY_HAND)
-def test_tree_from_a_file_is_refused(labels, parents, message):
-    """Whose labels and parents were changed in the file: a circle would be walked for ever."""
-    with pytest.raises(ValueError, match=message):
-        Tree.__new__(Tree).__setstate__({"labels": labels, "parents": parents})

@@ -162,10 +162,8 @@ class Found:
 
     def answers(self, specification: Specification) -> bool:
         """Whether the specification has the same kernels and functions, however its variances are tied."""
-        own = self.specification
-        return own.kernels == specification.kernels and bool(
-            np.array_equal(own.latent_variances, specification.latent_variances)
-        )
+        alike = np.array_equal(self.specification.latent_variances, specification.latent_variances)
+        return alike and self.specification.kernels == specification.kernels
 
 
 class TimeIsUpError(Exception):
@@ -327,7 +325,9 @@ class _Stage:
         self.ledger.check_clock(self.arena.n_points)
         entry = self.ledger.journal.answer(point, lambda: self._compute(point))
         self.n_evaluations += 1
-        trial = self._with_prior(point, entry.value, entry.gradient) if entry.usable else _failed(point)
+        trial = Trial(np.inf, np.zeros(len(point)), False)
+        if entry.usable:
+            trial = self._with_prior(point, entry.value, entry.gradient)
         self._note(point, entry, trial.value)
         return trial
 
@@ -378,8 +378,7 @@ class _Stage:
         if entry.usable and self.found is None:
             self.first_value = entry.value
         if entry.usable and (self.found is None or objective < self.found.objective):
-            found = self.specification_at(point)
-            self.found = Found(found, entry.value, objective, entry.losses, entry.gradient)
+            self.found = Found(self.specification_at(point), entry.value, objective, entry.losses, entry.gradient)
         record = Record(
             stage=self.task.name,
             evaluation=len(self.ledger.records) + 1,
@@ -392,10 +391,6 @@ class _Stage:
         )
         self.ledger.records.append(record)
         self.ledger.watch(record)
-
-
-def _failed(point: Array) -> Trial:
-    return Trial(np.inf, np.zeros(len(point)), False)
 
 
 def free_parameters(specification: Specification, learn_bias: bool) -> Mask:

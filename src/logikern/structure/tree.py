@@ -70,10 +70,6 @@ class Tree(Mixing):
         """What is kept in a file: not what can be computed again."""
         return {"labels": self.labels, "parents": self.parents}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # the file may be anybody's
-
     @cached_property
     def place(self) -> dict[Any, int]:
         """Where each label stands."""
