@@ -38,6 +38,9 @@ def info(run, tmp_path):
         (["--ard"], "ard", True),
         (["--no-ard"], "ard", False),
         ([], "ard", "auto"),
+        (["--sharpen"], "sharpen", True),
+        (["--no-sharpen"], "sharpen", False),
+        ([], "sharpen", "auto"),
         (["--learn-bias"], "learn_bias", True),
         (["--search-size", "40"], "search_size", 40),
         (["--search-size", "all"], "search_size", 60),
@@ -71,7 +74,16 @@ def test_setting_without_sense_is_refused(option, code, fragment, learn):
 
 @pytest.mark.parametrize(
     "option",
-    [["--criterion", "loo"], ["--max-time", "1"], ["--cv", "3"], ["--ard"], ["--no-ard"], ["--learn-bias"]],
+    [
+        ["--criterion", "loo"],
+        ["--max-time", "1"],
+        ["--cv", "3"],
+        ["--ard"],
+        ["--no-ard"],
+        ["--sharpen"],
+        ["--no-sharpen"],
+        ["--learn-bias"],
+    ],
     ids=lambda o: o[0],
 )
 def test_fixed_refuses_options_of_learning(option, learn):

@@ -60,6 +60,7 @@ def fit(
     checkpoint: own.CheckpointOption = None,
     cv: own.FoldsOption = None,
     ard: own.RelevanceOption = None,
+    sharpen: own.SharpenOption = None,
     learn_bias: own.LearnBiasOption = False,
     search_size: own.SearchSizeOption = None,
     n_starts: own.StartsOption = None,

@@ -40,7 +40,7 @@ ARGUMENTS = (
     "memory_limit",
 )
 OF_TREES = ("level", "subtree")  # tyings
-OF_LEARNING = ("criterion", "max_time", "checkpoint", "cv", "ard", "learn_bias", "n_starts")
+OF_LEARNING = ("criterion", "max_time", "checkpoint", "cv", "ard", "sharpen", "learn_bias", "n_starts")
 
 
 def default_place(data: str) -> str:
@@ -62,7 +62,7 @@ def check(given: Mapping[str, Any]) -> None:
     if fraction is not None and not 0 < fraction < 1:
         raise typer.BadParameter(f"`--test-fraction` must lie between 0 and 1, but is {fraction:g}.")
     idle = [name for name in (*OF_LEARNING, "search_size") if given[name] not in (None, False)]
-    idle += ["no_ard"] if given["ard"] is False else []
+    idle += [f"no_{name}" for name in ("ard", "sharpen") if given[name] is False]
     if given["fixed"] and idle:
         options = name_list(f"--{name.replace('_', '-')}" for name in idle)
         raise typer.BadParameter(f"with `--fixed` nothing is learned: leave out {options}.")

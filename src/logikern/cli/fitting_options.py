@@ -131,6 +131,14 @@ RelevanceOption = Annotated[
     bool | None,
     typer.Option("--ard/--no-ard", help="A rate per input (default: if it helps).", rich_help_panel=_LEARNING),
 ]
+SharpenOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--sharpen/--no-sharpen",
+        help="Learn how sharp probabilities should be (default: for text).",
+        rich_help_panel=_LEARNING,
+    ),
+]
 LearnBiasOption = Annotated[
     bool, typer.Option("--learn-bias", help="Learn the variance of the biases too.", rich_help_panel=_LEARNING)
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from logikern.numerics.outcome import Array, Outcome
+from logikern.numerics.sharpness import Sharpness
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
@@ -27,6 +28,8 @@ class Evaluation:
     n_products : int
     method : str, default=""
         How the value was computed, in words for people, where a criterion has more than one way.
+    sharpness : Sharpness
+        At which latents were judged.
     """
 
     value: float
@@ -36,6 +39,7 @@ class Evaluation:
     outcome: Outcome
     n_products: int
     method: str = ""
+    sharpness: Sharpness = Sharpness()
 
     @property
     def usable(self) -> bool:

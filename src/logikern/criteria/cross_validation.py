@@ -7,6 +7,7 @@ import numpy as np
 from logikern.criteria.adjoint import AdjointSystem
 from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.criteria.folds import Folds
+from logikern.criteria.judgement import Judge
 from logikern.fitting.descent import NewtonSolver
 from logikern.fitting.problem import Problem, ignore
 from logikern.likelihoods.base import Likelihood
@@ -32,12 +33,15 @@ class CrossValidation(Criterion):
     folds : Folds
     solver : NewtonSolver
         Its tolerance is the loosest that is allowed.
+    sharpen : bool, default=False
+        Whether held-out latents are judged at their best sharpness.
     """
 
     likelihood: Likelihood
     targets: Array
     folds: Folds
     solver: NewtonSolver
+    sharpen: bool = False
 
     @property
     def loss_weights(self) -> Array:
@@ -50,11 +54,14 @@ class CrossValidation(Criterion):
         result, covariance = fit.result, fit.covariance
         if not result.outcome.converged:
             return unusable(result.outcome, result.n_products)
-        losses = self.likelihood.losses(result.latent, self.targets)  # (F, n)
-        total = float(self.folds.held_out.sum())
+        fold, point = held_out = np.nonzero(self.folds.held_out)
+        weights = self.folds.held_out[held_out]
+        judge = Judge(self.likelihood, self.sharpen)
+        judged = judge.judge(result.latent[fold, :, point].T, self.targets[:, point], weights)
+        pull = np.zeros_like(result.latent)  # q, (F, C, n)
+        pull[fold, :, point] = judged.gradient.T
         curvature = problem.expand(result.latent, self.solver.close).curvature
-        pull = self.likelihood.expand(result.latent, self.targets, self.folds.held_out).gradient  # q, (F, C, n)
-        system = fit.make_system(curvature, np.arange(len(losses)))
+        system = fit.make_system(curvature, np.arange(len(pull)))
         problem = replace(problem, covariance=covariance)
         accuracy, budget = ADJOINT_ACCURACY * tolerance, self.solver.budget.direction
         adjoint = AdjointSystem(problem, result.latent, curvature, system, accuracy, budget).solve(pull)
@@ -64,10 +71,11 @@ class CrossValidation(Criterion):
             return unusable(Outcome.OUT_OF_PRODUCTS, n_products)
         gradient = covariance.contract_gradient(result.dual, adjoint.value)
         return Evaluation(
-            value=float(np.einsum("fn,fn->", self.folds.held_out, losses) / total),
-            gradient=gradient.scaled(1.0 / total),
-            losses=losses[np.nonzero(self.folds.held_out)],
+            value=float(np.average(judged.losses, weights=weights)),
+            gradient=gradient.scaled(1.0 / float(weights.sum())),
+            losses=judged.losses,
             state=result.latent,
             outcome=result.outcome,
             n_products=n_products,
+            sharpness=judged.sharpness,
         )

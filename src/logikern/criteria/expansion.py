@@ -63,12 +63,10 @@ class FittedExpansion(ABC):
         moved = self.cavity.covary(self.cavity.amplify(self.dual))
         return self.result.latent[0] - self.contrast.lift(moved)
 
-    def gradient(self, left_out: Array) -> CovarianceGradient:
-        """Derivatives of the weighted mean loss at the latents that `leave_out` gave."""
+    def gradient(self, pull: Array) -> CovarianceGradient:
+        """Derivatives of a loss whose gradient by the latents that `leave_out` gave is known, (C, n)."""
         problem, contrast, cavity = self.problem, self.contrast, self.cavity
-        weights = problem.weights / problem.weights.sum()
-        _, losses = problem.likelihood.loss_and_gradient(left_out[None], problem.targets, weights)
-        right, left = cavity.amplify(self.dual), cavity.amplify(contrast.reduce(losses[0]))  # a, b
+        right, left = cavity.amplify(self.dual), cavity.amplify(contrast.reduce(pull))  # a, b
         found = self.posterior.sensitivity(left, right)
         products = found.products - cavity.pull(left) * cavity.pull(right)
         bent = problem.likelihood.bend(self.result.latent, contrast.lift_products(products, self.curvature)[None])

@@ -8,6 +8,7 @@ import numpy as np
 
 from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.criteria.expansion import ExactExpansion, FittedExpansion, LowRankExpansion
+from logikern.criteria.judgement import Judge
 from logikern.fitting.descent import Fit, NewtonSolver, descend
 from logikern.fitting.exact import systems_of
 from logikern.fitting.free_bias import FreeBias
@@ -51,6 +52,8 @@ class LeaveOneOut(Criterion):
         hierarchy couples. On the Raetsch sets,
         at variances and rates around the best, values then change by 4e-4 and gradients by 2e-3 at most, and by
         6e-5 and 2e-4 at the best.
+    sharpen : bool, default=False
+        Whether latents of points left out are judged at their best sharpness.
     """
 
     likelihood: Likelihood
@@ -60,6 +63,7 @@ class LeaveOneOut(Criterion):
     groups: Array | None = None
     landmarks: tuple[Indices, ...] | None = None
     missed: float = 0.001
+    sharpen: bool = False
 
     @property
     def loss_weights(self) -> Array:
@@ -75,19 +79,19 @@ class LeaveOneOut(Criterion):
             return unusable(result.outcome, result.n_products)
         try:
             expansion = expand()
-            left_out = expansion.leave_out()
-            gradient = expansion.gradient(left_out)
+            judged = Judge(self.likelihood, self.sharpen).judge(expansion.leave_out(), self.targets, self.weights)
+            gradient = expansion.gradient(judged.gradient / self.weights.sum())
         except np.linalg.LinAlgError:
             return unusable(Outcome.INDEFINITE, result.n_products)
-        losses = self.likelihood.losses(left_out[None], self.targets)[0]
         return Evaluation(
-            value=float(np.average(losses, weights=self.weights)),
+            value=float(np.average(judged.losses, weights=self.weights)),
             gradient=gradient,
-            losses=losses[self.weights > 0],
+            losses=judged.losses[self.weights > 0],
             state=result.latent,
             outcome=result.outcome,
             n_products=result.n_products + 1,
             method=expansion.method,
+            sharpness=judged.sharpness,
         )
 
     def _fit(

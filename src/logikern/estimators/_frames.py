@@ -1,6 +1,7 @@
 """Arrays as frames of the library that the user works with."""
 
 import importlib
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,12 @@ def hyperparameter_frame(found: Specification, start: Specification, classes: Ar
         users = _users(found.tying.variance_of, number, found, classes)
         first = start.latent_variances[found.tying.variance_of.index(number)]
         rows.append({"name": "variance", "classes": users, "value": variance, "start": float(first)})
-    bias = {"name": "bias_variance", "classes": "all", "value": found.bias_variance, "start": start.bias_variance}
-    return _pandas().DataFrame([*rows, bias])
+    whole = {"bias_variance": (found.bias_variance, start.bias_variance)}
+    if not found.sharpness.is_neutral:
+        began = asdict(start.sharpness)
+        whole |= {f"sharpness where {name}": (value, began[name]) for name, value in asdict(found.sharpness).items()}
+    rows += [{"name": name, "classes": "all", "value": one, "start": first} for name, (one, first) in whole.items()]
+    return _pandas().DataFrame(rows)
 
 
 def _users(group_of: tuple[int, ...], number: int, found: Specification, classes: Array) -> str:

@@ -62,7 +62,7 @@ class InfluenceMixin:
             refits = exact_leave_one_out(problem, solver, start=latent)
         if not refits.outcome.converged:
             raise ValueError(f"A fit without one of the rows failed: {refits.outcome.value}")
-        return np.exp(self._on_all_rows(log_probabilities(refits.latent)))
+        return np.exp(self._on_all_rows(self._log_probabilities(refits.latent)))
 
     def suspects(self, n_suspects: int | None = None) -> Any:
         """Training rows in the order of their leave-one-out loss, the worst first.
@@ -115,9 +115,13 @@ class InfluenceMixin:
                 dual = self.model_.dual[None]
                 result = FitResult(dual, latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
                 left_out = _leave_out(problem, result, rank)
-            kept = self._on_all_rows(log_probabilities(left_out))
+            kept = self._on_all_rows(self._log_probabilities(left_out))
             self.__dict__["_left_out"] = kept
         return kept
+
+    def _log_probabilities(self, latent: Array) -> Array:
+        """Those that the model makes of latents, (C, n)."""
+        return log_probabilities(self.model_.specification.sharpness.apply(latent))
 
     def _on_all_rows(self, log_proba: Array) -> Array:
         """From (C, n) of the rows with weight to (n_rows, C), nan for the others."""

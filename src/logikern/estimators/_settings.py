@@ -65,6 +65,7 @@ def check(estimator: Any) -> None:
     """Refuse arguments of a classifier that make no sense, before any work."""
     _check_name("state_precision", estimator.state_precision, ("auto", "single", "double"))
     check_fit(estimator, ("cv", "loo", "auto"), tuple(_SOLVERS))
+    _check_choice("sharpen", estimator.sharpen)
     if np.isinf(estimator.bias_variance) and estimator.hierarchy is not None:
         _refuse_free_bias("a hierarchy")
 
@@ -102,8 +103,7 @@ def _check_search(estimator: Any, criteria: tuple[str, ...]) -> None:
     _check_name("optimizer", estimator.optimizer, ("quasi-newton", "nelder-mead"))
     if isinstance(estimator.cv, numbers.Integral) and estimator.cv < 2:
         raise ValueError(f"`cv` must be at least 2 folds, a splitter or splits, but is {estimator.cv!r}.")
-    if not isinstance(estimator.ard, bool | str) or (isinstance(estimator.ard, str) and estimator.ard != "auto"):
-        raise ValueError(f"`ard` must be 'auto', True or False, but is {estimator.ard!r}.")
+    _check_choice("ard", estimator.ard)
     if estimator.search_size is not None and estimator.search_size != "auto":
         _check_whole("search_size", estimator.search_size, 10)
     _check_whole("n_starts", estimator.n_starts, 1)
@@ -151,6 +151,11 @@ def memory(estimator: Any) -> float | None:
 def _check_name(argument: str, value: Any, names: tuple[str, ...]) -> None:
     if not (isinstance(value, str) and value in names):
         raise ValueError(f"`{argument}` must be one of {list(names)}, but is {value!r}.")
+
+
+def _check_choice(argument: str, value: Any) -> None:
+    if not isinstance(value, bool | str) or (isinstance(value, str) and value != "auto"):
+        raise ValueError(f"`{argument}` must be 'auto', True or False, but is {value!r}.")
 
 
 def _check_positive(argument: str, value: Any) -> None:

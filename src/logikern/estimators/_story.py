@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from logikern.numerics.sharpness import Sharpness
+
 
 def explain(estimator: Any) -> str:
     """What was tried, what it brought, what was kept, and what it cost."""
@@ -16,8 +18,15 @@ def explain(estimator: Any) -> str:
         f"{len(records)} evaluations in {seconds:.1f} s ({products} kernel products, {unusable} without use); "
         f"criterion {estimator.criterion_value_:.4f} on {records[-1].n_points} points{_by(estimator)}."
     )
+    lines += _sharpness(estimator.model_.specification.sharpness)
     lines.append(f"Final fit: {len(estimator.newton_trace_) - 1} steps. {estimator.outcome_.value}")
     return "\n".join(lines)
+
+
+def _sharpness(found: Sharpness) -> list[str]:
+    if found.is_neutral:
+        return []
+    return [f"Latents count {found.certain:.2f} times where a row is certain, {found.uncertain:.2f} times where not."]
 
 
 def _by(estimator: Any) -> str:

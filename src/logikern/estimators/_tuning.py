@@ -42,6 +42,8 @@ FINE_SIZE = 2000
 FINE_PER_CLASS = 20
 # Folds times classes times points that one evaluation may handle; from then on there are fewer points and folds.
 ENTRIES = 1_500_000
+# Classes times points from which on the tolerance of inner fits grows with their number.
+LOOSENED_FROM = 500_000
 # Texts, whose evaluations take time linear in the points, then have so many times as many points, and go on on ever
 # more by the same factor, up to the number per class above.
 ENLARGEMENT = 2.5
@@ -56,7 +58,7 @@ DEFAULT_FOLDS = 5
 MOST_KERNELS = 30
 # Inputs up to which "auto" tries a rate for each.
 MOST_INPUTS = 100
-SEARCH_TOLERANCE = 1e-3
+SEARCH_TOLERANCE = 1e-2
 # Of no consequence for the answers in a checkpoint; `cv` and `random_state` are known by what they drew.
 UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "max_iter", "memory_limit", "tol", "cv", "random_state")
 
@@ -118,7 +120,7 @@ def _effort(estimator: Any, data: TrainingData, n_points: int) -> Effort:
     usual = Effort(simplex=estimator.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
     # A tolerance bounds the largest residual, and of more of them the largest says less about the mean loss. None is
     # above that of the solver.
-    loosened = max(1.0, len(data.classes) * n_points / ENTRIES)
+    loosened = max(1.0, len(data.classes) * n_points / LOOSENED_FROM)
     first, last = usual.first_tolerance * loosened, usual.last_tolerance * loosened
     return replace(usual, first_tolerance=first, last_tolerance=last)
 
@@ -223,7 +225,7 @@ def _larger_sizes(estimator: Any, data: TrainingData, start: Specification, n_po
     machine has, not what is free: a search that goes on from a checkpoint must have the same sizes.
     """
     n, n_classes = len(data.weights), len(data.classes)
-    is_text = is_sparse(data.points) and isinstance(start.kernels[0], Linear)
+    is_text = _is_text(data, start)
     is_default = estimator.search_size == "auto" and not leaves_one_out(estimator, n, n_classes)
     # Splits that were given may be many at a time.
     if not (is_text and is_default) or not (estimator.cv is None or isinstance(estimator.cv, int | np.integer)):
@@ -235,6 +237,15 @@ def _larger_sizes(estimator: Any, data: TrainingData, start: Specification, n_po
         n_points = min(enough, int(ENLARGEMENT * n_points))
         sizes.append(n_points)
     return sizes
+
+
+def _is_text(data: TrainingData, start: Specification) -> bool:
+    return is_sparse(data.points) and isinstance(start.kernels[0], Linear)
+
+
+def _sharpens(estimator: Any, data: TrainingData, start: Specification) -> bool:
+    """Whether the search learns how sharp probabilities should be."""
+    return _is_text(data, start) if estimator.sharpen == "auto" else bool(estimator.sharpen)
 
 
 def _loo_size(data: TrainingData) -> int:
@@ -292,6 +303,7 @@ def _arena(
     precision = "double" if exact or estimator.precision == "double" else "single"
     how = choose(start.kernels, points, estimator.operator, precision, _settings.memory(estimator))
     solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed)
+    sharpen = data.labels is not None and _sharpens(estimator, data, start)
     criterion: Criterion
     if loo:
         if len(targets) != len(data.classes):
@@ -301,9 +313,12 @@ def _arena(
         own_groups = None if groups is None else _held_out_together(np.asarray(groups)[data.kept[chosen]])
         if data.labels is None and cv is not None:
             own_groups = _groups_of_folds(cv, data, chosen, groups, seed)
-        criterion = LeaveOneOut(data.likelihood, targets, data.weights[chosen], solver, own_groups)
+        criterion = LeaveOneOut(
+            data.likelihood, targets, data.weights[chosen], solver, own_groups, sharpen=sharpen
+        )
     else:
-        criterion = CrossValidation(data.likelihood, targets, _folds(cv, data, chosen, groups, seed), solver)
+        folds = _folds(cv, data, chosen, groups, seed)
+        criterion = CrossValidation(data.likelihood, targets, folds, solver, sharpen)
     if data.labels is None:
         criterion = ProfiledNoise(criterion, len(targets))
     return Arena(criterion, how.points(points, keep_distances=True), len(chosen), float(data.weights[chosen].sum()))

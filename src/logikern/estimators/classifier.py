@@ -70,6 +70,10 @@ class KernelLogisticClassifier(
         `tying` is "auto" and the inputs are not too many.
     learn_bias : bool, default=False
         Whether `bias_variance` is learned too.
+    sharpen : {"auto"} or bool, default="auto"
+        Whether the search also learns how sharp probabilities should be where the model is certain and where it is
+        not; the most probable class stays the same. "auto" does so for sparse texts with a linear kernel, where it
+        lowers the log loss; on tables it makes no difference worth its while.
     one_vs_rest : bool, default=False
         Fit a binary model per class instead of all classes together: a baseline.
     search_size : int, "auto" or None, default="auto"
@@ -163,6 +167,7 @@ class KernelLogisticClassifier(
         cv=5,
         ard="auto",
         learn_bias=False,
+        sharpen="auto",
         one_vs_rest=False,
         search_size="auto",
         optimizer="quasi-newton",
@@ -191,6 +196,7 @@ class KernelLogisticClassifier(
         self.cv = cv
         self.ard = ard
         self.learn_bias = learn_bias
+        self.sharpen = sharpen
         self.one_vs_rest = one_vs_rest
         self.search_size = search_size
         self.optimizer = optimizer

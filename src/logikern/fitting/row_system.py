@@ -28,7 +28,7 @@ from logikern.numerics.parallel import for_each, point_tiles
 from logikern.structure.covariance import ClassCovariance
 
 # Of the tolerance: points below it are settled.
-FINEST = 0.1
+FINEST = 0.03
 # After so many rounds another system takes over what is left, unless residuals still halve within some rounds.
 MOST_ROUNDS = 12
 ROUNDS_TO_HALVE = 4

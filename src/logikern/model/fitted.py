@@ -40,10 +40,12 @@ class FittedModel:
         return np.asarray(self.specification.bias_variance * self.dual.sum(axis=1))
 
     def latents(self, X: Any) -> Array:
-        """Class functions at new points, (n_new, C)."""
+        """Class functions at new points, as sharp as the specification says, (n_new, C)."""
         step = max(1, TILE_ENTRIES // max(1, self.points.shape[0]))
         tiles = [self._latents(X[start : start + step]) for start in range(0, X.shape[0], step)]
-        return np.concatenate(tiles) if tiles else np.empty((0, len(self.dual)))
+        if not tiles:
+            return np.empty((0, len(self.dual)))
+        return np.concatenate([self.specification.sharpness.apply(tile.T).T for tile in tiles])
 
     def _latents(self, X: Any) -> Array:
         specification, mixing = self.specification, self.specification.mixing

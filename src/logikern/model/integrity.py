@@ -10,6 +10,7 @@ from logikern.kernels import Kernel, KernelRows
 from logikern.model.audit import CLASSIFIER, REGRESSOR
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep, Outcome
+from logikern.numerics.sharpness import Sharpness
 from logikern.selection.search import Record
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -137,6 +138,9 @@ def _check_specification(specification: Any) -> None:
     )
     positive = [0 < value < np.inf for value in variances]
     _require(all(positive) and specification.bias_variance >= 0, "its variances are not positive")
+    sharpness = specification.sharpness
+    _require(isinstance(sharpness, Sharpness), "it does not say how sharp its probabilities are")
+    _require(0 < sharpness.certain < np.inf and 0 < sharpness.uncertain < np.inf, "its sharpness is not positive")
     for kernel in kernels:
         _check_kernel(kernel)
 

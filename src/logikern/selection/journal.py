@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from logikern.numerics.outcome import Array
+from logikern.numerics.sharpness import Sharpness
 from logikern.structure.covariance import CovarianceGradient
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,7 @@ class Entry:
     usable : bool
     n_products : int
     seconds : float
+    sharpness : Sharpness
     """
 
     point: Array
@@ -39,6 +41,7 @@ class Entry:
     usable: bool
     n_products: int
     seconds: float
+    sharpness: Sharpness = Sharpness()
 
 
 @dataclass(eq=False)
@@ -97,11 +100,7 @@ def write(journal: Journal) -> None:
         arrays[f"kernels_{number}"] = np.concatenate([np.zeros(0), *entry.gradient.kernels])
         arrays[f"variances_{number}"] = entry.gradient.variances
         arrays[f"losses_{number}"] = entry.losses
-    rows = [
-        (entry.value, entry.usable, entry.n_products, entry.seconds, entry.gradient.bias_variance)
-        for entry in journal.entries
-    ]
-    arrays["numbers"] = np.array(rows, dtype=float).reshape(-1, 5)
+    arrays["numbers"] = np.array([_numbers(entry) for entry in journal.entries], dtype=float).reshape(-1, 7)
     if journal.state is not None:
         arrays["state"] = journal.state
     buffer = io.BytesIO()
@@ -149,6 +148,12 @@ def read(path: Path, fingerprint: str) -> Journal:
     return Journal(path, fingerprint, entries, arrays.get("state"))
 
 
+def _numbers(entry: Entry) -> tuple[float, ...]:
+    sharpness = entry.sharpness
+    own = (entry.value, entry.usable, entry.n_products, entry.seconds, entry.gradient.bias_variance)
+    return (*own, sharpness.certain, sharpness.uncertain)
+
+
 def _entry(arrays: dict[str, Array], number: int, row: Array) -> Entry:
     by_kernels, by_variances = arrays[f"kernels_{number}"], arrays[f"variances_{number}"]
     return Entry(
@@ -159,4 +164,5 @@ def _entry(arrays: dict[str, Array], number: int, row: Array) -> Entry:
         bool(row[1]),
         int(row[2]),
         float(row[3]),
+        Sharpness(float(row[5]), float(row[6])),
     )

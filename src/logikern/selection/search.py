@@ -266,13 +266,10 @@ def _creep(run: "_Stage", position: Position, bounds: tuple[Array, Array]) -> No
         "fatol": run.effort.worth(position.value),
         "xatol": SIMPLEX_LENGTH,
     }
+    inside = list(zip(*bounds, strict=True))
     minimiser: Any = scipy.optimize.minimize
     minimiser(
-        lambda point: run.trial(point).value,
-        position.point,
-        method="Nelder-Mead",
-        bounds=list(zip(*bounds, strict=True)),
-        options=options,
+        lambda point: run.trial(point).value, position.point, method="Nelder-Mead", bounds=inside, options=options
     )
 
 
@@ -336,7 +333,8 @@ class _Stage:
         self.n_evaluations += 1  # as far as patience goes
         trial = self._with_prior(point, known.value, known.gradient)
         self.first_value = known.value
-        self.found = replace(known, specification=self.start, objective=trial.value, inverse_hessian=None)
+        start = replace(self.start, sharpness=known.specification.sharpness)
+        self.found = replace(known, specification=start, objective=trial.value, inverse_hessian=None)
         return trial
 
     def _with_prior(self, point: Array, value: float, gradient: CovarianceGradient) -> Trial:
@@ -371,6 +369,7 @@ class _Stage:
             evaluation.usable,
             evaluation.n_products,
             time.monotonic() - began,
+            evaluation.sharpness,
         )
         return entry, evaluation.state if evaluation.usable else None
 
@@ -378,7 +377,8 @@ class _Stage:
         if entry.usable and self.found is None:
             self.first_value = entry.value
         if entry.usable and (self.found is None or objective < self.found.objective):
-            self.found = Found(self.specification_at(point), entry.value, objective, entry.losses, entry.gradient)
+            specification = replace(self.specification_at(point), sharpness=entry.sharpness)
+            self.found = Found(specification, entry.value, objective, entry.losses, entry.gradient)
         record = Record(
             stage=self.task.name,
             evaluation=len(self.ledger.records) + 1,

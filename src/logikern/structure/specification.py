@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from logikern.kernels.base import Kernel
+from logikern.numerics.sharpness import Sharpness
 from logikern.operators.choose import Points
 from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
@@ -27,6 +28,8 @@ class Specification:
     tying : Tying
     tree : Tree or None, default=None
         Of the classes; without one each has a latent function of its own.
+    sharpness : Sharpness
+        Of the probabilities that latents are turned into.
     """
 
     kernels: tuple[Kernel, ...]
@@ -34,6 +37,7 @@ class Specification:
     bias_variance: float
     tying: Tying
     tree: Tree | None = None
+    sharpness: Sharpness = Sharpness()
 
     @property
     def mixing(self) -> Mixing:
