@@ -6,13 +6,15 @@ features (Nystroem), of which the rate is tuned as well.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from hiclass import LocalClassifierPerParentNode
+from hiclass._calibration.Calibrator import _Calibrator
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
@@ -44,6 +46,8 @@ STEPS = {"solver": "newton-cg", "max_iter": 1000, "tol": 1e-8}
 # Of many rows and classes: a fit to wordnet takes minutes, where it takes newton-cg hours.
 STEPS_OF_MANY = {"solver": "sag", "max_iter": 100, "tol": 1e-4}
 SEPARATOR = "::HiClass::Separator::"
+# Calibrations, each with the probabilities of the classes.
+Tabled = Iterator[tuple[str | None, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,22 +160,24 @@ def local_classifiers(task: Task) -> dict[str, Known]:
 
     C and the calibration are chosen by the log loss on a holdout, on which products along paths of the local
     probabilities count; `predict_proba` of hiclass 5.0 is not used for the choice (see `own_probabilities`). The last
-    fit has all rows but those of the calibration, and all rows where none is best.
+    fit has all rows but those of the calibration, and all rows where none is best. Of many rows it is made of the
+    same local classifiers, too, and there is no `predict_proba` of hiclass itself.
     """
-    names = node_names(task.tree)
-    found, (penalty, method, X, X_test) = _choose_local(task, names)
-    _, model = next(iter(_fit_local(X, task.y, names, penalty, (method,))))
+    found, (penalty, method, X, X_test) = _choose_local(task)
+    if len(task.y) > MANY_ROWS:
+        tables = _calibrations_by_node(X, task.y, X_test, task.tree, penalty, (method,))
+        return {"products along paths": Known(next(iter(tables))[1], found)}
+    _, model = next(iter(_fit_local(X, task.y, node_names(task.tree), penalty, (method,))))
     return {
         "products along paths": Known(path_probabilities(model, X_test, task.tree), found),
         "predict_proba": Known(own_probabilities(model, X_test, task.tree), found),
     }
 
 
-def _choose_local(task: Task, names: np.ndarray) -> tuple[str, tuple[float, str | None, Any, Any]]:
+def _choose_local(task: Task) -> tuple[str, tuple[float, str | None, Any, Any]]:
     """C and calibration, in words and with the inputs that they are for."""
-    if len(task.y) > MANY_ROWS:
-        return _choose_penalty(task)
     aside = draw_part(task.y, HELD_OUT, 0)
+    probabilities_of = _calibrations_by_node if len(task.y) > MANY_ROWS else _calibrations_of_hiclass
     best: tuple[float, str, Any] = (np.inf, "", None)
     for suffix, X, X_test in task.feature_maps:
         losses: list[float] = []
@@ -179,8 +185,8 @@ def _choose_local(task: Task, names: np.ndarray) -> tuple[str, tuple[float, str 
             if is_past_best(losses):
                 break
             losses.append(np.inf)
-            for method, model in _fit_local(X[~aside], task.y[~aside], names, penalty, CALIBRATIONS):
-                loss = holdout_loss(path_probabilities(model, X[aside], task.tree), task.y[aside])
+            for method, proba in probabilities_of(X[~aside], task.y[~aside], X[aside], task.tree, penalty):
+                loss = holdout_loss(proba, task.y[aside])
                 losses[-1] = min(losses[-1], loss)
                 logger.info("hiclass, C=%g%s, %s: log loss %.4f of a holdout", penalty, suffix, method, loss)
                 if loss < best[0]:
@@ -189,43 +195,67 @@ def _choose_local(task: Task, names: np.ndarray) -> tuple[str, tuple[float, str 
     return best[1], best[2]
 
 
-def _choose_penalty(task: Task) -> tuple[str, tuple[float, str | None, Any, Any]]:
-    """C of hiclass without calibration, by local classifiers that are made here.
+def _calibrations_of_hiclass(X: Any, labels: np.ndarray, X_new: Any, tree: Tree, penalty: float) -> Tabled:
+    """Probabilities of the classes at new rows, with one calibration after the other."""
+    for method, model in _fit_local(X, labels, node_names(tree), penalty, CALIBRATIONS):
+        yield method, path_probabilities(model, X_new, tree)
 
-    They are those of hiclass, which takes half an hour to find the rows of its nodes.
+
+def _calibrations_by_node(
+    X: Any, labels: np.ndarray, X_new: Any, tree: Tree, penalty: float, methods: tuple = CALIBRATIONS
+) -> Tabled:
+    """The same by local classifiers that are made here.
+
+    They are those of hiclass, which takes half an hour to find the rows of its nodes, with its own calibrators.
     """
-    aside = draw_part(task.y, HELD_OUT, 0)
-    losses: list[float] = []
-    for penalty in LOCAL_PENALTIES:
-        if is_past_best(losses):
-            break
-        proba = _multiply_local(task.X[~aside], task.y[~aside], task.X[aside], task.tree, penalty)
-        losses.append(holdout_loss(proba, task.y[aside]))
-        logger.info("local classifiers, C=%g: log loss %.4f of a holdout", penalty, losses[-1])
-    best = LOCAL_PENALTIES[int(np.argmin(losses))]
-    return f"C={best:g}, calibration not tried", (best, None, task.X, task.X_test)
+    model = LogisticRegression(C=penalty, **steps_for(len(labels)))
+    rest = draw_part(labels, HELD_OUT, 1)
+    calibrations = tuple(method for method in methods if method is not None)
+    if None in methods:
+        yield from _multiply_local(model, X, labels, np.zeros_like(rest), X_new, tree, (None,))
+    if calibrations:
+        yield from _multiply_local(model, X, labels, rest, X_new, tree, calibrations)
 
 
-def _multiply_local(X: Any, labels: np.ndarray, X_new: Any, tree: Tree, penalty: float) -> np.ndarray:
-    """Probabilities of the classes at new rows, a logistic regression for each parent node."""
-    steps = steps_for(len(labels))
-    step_of_class = [dict(zip([ROOT, *path], path, strict=False)) for path in map(tree.path, tree.leaves)]
-    result = np.ones((X_new.shape[0], tree.n_classes))
-    for parent in sorted({parent for path in step_of_class for parent in path}):
-        below = [number for number, path in enumerate(step_of_class) if parent in path]
-        children = np.full(tree.n_classes, ROOT)
-        children[below] = [step_of_class[number][parent] for number in below]
-        own = np.isin(labels, below)
-        known = children[labels[own]]
-        if len(np.unique(known)) == 1:  # the only child, or the only one that has rows
-            result[:, below] *= children[below] == known[0]
+def _multiply_local(
+    model: Any, X: Any, labels: np.ndarray, rest: np.ndarray, X_new: Any, tree: Tree, methods: tuple
+) -> Tabled:
+    """Each calibration and the probabilities that it gives, from one fit of the model for each parent node.
+
+    Rows of the rest are those of the calibration. All classes have other rows as well.
+    """
+    tables = [np.ones((X_new.shape[0], tree.n_classes)) for _ in methods]
+    for children in _children_on_paths(tree):
+        below = np.flatnonzero(children != "")
+        if len(np.unique(children[below])) == 1:
             continue
-        model = LogisticRegression(C=penalty, **steps).fit(X[own], known)
-        proba = model.predict_proba(X_new)
-        place = {child: column for column, child in enumerate(model.classes_)}
-        for number in below:
-            result[:, number] *= proba[:, place[children[number]]] if children[number] in place else 0.0
-    return result
+        known = children[labels]
+        fitted, calibrating = ((known != "") & part for part in (~rest, rest))
+        local = clone(model).fit(X[fitted], known[fitted])
+        place = {child: column for column, child in enumerate(local.classes_)}
+        columns = [place[child] for child in children[below]]
+        for method, table in zip(methods, tables, strict=True):
+            ready = _calibrate_local(local, method, X[calibrating], known[calibrating])
+            table[:, below] *= ready.predict_proba(X_new)[:, columns]
+    for method, table in zip(methods, tables, strict=True):
+        yield method, np.nan_to_num(table)
+
+
+def _children_on_paths(tree: Tree) -> Iterator[np.ndarray]:
+    """For each parent node, from the root down, its child on the path to each class, (C,), "" where there is none.
+
+    Names, since hiclass orders the children of a node by theirs.
+    """
+    step_of_class = [dict(zip([ROOT, *path], map(str, path), strict=False)) for path in map(tree.path, tree.leaves)]
+    for parent in sorted({parent for steps in step_of_class for parent in steps}):
+        yield np.array([steps.get(parent, "") for steps in step_of_class])
+
+
+def _calibrate_local(model: Any, method: str | None, X: Any, known: np.ndarray) -> Any:
+    """The model as it is where the rows are of fewer than two children: hiclass calibrates no such node."""
+    if method is None or len(np.unique(known)) < 2:
+        return model
+    return _Calibrator(model, method).fit(X, known)
 
 
 def _fit_local(X: Any, labels: np.ndarray, names: np.ndarray, penalty: float, methods: tuple) -> Any:

@@ -25,7 +25,7 @@ from logikern.structure.tree import Tree
 from report import Row
 
 SETS = ("imclef07a", "wos", "cpc_D", "cpc_E", "wordnet")
-# Splits that a benchmark takes unless it is told otherwise; of wordnet three are given, of wos one.
+# Splits that a benchmark takes unless it is told otherwise; of wordnet three are given, of wos and imclef07a one.
 USUAL_SPLITS = {"imclef07a": 1, "wos": 3, "cpc_D": 3, "cpc_E": 3, "wordnet": 1}
 # Of a quick version: the largest classes, and rows of them.
 QUICK_CLASSES, QUICK_ROWS = 12, 240
@@ -97,19 +97,24 @@ def splits(name: str, count: int | None = None, quick: bool = False) -> Iterator
 def _imclef07a(name: str, count: int) -> Iterator[TreeSplit]:
     with np.load(folder() / "imclef07a.npz", allow_pickle=False) as stored:
         X, labels, n = stored["X"].astype(float), stored["classes"][stored["y"]], int(stored["n_train"])
-    flat = Split(name, X[:n], labels[:n], X[n:], labels[n:]).standardised()
-    yield grow(name, "gaussian", (flat.X, flat.y), (flat.X_test, flat.y_test))
+    for held_out in given_and_drawn(labels, np.arange(len(labels)) >= n, count):
+        flat = Split(name, X[~held_out], labels[~held_out], X[held_out], labels[held_out]).standardised()
+        yield grow(name, "gaussian", (flat.X, flat.y), (flat.X_test, flat.y_test))
+
+
+def given_and_drawn(labels: np.ndarray, given: np.ndarray, count: int) -> Iterator[np.ndarray]:
+    """Test rows of the split that is given, then of others of its size, for which a part of each class is drawn."""
+    for number in range(count):
+        yield given if number == 0 else draw_part(labels, float(given.mean()), number)
 
 
 def _wos(name: str, count: int) -> Iterator[TreeSplit]:
-    """The split that is given, then others of the same size, in which a part of each class is drawn for the test."""
     with gzip.open(folder() / "wos.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     labels = np.array([row["path"] for row in rows])
     texts = np.array([row["text"] for row in rows], dtype=object)
     given = np.array([row["split"] == "valid" for row in rows])
-    for number in range(count):
-        held_out = given if number == 0 else draw_part(labels, float(given.mean()), number)
+    for held_out in given_and_drawn(labels, given, count):
         words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
         X, X_test = words.fit_transform(texts[~held_out]), words.transform(texts[held_out])
         yield grow(name, "linear", (X, labels[~held_out]), (X_test, labels[held_out]))

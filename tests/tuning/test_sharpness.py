@@ -1,5 +1,7 @@
 """Probabilities as sharp as held-out rows want them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -47,8 +49,16 @@ def test_tables_are_sharpened_on_request_only():
     assert not sharpness(tuned(sharpen=True, **PLAIN).fit(MOONS, SIDES)).is_neutral
 
 
-def test_dense_texts_are_tables():
-    assert sharpness(tuned("linear", **PLAIN).fit(BAGS.toarray(), NUMBERS)).is_neutral
+def test_dense_texts_are_as_sharp(of_texts):
+    found = sharpness(tuned("linear", **PLAIN).fit(BAGS.toarray(), NUMBERS))
+    assert (found.certain, found.uncertain) == pytest.approx(
+        (sharpness(of_texts).certain, sharpness(of_texts).uncertain), rel=1e-2
+    )
+
+
+def test_sparse_tables_without_zeros_are_tables():
+    filled = sparse.csr_matrix(np.abs(BAGS.toarray()) + 0.01)
+    assert sharpness(tuned("linear", **PLAIN).fit(filled, NUMBERS)).is_neutral
 
 
 def test_sharpness_lowers_the_criterion(of_texts):
@@ -82,8 +92,6 @@ def test_latents_are_those_of_the_dual_times_a_scale_for_each_row(of_texts):
 
 
 def without(specification):
-    from dataclasses import replace
-
     return replace(specification, sharpness=Sharpness())
 
 

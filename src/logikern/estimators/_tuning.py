@@ -59,6 +59,8 @@ MOST_KERNELS = 30
 # Inputs up to which "auto" tries a rate for each.
 MOST_INPUTS = 100
 SEARCH_TOLERANCE = 1e-2
+# Of all entries, those that are not zero in a table of words (benchmarks/sharpness.py).
+MOST_FILLED = 0.2
 # Of no consequence for the answers in a checkpoint; `cv` and `random_state` are known by what they drew.
 UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "max_iter", "memory_limit", "tol", "cv", "random_state")
 
@@ -225,7 +227,7 @@ def _larger_sizes(estimator: Any, data: TrainingData, start: Specification, n_po
     machine has, not what is free: a search that goes on from a checkpoint must have the same sizes.
     """
     n, n_classes = len(data.weights), len(data.classes)
-    is_text = _is_text(data, start)
+    is_text = is_sparse(data.points) and isinstance(start.kernels[0], Linear)
     is_default = estimator.search_size == "auto" and not leaves_one_out(estimator, n, n_classes)
     # Splits that were given may be many at a time.
     if not (is_text and is_default) or not (estimator.cv is None or isinstance(estimator.cv, int | np.integer)):
@@ -239,13 +241,14 @@ def _larger_sizes(estimator: Any, data: TrainingData, start: Specification, n_po
     return sizes
 
 
-def _is_text(data: TrainingData, start: Specification) -> bool:
-    return is_sparse(data.points) and isinstance(start.kernels[0], Linear)
-
-
 def _sharpens(estimator: Any, data: TrainingData, start: Specification) -> bool:
-    """Whether the search learns how sharp probabilities should be."""
-    return _is_text(data, start) if estimator.sharpen == "auto" else bool(estimator.sharpen)
+    """Whether the search learns how sharp probabilities should be; "auto" goes by values, sparse or not."""
+    if estimator.sharpen != "auto":
+        return bool(estimator.sharpen)
+    if not isinstance(start.kernels[0], Linear):
+        return False
+    n_filled = data.points.nnz if is_sparse(data.points) else np.count_nonzero(data.points)
+    return bool(n_filled <= MOST_FILLED * data.points.shape[0] * data.points.shape[1])
 
 
 def _loo_size(data: TrainingData) -> int:

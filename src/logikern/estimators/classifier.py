@@ -72,8 +72,8 @@ class KernelLogisticClassifier(
         Whether `bias_variance` is learned too.
     sharpen : {"auto"} or bool, default="auto"
         Whether the search also learns how sharp probabilities should be where the model is certain and where it is
-        not; the most probable class stays the same. "auto" does so for sparse texts with a linear kernel, where it
-        lowers the log loss; on tables it makes no difference worth its while.
+        not; the most probable class stays the same. "auto" does so for a linear kernel on inputs four fifths of which
+        are zero, as words of texts are: there it lowers the log loss, elsewhere it makes little difference.
     one_vs_rest : bool, default=False
         Fit a binary model per class instead of all classes together: a baseline.
     search_size : int, "auto" or None, default="auto"
