@@ -8,8 +8,8 @@ of each. Probabilities are bounded at 1e-15; "true at 0" counts test rows whose 
 share of zeros in the table. hiclass appears twice: by its own predict_proba, which gives zeros in trees of three
 levels and more, and with the probabilities of its local classifiers multiplied along paths. Seconds are those of
 search, final fit and prediction, each contestant in a process of its own, which ends after the time limit. On
-wordnet ours is fitted by wordnet.py, and C and calibration of hiclass are chosen without it, by the same local
-classifiers and its own calibrators; its final fit there takes half an hour.
+wordnet ours is fitted by wordnet.py, and hiclass, which takes half an hour there to find the rows of its nodes, has
+the same local classifiers and its own calibrators without it.
 hiclass is no dependency of the project: pip install hiclass. What ended is kept in the folder LOGIKERN_CHECKPOINTS,
 if that is set, for a run that was stopped.
 """
