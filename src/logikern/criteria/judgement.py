@@ -15,6 +15,8 @@ PRIOR_SCALE = 0.5
 MOST_STEPS = 30
 # A step that promises to gain less per case is none. What a number may fall to in one.
 FLAT, LARGEST_FALL = 1e-13, 0.5
+# Of a Newton step, in the order in which they are tried.
+LENGTHS = tuple(0.5**power for power in range(8))
 
 
 class Judged(NamedTuple):
@@ -65,18 +67,16 @@ class Judge:
         value = self._value(now, open_, latent, targets, weights)
         for _ in range(MOST_STEPS):
             step = self._newton_step(now, parts, latent, targets, weights)
-            if float(step.promise) <= FLAT * total:
+            if step.promise <= FLAT * total:
                 break
-            length = 1.0
-            while True:
+            for length in LENGTHS:
                 trial = _moved(now, length * step.direction)
                 reached = self._value(trial, open_, latent, targets, weights)
-                if reached < value or length < FLAT:
+                if reached < value:
+                    now, value = trial, reached
                     break
-                length *= 0.5
-            if not reached < value:
-                break
-            now, value = trial, reached
+            else:
+                break  # nothing is left but rounding
         return now
 
     def _value(self, sharpness: Sharpness, open_: Array, latent: Array, targets: Array, weights: Array) -> float:
