@@ -61,6 +61,18 @@ def test_sharpness_is_worth_its_cost():
     assert weights @ sharp.losses < weights @ plain.losses - 10.0
 
 
+@pytest.mark.parametrize("scale", [1e2, 1e4, 1e5])
+@pytest.mark.parametrize("seed", range(3))
+def test_latents_of_any_size_have_a_sharpness_no_worse_than_another_optimiser(scale, seed):
+    random = np.random.default_rng(seed)
+    latent = scale * random.standard_normal((50, 200)) * random.uniform(0.01, 1, 200) ** 2
+    data = latent, from_labels(random.integers(0, 50, 200), 50), np.ones(200)
+    found = Judge(Softmax(), sharpen=True).judge(*data).sharpness
+    options = {"args": data, "method": "Nelder-Mead", "bounds": POSITIVE, "options": {"maxfev": 4000, "fatol": 1e-8}}
+    other = scipy.optimize.minimize(objective, [1 / scale, 1 / scale], **options)
+    assert objective((found.certain, found.uncertain), *data) <= other.fun * (1 + 1e-6)
+
+
 def test_little_data_say_little_about_sharpness():
     latent, targets, weights = overconfident(3)
     found = Judge(Softmax(), sharpen=True).judge(latent, targets, 0.01 * weights).sharpness

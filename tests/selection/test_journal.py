@@ -5,7 +5,6 @@ import os
 import numpy as np
 import pytest
 
-from logikern.selection import journal as journals
 from logikern.selection.journal import Entry, Journal, read, write
 from logikern.structure.covariance import CovarianceGradient
 
@@ -167,9 +166,14 @@ def test_other_fingerprint_is_refused(written):
         read(written, "other")
 
 
-def test_other_format_is_refused(written, monkeypatch):
-    monkeypatch.setattr(journals, "FORMAT", journals.FORMAT + 1)
-    with pytest.raises(ValueError, match="Delete it"):
+def test_other_format_is_refused(written):
+    with np.load(written) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    # As it was before there was a sharpness.
+    arrays |= {"format": np.array(2), "numbers": arrays["numbers"][:, :5]}
+    with open(written, "wb") as stream:
+        np.savez(stream, **arrays)
+    with pytest.raises(ValueError, match="another version of logikern. Delete it"):
         read(written, "mark")
 
 

@@ -1,5 +1,6 @@
 """Probabilities as sharp as held-out rows want them."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy import sparse
 from sklearn.metrics import log_loss
 
 import logikern
+from logikern.model import persistence
 from logikern.numerics.sharpness import Sharpness
 from tests.tuning.samples import MOONS, SIDES, X, default_fit, same, tuned
 
@@ -54,6 +56,12 @@ def test_dense_texts_are_as_sharp(of_texts):
     assert (found.certain, found.uncertain) == pytest.approx(
         (sharpness(of_texts).certain, sharpness(of_texts).uncertain), rel=1e-2
     )
+
+
+def test_zeros_that_are_stored_are_zeros(of_texts):
+    stored = sparse.csr_matrix(BAGS.toarray() + 1.0)
+    stored.data -= 1.0
+    assert stored.nnz > BAGS.nnz and not sharpness(tuned("linear", **PLAIN).fit(stored, NUMBERS)).is_neutral
 
 
 def test_sparse_tables_without_zeros_are_tables():
@@ -111,6 +119,41 @@ def test_saved_model_is_as_sharp(of_texts, tmp_path):
     of_texts.save_model(tmp_path / "m.skops")
     again = logikern.load_model(tmp_path / "m.skops")
     assert np.array_equal(again.predict_proba(NEW_BAGS), of_texts.predict_proba(NEW_BAGS))
+
+
+def test_model_files_without_the_setting_are_read(of_texts, tmp_path):
+    older = copy.copy(of_texts)
+    del older.sharpen
+    persistence.save(older, tmp_path / "m.skops")
+    again = logikern.load_model(tmp_path / "m.skops")
+    assert again.get_params()["sharpen"] == "auto"
+    assert np.array_equal(again.predict_proba(NEW_BAGS), of_texts.predict_proba(NEW_BAGS))
+
+
+@pytest.mark.parametrize("wrong", [Sharpness(0.0, 1.0), Sharpness(1.0, np.inf), Sharpness(1, 1.0)], ids=str)
+def test_model_files_with_a_sharpness_that_is_none_are_refused(of_texts, tmp_path, wrong):
+    forged = copy.copy(of_texts)
+    forged.model_ = replace(of_texts.model_, specification=replace(of_texts.model_.specification, sharpness=wrong))
+    persistence.save(forged, tmp_path / "m.skops")
+    with pytest.raises(ValueError, match="its sharpness is none"):
+        logikern.load_model(tmp_path / "m.skops")
+
+
+def test_regressors_with_a_sharpness_are_refused(tmp_path):
+    forged = logikern.KernelRegressor(criterion=None).fit(MOONS, SIDES.astype(float))
+    specification = replace(forged.model_.specification, sharpness=Sharpness(2.0, 3.0))
+    forged.model_ = replace(forged.model_, specification=specification)
+    persistence.save(forged, tmp_path / "m.skops")
+    with pytest.raises(ValueError, match="its outputs are sharpened"):
+        logikern.load_model(tmp_path / "m.skops")
+
+
+def test_nodes_are_sums_of_sharpened_leaves():
+    paths = np.array(["a/x", "a/y", "b/x", "b/y"])[NUMBERS]
+    model = tuned("linear", hierarchy="paths").fit(BAGS, paths)
+    assert not sharpness(model).is_neutral
+    nodes, leaves = model.predict_node_proba_frame(NEW_BAGS), model.predict_proba_frame(NEW_BAGS)
+    np.testing.assert_allclose(nodes["a"], leaves["a/x"] + leaves["a/y"], rtol=1e-12)
 
 
 def test_more_rows_leave_the_sharpness(of_texts):

@@ -10,13 +10,13 @@ from logikern.numerics.outcome import Array
 from logikern.numerics.sharpness import Sharpness, openness
 from logikern.numerics.simplex import soft_maximum
 
-# Standard deviation of each number of a sharpness around one, a priori.
+# How far each number of a sharpness lies from one a priori: one over the root of the prior's curvature there.
 PRIOR_SCALE = 0.5
-MOST_STEPS = 30
-# A step that promises to gain less per case is none. What a number may fall to in one.
+MOST_STEPS = 60
+# A step that promises to gain less per case is none. The part by which a number may fall in one.
 FLAT, LARGEST_FALL = 1e-13, 0.5
-# Of a Newton step, in the order in which they are tried.
-LENGTHS = tuple(0.5**power for power in range(8))
+# Of a step, in the order in which they are tried.
+LENGTHS = tuple(0.5**power for power in range(20))
 
 
 class Judged(NamedTuple):
@@ -60,7 +60,7 @@ class Judge:
         )
 
     def _best_sharpness(self, latent: Array, targets: Array, weights: Array) -> Sharpness:
-        """Newton's method in two numbers, each of which is halved at most in a step."""
+        """Newton's method in two numbers, with steps in which neither falls by more than half."""
         total, open_ = float(weights.sum()), openness(latent)
         parts = np.stack([1.0 - open_, open_])  # of the two numbers in the scale of each point
         now = Sharpness()
@@ -70,7 +70,7 @@ class Judge:
             if step.promise <= FLAT * total:
                 break
             for length in LENGTHS:
-                trial = _moved(now, length * step.direction)
+                trial = Sharpness(*(_numbers(now) + length * step.direction).tolist())
                 reached = self._value(trial, open_, latent, targets, weights)
                 if reached < value:
                     now, value = trial, reached
@@ -93,10 +93,12 @@ class Judge:
         mean = np.einsum("cn,cn->n", probabilities, latent)
         first = mean - np.einsum("cn,cn->n", completed, latent)
         second = np.einsum("cn,cn,cn->n", probabilities, latent, latent) - mean**2
-        numbers = np.array([now.certain, now.uncertain])
+        numbers = _numbers(now)
         slope = parts @ (weights * first) + (1.0 - 1.0 / numbers) / PRIOR_SCALE**2
         bend = (parts * (weights * second)) @ parts.T + np.diag(1.0 / (PRIOR_SCALE * numbers) ** 2)
         direction = -np.linalg.solve(bend, slope)
+        # Shortened as a whole: with one number held back it might lead upwards.
+        direction *= min(1.0, LARGEST_FALL / max(float(np.max(-direction / numbers)), 1e-300))
         return _Step(direction, -0.5 * float(slope @ direction))
 
 
@@ -105,14 +107,11 @@ class _Step(NamedTuple):
     promise: float
 
 
-def _moved(now: Sharpness, step: Array) -> Sharpness:
-    return Sharpness(
-        max(now.certain + float(step[0]), LARGEST_FALL * now.certain),
-        max(now.uncertain + float(step[1]), LARGEST_FALL * now.uncertain),
-    )
+def _numbers(sharpness: Sharpness) -> Array:
+    return np.array([sharpness.certain, sharpness.uncertain])
 
 
 def _penalty(sharpness: Sharpness) -> float:
     """Negative log density of a sharpness a priori, up to a constant: a gamma distribution of each number."""
-    numbers = np.array([sharpness.certain, sharpness.uncertain])
+    numbers = _numbers(sharpness)
     return float((numbers - 1.0 - np.log(numbers)).sum()) / PRIOR_SCALE**2

@@ -59,7 +59,7 @@ MOST_KERNELS = 30
 # Inputs up to which "auto" tries a rate for each.
 MOST_INPUTS = 100
 SEARCH_TOLERANCE = 1e-2
-# Of all entries, those that are not zero in a table of words (benchmarks/sharpness.py).
+# Of all entries, those that are not zero in a table of words, at most.
 MOST_FILLED = 0.2
 # Of no consequence for the answers in a checkpoint; `cv` and `random_state` are known by what they drew.
 UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "max_iter", "memory_limit", "tol", "cv", "random_state")
@@ -247,7 +247,8 @@ def _sharpens(estimator: Any, data: TrainingData, start: Specification) -> bool:
         return bool(estimator.sharpen)
     if not isinstance(start.kernels[0], Linear):
         return False
-    n_filled = data.points.nnz if is_sparse(data.points) else np.count_nonzero(data.points)
+    # Zeros that a sparse matrix stores are zeros.
+    n_filled = data.points.count_nonzero() if is_sparse(data.points) else np.count_nonzero(data.points)
     return bool(n_filled <= MOST_FILLED * data.points.shape[0] * data.points.shape[1])
 
 

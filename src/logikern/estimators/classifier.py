@@ -135,7 +135,8 @@ class KernelLogisticClassifier(
     newton_trace_ : tuple of NewtonStep
         The steps of the final fit.
     criterion_value_ : float
-        Criterion at the hyperparameters found: mean held-out loss per case.
+        Criterion at the hyperparameters found: mean held-out loss per case, and where a sharpness was learned what
+        that costs a priori.
     hyperparameters_ : frame
         Name, class or group, value and start of every hyperparameter.
     outcome_ : Outcome
@@ -301,7 +302,7 @@ class KernelLogisticClassifier(
         self.outcome_ = _endings.outcome(result, self.tol)
 
     def decision_function(self, X: Any) -> Array:
-        """Latent functions at the rows of X.
+        """Latent functions at the rows of X, as sharp as was learned: probabilities are their softmax.
 
         Returns
         -------

@@ -18,6 +18,8 @@ TILE_ENTRIES = 2**22
 class FittedModel:
     """Latents u_c(x) = sum_i dual_ic v_c k_c(x, x_i) + constant_c, constant_c = bias_variance sum_i dual_ic.
 
+    What it gives are these times the scale that the specification's sharpness has for each point.
+
     Parameters
     ----------
     specification : Specification
@@ -42,10 +44,10 @@ class FittedModel:
     def latents(self, X: Any) -> Array:
         """Class functions at new points, as sharp as the specification says, (n_new, C)."""
         step = max(1, TILE_ENTRIES // max(1, self.points.shape[0]))
-        tiles = [self._latents(X[start : start + step]) for start in range(0, X.shape[0], step)]
-        if not tiles:
-            return np.empty((0, len(self.dual)))
-        return np.concatenate([self.specification.sharpness.apply(tile.T).T for tile in tiles])
+        sharpness = self.specification.sharpness
+        starts = range(0, X.shape[0], step)
+        tiles = [sharpness.apply(self._latents(X[start : start + step]).T).T for start in starts]
+        return np.concatenate(tiles) if tiles else np.empty((0, len(self.dual)))
 
     def _latents(self, X: Any) -> Array:
         specification, mixing = self.specification, self.specification.mixing

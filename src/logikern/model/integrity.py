@@ -88,6 +88,7 @@ def _check_regressor(regressor: Any) -> None:
     _check_constants(found["model_"])
     _check_specification(found.get("start_"))
     _require(found["model_"].specification.tree is None, "its outputs have a tree")
+    _require(found["model_"].specification.sharpness.is_neutral, "its outputs are sharpened")
     wanted = (1, 2) if len(outputs) == 1 else (2,)
     _require(isinstance(coefficients, np.ndarray) and coefficients.ndim in wanted, "its coefficients are no table")
 
@@ -140,7 +141,8 @@ def _check_specification(specification: Any) -> None:
     _require(all(positive) and specification.bias_variance >= 0, "its variances are not positive")
     sharpness = specification.sharpness
     _require(isinstance(sharpness, Sharpness), "it does not say how sharp its probabilities are")
-    _require(0 < sharpness.certain < np.inf and 0 < sharpness.uncertain < np.inf, "its sharpness is not positive")
+    numbers = (sharpness.certain, sharpness.uncertain)
+    _require(all(isinstance(number, float) and 0 < number < np.inf for number in numbers), "its sharpness is none")
     for kernel in kernels:
         _check_kernel(kernel)
 

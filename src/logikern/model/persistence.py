@@ -24,7 +24,7 @@ from logikern.model.audit import TRUSTED, audit, file_size
 from logikern.model.integrity import check_estimator, final_step, is_ours
 from logikern.numerics.outcome import Outcome
 
-FORMAT = 1
+FORMAT = 2
 HEADER = "logikern.json"
 
 
@@ -150,15 +150,18 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
     if not is_ours(estimator):
         wanted = "a KernelLogisticClassifier or a KernelRegressor is wanted"
         raise ValueError(f"it holds a {type(estimator).__name__}, but {wanted}")
-    _restore_outcome(estimator)
+    _restore(estimator)
     check_estimator(estimator)
     return model
 
 
-def _restore_outcome(estimator: Any) -> None:
+def _restore(estimator: Any) -> None:
+    """The outcome from its name, and of settings that are younger than the file their defaults."""
     estimator.outcome_ = Outcome[estimator.outcome_]
+    for name, value in type(estimator)().get_params(deep=False).items():
+        vars(estimator).setdefault(name, value)
     for binary in vars(estimator).get("binaries_", ()):
-        _restore_outcome(binary)
+        _restore(binary)
 
 
 def _check_header(archive: zipfile.ZipFile) -> None:

@@ -134,15 +134,17 @@ def read(path: Path, fingerprint: str) -> Journal:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         kept, version = str(arrays["fingerprint"]), int(arrays["format"])
-        entries = [_entry(arrays, number, row) for number, row in enumerate(arrays["numbers"])]
+        known = version == FORMAT
+        entries = [_entry(arrays, number, row) for number, row in enumerate(arrays["numbers"]) if known]
     except Exception as error:  # whatever a file that is no journal may provoke in NumPy's reader
         raise ValueError(
             f"`checkpoint` must be a file that an earlier search wrote, but `{path}` is none ({error}). "
             "Delete it, or choose another path."
         ) from error
-    if version != FORMAT or kept != fingerprint:
+    if not known or kept != fingerprint:
+        reason = "belongs to other data or other settings" if known else "was written by another version of logikern"
         raise ValueError(
-            f"The checkpoint `{path}` belongs to other data or other settings. "
+            f"The checkpoint `{path}` {reason}. "
             "Delete it to start anew, or choose another `checkpoint`."
         )
     return Journal(path, fingerprint, entries, arrays.get("state"))
