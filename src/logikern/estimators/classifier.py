@@ -73,7 +73,7 @@ class KernelLogisticClassifier(
     sharpen : {"auto"} or bool, default="auto"
         Whether the search also learns how sharp probabilities should be where the model is certain and where it is
         not; the most probable class stays the same. "auto" does so for a linear kernel on inputs four fifths of which
-        are zero, as words of texts are: there it lowers the log loss, elsewhere it makes little difference.
+        are zero, as words of texts are: there it lowers the log loss, on tables it may do either.
     one_vs_rest : bool, default=False
         Fit a binary model per class instead of all classes together: a baseline.
     search_size : int, "auto" or None, default="auto"
