@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from logikern.numerics.outcome import Indices
+from logikern.numerics.outcome import Indices, Mask
 from logikern.structure.base import Mixing
 from logikern.structure.tree import ROOT, Tree
 
@@ -47,8 +47,8 @@ def tie(tying: str | Sequence[Any] | Mapping[Any, Any], mixing: Mixing) -> Tying
     "scaled": one kernel, a variance per class (mc-semi); "separate": a kernel and a variance per class (mc-sep).
 
     Of a tree, "shared" as before; "level": one kernel, a variance per level (H1 of Seeger 2008, sec. 6.1);
-    "subtree": one kernel, a variance for each subtree below the root (H2); "scaled": one kernel, a variance per node;
-    "separate": a kernel and a variance per level.
+    "subtree": one kernel, two variances for each subtree below the root, of its inner nodes and of its leaves (H2,
+    where they are one); "scaled": one kernel, a variance per node; "separate": a kernel and a variance per level.
 
     A list, or for a tree a dict from node to group: a kernel and a variance per group.
     """
@@ -85,17 +85,25 @@ def levels(tree: Tree) -> Indices:
     Where leaves lie at different depths those of a depth do different things: what ends there tells siblings apart,
     what goes on does not.
     """
-    ends = np.zeros(tree.n_latent, dtype=bool)
-    ends[tree.leaf_latents] = True
-    return np.where(ends, tree.latent_depths.max() + 1, tree.latent_depths)
+    return np.where(_ends(tree), tree.latent_depths.max() + 1, tree.latent_depths)
 
 
 def subtrees(tree: Tree) -> Indices:
-    """The uppermost latent function above each one, (P,)."""
+    """The subtree below the root of each latent function, (P,), those that end in a leaf apart.
+
+    With one variance for both, leaves that differ much would make the nodes above them differ as much.
+    """
     top = np.arange(tree.n_latent)
     for number, upper in tree.links:
         top[number] = top[upper]
-    return top
+    return 2 * top + _ends(tree)
+
+
+def _ends(tree: Tree) -> Mask:
+    """Which latent functions end in a leaf, (P,)."""
+    ends = np.zeros(tree.n_latent, dtype=bool)
+    ends[tree.leaf_latents] = True
+    return ends
 
 
 def _numbered(labels: Any) -> tuple[int, ...]:
