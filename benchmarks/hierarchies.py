@@ -1,12 +1,13 @@
 """Flat or with the tree of the classes: probabilities and decisions beside Table 1 of Seeger (2008).
 
 Sets and their splits as in trees.py. F1 is flat with one variance (tying="shared"), H1 has the hierarchy with a
-variance per level, H2 with one for each subtree below the root, and auto has the hierarchy and tying="auto". Every
-method learns its hyperparameters; nothing else differs. Scores are those of the paper and the log loss: acc, prec
-(mean reciprocal rank), taxo (half the length of the path from decision to truth) and pacc (the right parent) of the
-decisions that expect the least of each, taxo[0-1] and pacc[0-1] of the most probable class. Seconds are those of
-`fit`, search and final fit. The paper's own figures for its sections D and E are of other texts of the same kind:
-claims of patents there, titles of the classification here.
+variance per level, H2 with one for the inner nodes and one for the leaves of each subtree below the root (in the
+paper they are one), and auto has the hierarchy and tying="auto". Every method learns its hyperparameters; nothing
+else differs. Scores are those of the paper and the log loss: acc, prec (mean reciprocal rank), taxo (half the length
+of the path from decision to truth) and pacc (the right parent) of the decisions that expect the least of each,
+taxo[0-1] and pacc[0-1] of the most probable class. Seconds are those of `fit`, search and final fit. The paper's own
+figures for its sections D and E are of other texts of the same kind: claims of patents there, titles of the
+classification here.
 """
 
 import argparse

@@ -255,7 +255,7 @@ def test_branches_of_the_ragged_tree():
         "shared": Tying(ONE, ONE),
         "scaled": Tying(ONE, EACH),
         "level": Tying(ONE, LEVELS),
-        "subtree": Tying(ONE, (0, 1, 2, 2, 2, 2, 2)),
+        "subtree": Tying(ONE, (0, 1, 2, 3, 2, 3, 3)),
         "separate": Tying(LEVELS, LEVELS),
     }.items(),
 )

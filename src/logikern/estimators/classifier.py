@@ -48,8 +48,8 @@ class KernelLogisticClassifier(
         both for themselves. A list has one group label per class; each group has a kernel and a variance.
         "auto" grows from shared to separate as far as the criterion improves by more than its noise.
         With a hierarchy: "level" has a variance per level and is the least that "auto" takes, "subtree" has one for
-        each subtree below the root, "separate" a kernel and a variance per level; a dict has a group for nodes, and
-        those below them.
+        the inner nodes and one for the leaves of each subtree below the root, "separate" a kernel and a variance per
+        level; a dict has a group for nodes, and those below them.
     rate : float, sequence of float or None, default=None
         Inverse squared length scale of the inputs, or one per input. None reads it off the spread of the data.
         With a criterion it is where learning starts.
