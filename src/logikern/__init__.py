@@ -13,6 +13,8 @@ _HOMES: dict[str, str] = {
     "load_model": "logikern.model.persistence",
     "error_reject_curve": "logikern.decisions.metrics",
     "target_information": "logikern.decisions.metrics",
+    "decide": "logikern.decisions.rules",
+    "Tree": "logikern.structure.tree",
     "read_tree": "logikern.structure.hierarchy",
     "decide_on_tree": "logikern.decisions.tree_rules",
     "taxonomic_loss": "logikern.decisions.tree_scores",

@@ -1,5 +1,6 @@
 """A small table, a model fitted on it once, and a way to run commands."""
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,45 @@ def small_corpus(n_texts: int = 72, seed: int = 0, coarse: bool = False) -> pd.D
 def make_corpus():
     """The maker of small corpora."""
     return small_corpus
+
+
+@pytest.fixture
+def fit_texts(run, make_corpus, tmp_path):
+    """Fit the small corpus, or another one, with further arguments."""
+
+    def invoke(*arguments: object, frame: pd.DataFrame | None = None, fixed: bool = True):
+        corpus = make_corpus() if frame is None else frame
+        corpus.to_json(tmp_path / "docs.jsonl", orient="records", lines=True)
+        out = ("--out", tmp_path / "m.skops", *(("--fixed",) if fixed else ()))
+        return run("fit", tmp_path / "docs.jsonl", "--text", "body", "--target", "path", *out, *arguments)
+
+    return invoke
+
+
+@pytest.fixture
+def leaf_names(make_corpus) -> pd.DataFrame:
+    """The corpus with topics that are no paths."""
+    corpus = make_corpus()
+    return corpus.assign(path=corpus["path"].str.rpartition("/")[2])
+
+
+@pytest.fixture
+def unseen_texts(make_corpus, tmp_path) -> pd.DataFrame:
+    frame = make_corpus(n_texts=60, seed=5, coarse=True)
+    frame.to_json(tmp_path / "new.jsonl", orient="records", lines=True)
+    return frame
+
+
+@pytest.fixture
+def predict_texts(run):
+    """What a model predicts of a file, as a table."""
+
+    def invoke(*arguments: object) -> pd.DataFrame:
+        result = run("predict", *arguments)
+        assert result.exit_code == 0, result.stderr
+        return pd.read_csv(io.StringIO(result.stdout))
+
+    return invoke
 
 
 @pytest.fixture(scope="session")

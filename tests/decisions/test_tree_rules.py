@@ -1,9 +1,11 @@
 """Decisions on a tree have the least expected loss of all, by brute force."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 
+from logikern import read_tree
 from logikern.decisions import tree_rules
 from logikern.decisions.rules import decide
 from logikern.decisions.tree_rules import decide_on_tree
@@ -126,6 +128,30 @@ def test_callable_is_asked_about_labels():
 def test_callable_is_asked_about_inner_nodes_where_they_are_allowed():
     decided = decide_on_tree([DUCK], ANIMALS, lambda decision, truth: float(decision != "fish"), allow_inner=True)
     assert names(decided) == ["fish"]
+
+
+@pytest.mark.parametrize("allow_inner", [False, True])
+def test_rows_and_columns_of_a_frame_go_by_their_names(allow_inner):
+    random = np.random.default_rng(0)
+    decisions = list(ANIMALS.labels) if allow_inner else ANIMALS.classes.tolist()
+    probabilities = random.dirichlet(np.ones(ANIMALS.n_classes), 20)
+    frame = pd.DataFrame(random.random((len(decisions), ANIMALS.n_classes)), decisions, ANIMALS.classes)
+    shuffled = frame.sample(frac=1.0, random_state=1).sample(frac=1.0, axis=1, random_state=2)
+    expected = decide_on_tree(probabilities, ANIMALS, frame.to_numpy(), allow_inner)
+    seen = decide_on_tree(probabilities, ANIMALS, shuffled, allow_inner)
+    assert seen.decisions.tolist() == expected.decisions.tolist()
+
+
+def test_frame_with_a_column_of_no_class_is_refused():
+    frame = pd.DataFrame(1.0 - np.eye(ANIMALS.n_classes), columns=[*ANIMALS.classes[:-1], "cow"])
+    with pytest.raises(ValueError, match="must have the names of the 5 classes, but one is 'cow'"):
+        decide_on_tree([DUCK], ANIMALS, frame)
+
+
+def test_tree_may_come_in_any_form():
+    tree, proba = {"duck": "bird", "robin": "bird", "trout": None}, [[0.3, 0.35, 0.35]]
+    decided = decide_on_tree(proba, tree, "taxonomic", allow_inner=True)
+    assert read_tree(tree).labels[decided.decisions[0]] == "bird"
 
 
 def test_siblings_outweigh_a_more_probable_stranger():

@@ -13,6 +13,7 @@ from logikern import (
     mean_reciprocal_rank,
     node_log_loss,
     parent_accuracy,
+    read_tree,
     taxonomic_loss,
 )
 from logikern.decisions import tree_scores
@@ -156,6 +157,27 @@ def test_hierarchical_score_of_paths_of_several_lengths():
     tree = Tree(("1", "2", "3", "4", "5", "6"), (-1, -1, 1, -1, 3, 4))
     assert hierarchical_f1(["3", "1", "6"], ["1", "3", "6"], tree) == 0.5
     assert hierarchical_f1(["3", "1", "6"], ["3", "1", "6"], tree) == 1.0
+
+
+PARENTS = {"duck": "bird", "robin": "bird", "trout": None}
+
+
+@pytest.mark.parametrize("score", OF_DECISIONS)
+def test_scores_of_decisions_take_a_tree_in_any_form(score):
+    y, decisions = ["duck", "robin", "trout"], ["robin", "robin", "duck"]
+    assert score(y, decisions, PARENTS) == score(y, decisions, read_tree(PARENTS))
+
+
+@pytest.mark.parametrize("score", [*OF_PROBABILITIES, lambda *case: level_scores(*case).log_loss[0]])
+def test_scores_of_probabilities_take_a_tree_in_any_form(score):
+    y, proba = ["duck", "trout"], [[0.5, 0.3, 0.2], [0.1, 0.5, 0.4]]
+    assert score(y, proba, PARENTS) == score(y, proba, read_tree(PARENTS))
+
+
+def test_label_above_a_single_leaf_is_that_leaf():
+    assert parent_accuracy(["trout"], ["trout, brown"], ANIMALS) == 1.0
+    proba = (ANIMALS.classes == "trout, brown")[None].astype(float)
+    assert mean_reciprocal_rank(["trout"], proba, ANIMALS) == 1.0
 
 
 def test_equal_probabilities_rank_last():

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -71,6 +71,11 @@ def test_frames_of_nodes_are_named_and_of_the_kind_of_the_input():
     assert list(frame.columns) == list(model.tree_.labels) and frame.index[0] == 7
     other = model.predict_node_proba_frame(pl.DataFrame(NEW, schema=list("abc")))
     assert isinstance(other, pl.DataFrame) and other.columns == list(model.tree_.labels)
+
+
+def test_rows_may_be_a_list(reference):
+    frame = reference.predict_node_proba_frame(NEW[:3].tolist())
+    np.testing.assert_array_equal(frame.to_numpy(), reference.predict_node_proba(NEW[:3]))
 
 
 def test_tuples_of_one_length_are_single_labels_of_a_frame():
@@ -294,7 +299,10 @@ ERRORS = {
     "no paths": ({"hierarchy": "path"}, Y, "`hierarchy` must be"),
     "too few rows": ({}, Y[:-1], "inconsistent numbers of samples"),
     "missing label": ({}, np.where(Y == "music", None, Y.astype(object)), "Leave the point out"),
-    "unknown weight": ({"class_weight": {"arts": 2.0}}, Y, "not in class_weight"),
+    "unknown weight": ({"class_weight": {"arts": 2.0}}, Y, "'arts', which is no class, and nothing for 'biology'"),
+    "encoded labels": ({}, NUMBERS, "holds the numbers 0 to 5. Where a tool of scikit-learn made them"),
+    "unknown column": ({}, pd.DataFrame({"music": 0.5, "musik": np.full(len(X), 0.5)}), "'musik' at column 1"),
+    "paths of a table": ({"hierarchy": "paths"}, np.full((len(X), 7), 1 / 7), "whose columns have no names"),
 }
 
 
@@ -303,6 +311,19 @@ def test_error_says_what_is_wrong(name):
     settings, y, fragment = ERRORS[name]
     with pytest.raises((ValueError, TypeError), match=fragment):
         fixed(**{"hierarchy": PARENTS, **settings}).fit(X, y)
+
+
+@pytest.mark.parametrize("given", [{"X": NEW}, {"y": Y}])
+def test_tree_is_drawn_with_rows_and_labels_or_neither(given, reference):
+    with pytest.raises(ValueError, match="wants rows with their labels"):
+        reference.plot_tree(**given)
+
+
+def test_probabilities_of_a_search_by_scikit_learn_want_a_table():
+    table = (np.array(sorted(set(Y)))[None] == Y[:, None]).astype(float)
+    proba = cross_val_predict(fixed(hierarchy=PARENTS), X, table, cv=KFold(3), method="predict_proba")
+    expected = fixed(hierarchy=PARENTS).fit(X[30:], Y[30:]).predict_proba(X[:30])
+    np.testing.assert_allclose(proba[:30], expected, atol=1e-8)
 
 
 def test_inner_nodes_cannot_be_left_out_one_by_one():

@@ -9,7 +9,19 @@ from sklearn.exceptions import DataConversionWarning
 
 from logikern.estimators._weights import weigh_rows
 from logikern.structure.hierarchy import read_tree
-from tests.estimators.trees import LABELS, LEAVES, NEW, PARENTS, PATHS, X, Y, coarse, coarse_labels, fixed, sample
+from tests.estimators.trees import (
+    LABELS,
+    LEAVES,
+    NEW,
+    PARENTS,
+    PATHS,
+    X,
+    Y,
+    coarse,
+    coarse_labels,
+    fixed,
+    sample,
+)
 
 
 @pytest.mark.parametrize("solver", ["newton", "exact"])
@@ -50,6 +62,33 @@ def test_label_of_a_node_with_one_child_is_that_child():
     renamed = np.where(Y == "sport", "work", Y)
     expected = fixed(hierarchy=PARENTS).fit(X, Y).predict_proba(NEW)
     np.testing.assert_array_equal(fixed(hierarchy=PARENTS).fit(X, renamed).predict_proba(NEW), expected)
+
+
+def test_rows_of_a_node_and_of_its_only_child_are_warned_of():
+    labels = LABELS.copy()
+    labels[np.flatnonzero(LABELS == "work/sport")[:3]] = "work"
+    with pytest.warns(UserWarning, match="Rows labelled 'work' count as rows of 'work/sport'") as caught:
+        fixed(hierarchy="paths").fit(X, labels)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("hierarchy", ["paths", read_tree(sorted(set(LABELS)))])
+def test_rows_of_an_inner_node_are_no_reason_to_warn(hierarchy):
+    """Nor are those above an only child where it is the hierarchy, not the labels, that says there is one."""
+    labels = LABELS.copy()
+    labels[np.flatnonzero(LABELS == "art/music")[:3]] = "art"
+    if hierarchy != "paths":
+        labels[np.flatnonzero(LABELS == "work/sport")[:3]] = "work"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        coarse(hierarchy=hierarchy).fit(X, labels)
+
+
+def test_class_weight_of_paths_that_are_tuples():
+    paths = [tuple(path.split("/")) for path in LABELS]
+    model = fixed(hierarchy="paths", class_weight={("art", "film"): 3.0}).fit(X, paths)
+    expected = fixed(hierarchy="paths").fit(X, paths, sample_weight=np.where(Y == "film", 3.0, 1.0))
+    np.testing.assert_allclose(model.predict_proba(NEW), expected.predict_proba(NEW), atol=1e-6)
 
 
 def test_class_whose_rows_are_all_coarse_is_found_as_its_parent():

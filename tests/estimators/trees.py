@@ -71,4 +71,4 @@ def coarse_labels(every: int = 5) -> np.ndarray:
 
 def coarse(**settings) -> KernelLogisticClassifier:
     """A model whose smooth functions let labels of inner nodes settle soon."""
-    return fixed(hierarchy=PARENTS, **{"variance": 2.0, "tol": 1e-6, "random_state": 0, **settings})
+    return fixed(**{"hierarchy": PARENTS, "variance": 2.0, "tol": 1e-6, "random_state": 0, **settings})

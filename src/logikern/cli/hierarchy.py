@@ -10,17 +10,19 @@ import pandas as pd
 import typer
 
 from logikern.cli.cells import count, levels, name_list, row_names
-from logikern.cli.labels import class_labels
+from logikern.cli.labels import as_integers, class_labels
 from logikern.cli.narration import Narrator
-from logikern.cli.sources import Reading, open_source
+from logikern.cli.sources import FORMATS, Reading, Source, open_source
 from logikern.cli.tables import read_table
-from logikern.decisions.taxonomy import step_of
+from logikern.decisions.taxonomy import place_labels, settle, step_of
+from logikern.estimators._hierarchy import describe_mergers
 from logikern.structure import links
 from logikern.structure.hierarchy import grow
-from logikern.structure.tree import Tree
+from logikern.structure.tree import Tree, as_labels
 
 AUTO, NONE = "auto", "none"
 CHILD, PARENT = "child", "parent"
+SEPARATORS = ",;\t|"
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,13 @@ def read_labels(target: pd.Series, hierarchy: str, encoding: str | None, narrato
         if hierarchy == NONE and all(links.SEPARATOR in str(label) for label in labels):
             narrator.say(f"the target has paths such as {str(labels[0])!r}: `--hierarchy auto` would use their tree")
         return Labelled(labels, None)
-    labels = levels(target).astype(str)
-    _require_nodes(target, labels, tree, hierarchy)
+    spelled, nodes = levels(target).astype(str), {str(label): label for label in tree.labels}
+    _require_nodes(target, spelled, nodes, hierarchy)
+    labels = as_labels([nodes[label] for label in spelled.tolist()])
     _say_what_it_is(tree, labels, narrator)
+    told = describe_mergers(tree, place_labels(labels, tree)) if hierarchy == AUTO else ""
+    if told:
+        narrator.warn(told)
     return Labelled(labels, tree)
 
 
@@ -74,16 +80,20 @@ def _tree(target: pd.Series, hierarchy: str, encoding: str | None, narrator: Nar
 
 
 def _tree_of_file(path: str, encoding: str | None) -> Tree:
-    source = open_source(path)
+    is_known = any(suffix.lower() in FORMATS for suffix in Path(path).suffixes)
+    source = open_source(path, None if is_known else "csv")
     if source.format == "svmlight":
         raise ValueError(f"`{path}` is svmlight, but a table with `{CHILD}` and `{PARENT}` is wanted.")
-    table = read_table(source, Reading(encoding=encoding), (CHILD, PARENT))
+    names, separator = _header(source, encoding)
+    # A node may well be called "NA": only an empty field is none.
+    table = read_table(source, Reading(encoding=encoding, separator=separator), names, missing=("",))
+    table = table.rename(columns=str.lower)
     lacking = [name for name in (CHILD, PARENT) if name not in table.columns]
     if lacking:
         raise ValueError(
             f"`{path}` must have the columns `{CHILD}` and `{PARENT}`, a row for each node, but lacks "
             f"{name_list(lacking)}; it has {name_list(table.columns)}. Name them so in the first line, with a "
-            "comma between them, or a tab in a .tsv."
+            "comma between them."
         )
     nameless = np.flatnonzero(table[CHILD].isna())
     if len(nameless):
@@ -91,20 +101,34 @@ def _tree_of_file(path: str, encoding: str | None) -> Tree:
     return grow(links.Reading(f"`{path}`", _links(table)))
 
 
+def _header(source: Source, encoding: str | None) -> tuple[list[str], str | None]:
+    """The columns of text as they are spelled, and what separates them; of other formats the usual spelling."""
+    if source.format in ("csv", "tsv"):
+        first = source.text(encoding).lstrip().splitlines()[0]
+        for separator in SEPARATORS:
+            names = [name.strip(' "') for name in first.split(separator)]
+            if {CHILD, PARENT} <= set(map(str.lower, names)):
+                return names, separator
+    return [CHILD, PARENT], None
+
+
 def _links(table: pd.DataFrame) -> Iterator[links.Link]:
-    children, parents = levels(table[CHILD]), levels(table[PARENT])
+    """Nodes that are all spelled as integers are integers, as classes without a tree would be."""
     top = table[PARENT].isna().to_numpy(dtype=bool)
-    for child, parent, is_top in zip(children, parents, top, strict=True):
-        yield child, None if is_top else parent
+    children, parents = levels(table[CHILD]), levels(table[PARENT])[~top]
+    named = as_integers(np.concatenate([children, parents])).tolist()
+    above = iter(named[len(children) :])
+    for child, is_top in zip(named, top, strict=False):
+        yield child, None if is_top else next(above)
 
 
-def _require_nodes(target: pd.Series, labels: np.ndarray, tree: Tree, hierarchy: str) -> None:
-    unknown = np.flatnonzero([label not in tree.place for label in labels.tolist()])
+def _require_nodes(target: pd.Series, labels: np.ndarray, nodes: dict[str, links.Label], hierarchy: str) -> None:
+    unknown = np.flatnonzero([label not in nodes for label in labels.tolist()])
     if not len(unknown):
         return
     first = str(labels[unknown[0]])
     own = np.flatnonzero(labels == first)
-    near = difflib.get_close_matches(first, [str(label) for label in tree.labels], n=3)
+    near = difflib.get_close_matches(first, nodes, n=3)
     advice = f"Near matches: {name_list(near)}." if near else f"Add it with its parent to `{hierarchy}`."
     raise ValueError(
         f"the target `{target.name}` holds {first!r} in {row_names(target.index[own])}, but `{hierarchy}` has no "
@@ -117,7 +141,7 @@ def _say_what_it_is(tree: Tree, labels: np.ndarray, narrator: Narrator) -> None:
         f"tree: {count(len(tree.labels), 'node')} in {count(int(tree.depths.max()), 'level')}, of which "
         f"{tree.n_classes} are classes"
     )
-    nodes = np.array([tree.place[label] for label in labels.tolist()])
+    nodes = settle(place_labels(labels, tree), tree)  # as a fit reads them
     n_inner = int(np.count_nonzero(tree.n_children[nodes]))
     if n_inner:
         narrator.say(f"{count(n_inner, 'row')} name{'s' if n_inner == 1 else ''} an inner node: any class below it")

@@ -39,7 +39,13 @@ def class_labels(target: pd.Series) -> np.ndarray:
     values = numbers(pd.Series(spelled))
     if np.isfinite(values).all():
         _refuse_measurements(target, values)
-        # "01" and "1" are different spellings, hence different classes, of one integer.
+    return as_integers(spelled)
+
+
+def as_integers(spelled: np.ndarray) -> np.ndarray:
+    """Integers if every spelling is that of one, otherwise text: "01" and "1" are different names."""
+    values = numbers(pd.Series(spelled))
+    if np.isfinite(values).all():
         integers = values.astype(np.int64)
         if np.array_equal(integers.astype(str), spelled.astype(str)):
             return integers

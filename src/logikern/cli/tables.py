@@ -16,9 +16,14 @@ from logikern.cli.sources import Reading, Source
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
-def read_table(source: Source, reading: Reading, as_text: Sequence[str] = ()) -> pd.DataFrame:
-    """The table in `source`; the columns `as_text` keep their spelling ("01" stays "01")."""
-    frame = _READERS[source.format](source, reading, as_text)
+def read_table(
+    source: Source, reading: Reading, as_text: Sequence[str] = (), missing: Sequence[str] = MISSING
+) -> pd.DataFrame:
+    """The table in `source`; the columns `as_text` keep their spelling ("01" stays "01").
+
+    `missing` are the spellings of a missing value in CSV and TSV.
+    """
+    frame = _READERS[source.format](source, reading, as_text, missing)
     if frame.shape[0] == 0:
         raise ValueError(f"`{source.name}` has a header but no rows. At least one row is wanted.")
     return frame
@@ -47,7 +52,9 @@ def _separator_hint(columns: Sequence[str]) -> str:
     return ""
 
 
-def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str]) -> pd.DataFrame:
+def _read_delimited(
+    source: Source, reading: Reading, as_text: Sequence[str], missing: Sequence[str]
+) -> pd.DataFrame:
     separator = (reading.separator or SEPARATORS[source.format]).replace("\\t", "\t")
     if len(separator) != 1:
         raise typer.BadParameter(f"`--separator` must be one character, but is {separator!r}.")
@@ -61,7 +68,7 @@ def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str]) ->
         index_col=False,
         dtype={name: str for name in as_text if name in header},
         keep_default_na=False,
-        na_values=list(MISSING),
+        na_values=list(missing),
         skipinitialspace=True,
         low_memory=False,  # one type per column, not one per chunk
     )
@@ -107,7 +114,7 @@ def refuse_duplicates(names: Iterable[str], source: Source) -> None:
         )
 
 
-def _read_parquet(source: Source, reading: Reading, as_text: Sequence[str]) -> pd.DataFrame:
+def _read_parquet(source: Source, reading: Reading, as_text: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
     import pyarrow
     from pyarrow import parquet
 
@@ -120,7 +127,9 @@ def _read_parquet(source: Source, reading: Reading, as_text: Sequence[str]) -> p
     return table.to_pandas(ignore_metadata=True)
 
 
-def _read_json_lines(source: Source, reading: Reading, as_text: Sequence[str]) -> pd.DataFrame:
+def _read_json_lines(
+    source: Source, reading: Reading, as_text: Sequence[str], missing: Sequence[str]
+) -> pd.DataFrame:
     records = []
     for place, line in enumerate(source.text(reading.encoding).splitlines(), start=1):
         if line.strip():
@@ -151,7 +160,7 @@ def _unique_record(pairs: list[tuple[str, object]], source: Source) -> dict[str,
     return dict(pairs)
 
 
-_READERS: dict[str, Callable[[Source, Reading, Sequence[str]], pd.DataFrame]] = {
+_READERS: dict[str, Callable[[Source, Reading, Sequence[str], Sequence[str]], pd.DataFrame]] = {
     "csv": _read_delimited,
     "tsv": _read_delimited,
     "jsonl": _read_json_lines,

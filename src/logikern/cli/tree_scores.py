@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from logikern.cli.labels import joined
-from logikern.decisions.taxonomy import labels_of
+from logikern.decisions.taxonomy import labels_of, place_labels, settle
 from logikern.decisions.tree_errors import NodeScores, SiblingConfusion, confused_siblings, node_scores
 from logikern.decisions.tree_rules import decide_on_tree
 from logikern.decisions.tree_scores import (
@@ -44,7 +44,8 @@ class TreeScores:
 def score_on_tree(probabilities: np.ndarray, labels: np.ndarray, tree: Tree) -> TreeScores:
     """Scores of `probabilities` (n_points, n_classes), columns in the order of `tree.classes`."""
     decisions = labels_of(decide_on_tree(probabilities, tree).decisions, tree)
-    inner = np.array([tree.n_children[tree.place[label]] > 0 for label in labels.tolist()])
+    nodes = settle(place_labels(labels, tree), tree)  # as a fit reads them
+    labels, inner = labels_of(nodes, tree), tree.n_children[nodes] > 0
     some = not inner.all()
     return TreeScores(
         tree=tree,

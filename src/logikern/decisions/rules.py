@@ -50,7 +50,36 @@ def loss_matrix(loss: Loss, classes: Sequence[Any]) -> Array:
         return 1.0 - np.eye(len(labels))
     if callable(loss):
         return _check_losses([[loss(decision, truth) for truth in labels] for decision in labels], len(labels))
-    return _check_losses(loss, len(labels))
+    return _check_losses(in_order(loss, labels, labels), len(labels))
+
+
+def in_order(loss: Any, decisions: Sequence[Any], truths: Sequence[Any]) -> Any:
+    """A frame's losses with its rows and columns in the order of these labels, by its names; others as they are.
+
+    Rows may be other decisions; columns are classes, and names of others are refused.
+    """
+    columns, rows = (_names(loss, axis) for axis in ("columns", "index"))
+    if columns is None or list(truths) == list(range(len(truths))) and set(columns) != set(truths):
+        return loss  # neither has names
+    if len(columns) != len(truths) or set(columns) != set(truths):
+        strange = next((name for name in columns if name not in set(truths)), None)
+        what = f"there are {len(columns)}" if strange is None else f"one is {strange!r}"
+        raise ValueError(
+            f"`loss` is a frame, whose columns must have the names of the {len(truths)} classes, but {what}. "
+            "Name them so, or pass an array in the order of the classes."
+        )
+    values = as_numbers(loss, "loss")[:, [columns.index(truth) for truth in truths]]
+    if rows is None or len(rows) != len(decisions) or set(rows) != set(decisions):
+        return values
+    return values[[rows.index(decision) for decision in decisions]]
+
+
+def _names(frame: Any, axis: str) -> list[Any] | None:
+    """What the rows or columns of a frame are called; None where they are only counted, or it is no frame."""
+    if getattr(frame, "columns", None) is None or getattr(frame, axis, None) is None:
+        return None
+    names = list(getattr(frame, axis))
+    return None if names == list(range(len(names))) else names
 
 
 def expected_losses(probabilities: Array, loss: Loss = None, classes: Sequence[Any] | None = None) -> Array:
@@ -87,7 +116,8 @@ def decide(
     loss : None, array of shape (D, C) or callable, default=None
         None is the zero-one loss: the most probable class is decided. Of an array, **rows are decisions and
         columns are true classes**: loss[d, c] is the loss of deciding d when the truth is c, so that missing
-        class 1 by deciding class 0 costs loss[0, 1]. Decisions need not be classes: D may differ from C. A callable
+        class 1 by deciding class 0 costs loss[0, 1]. Decisions need not be classes: D may differ from C. Rows and
+        columns of a frame go by their names, where these are the classes. A callable
         loss(decision_label, true_label) is asked about every pair of classes. Losses are finite and not negative.
     reject_cost : float, default=None
         What abstaining costs, on the scale of the losses; under the zero-one loss, the error that is tolerated. None

@@ -48,8 +48,8 @@ def _one_by_one(labels: Any, name: str) -> list[Any]:
 
 
 def place_leaves(labels: Any, tree: Tree, name: str = "y") -> Indices:
-    """The same where only leaves will do."""
-    nodes = place_labels(labels, tree, name)
+    """The same where only leaves will do; above a single leaf, that leaf is meant."""
+    nodes = settle(place_labels(labels, tree, name), tree)
     inner = np.flatnonzero(tree.n_children[nodes])
     if inner.size:
         node = nodes[inner[0]]
@@ -59,6 +59,16 @@ def place_leaves(labels: Any, tree: Tree, name: str = "y") -> Indices:
             "`node_log_loss`."
         )
     return nodes
+
+
+def settle(nodes: Indices, tree: Tree) -> Indices:
+    """The lowest node that says the same as each one: a node with one child says what that child says, (n,)."""
+    lowest = np.arange(len(tree.labels))
+    for node in range(len(lowest) - 1, -1, -1):
+        parent = tree.parents[node]
+        if parent != ROOT and tree.n_children[parent] == 1:
+            lowest[parent] = lowest[node]
+    return lowest[nodes]
 
 
 def labels_of(nodes: Indices, tree: Tree) -> Array:

@@ -41,7 +41,7 @@ class NodeScores:
         return _share(self.both, self.decided)
 
 
-def node_scores(y: Any, decisions: Any, tree: Tree, sample_weight: Any = None) -> NodeScores:
+def node_scores(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> NodeScores:
     """Count for every node of the tree how often it is true, decided, and both.
 
     Parameters
@@ -51,7 +51,7 @@ def node_scores(y: Any, decisions: Any, tree: Tree, sample_weight: Any = None) -
     decisions : array of shape (n,)
         Labels of the nodes that were decided, which may be inner ones.
     tree : Tree
-        The classes and what lies above them.
+        The classes and what lies above them, or whatever `read_tree` makes a tree of.
     sample_weight : array of shape (n,), default=None
         What each case counts; None counts cases.
 
@@ -61,6 +61,7 @@ def node_scores(y: Any, decisions: Any, tree: Tree, sample_weight: Any = None) -
         With arrays `true`, `decided`, `both`, `recall` and `precision`, in the order of `tree.labels`.
     """
     cases = judge(y, decisions, tree, sample_weight)
+    tree = cases.tree
     left, right = part(cases.true, cases.decided, tree)
     # Both paths go through their last common node and all above it.
     common = np.where(left == right, left, np.array(tree.parents)[left])
@@ -105,7 +106,7 @@ class SiblingConfusion:
 
 
 def confused_siblings(
-    y: Any, decisions: Any, tree: Tree, sample_weight: Any = None, n_pairs: int = 10
+    y: Any, decisions: Any, tree: Any, sample_weight: Any = None, n_pairs: int = 10
 ) -> list[SiblingConfusion]:
     """The pairs of siblings that are most often taken for each other, the most frequent first.
 
@@ -136,6 +137,7 @@ def confused_siblings(
     ('robin', 'duck', 1.0, 0.5)
     """
     cases = judge(y, decisions, tree, sample_weight)
+    tree = cases.tree
     true, decided = part(cases.true, cases.decided, tree)
     apart = true != decided
     directed, weights = np.stack([true, decided], axis=1)[apart], cases.weights[apart]

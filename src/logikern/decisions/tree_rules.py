@@ -7,10 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from logikern.decisions.cases import as_probabilities
-from logikern.decisions.rules import Decided, loss_matrix, reject
+from logikern.decisions.rules import Decided, in_order, loss_matrix, reject
 from logikern.decisions.taxonomy import check_columns, expected_distances
 from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
+from logikern.structure.hierarchy import read_tree
 from logikern.structure.tree import Tree
 
 # Probabilities of some cases, (C, m) -> the node that is best for each, and its expected loss.
@@ -19,7 +20,7 @@ Rule: TypeAlias = Callable[[Array], tuple[Indices, Array]]
 
 def decide_on_tree(
     proba: Any,
-    tree: Tree,
+    tree: Any,
     loss: str | Array | Callable[[Any, Any], float] = "zero_one",
     allow_inner: bool = False,
     reject_cost: float | None = None,
@@ -35,7 +36,7 @@ def decide_on_tree(
     proba : array of shape (n, C)
         Probabilities of the leaves, columns in the order of `tree.classes`.
     tree : Tree
-        The classes and what lies above them.
+        The classes and what lies above them, or whatever `read_tree` makes a tree of.
     loss : "zero_one", "taxonomic", "parent", array or callable, default="zero_one"
         - "zero_one": the most probable leaf.
         - "taxonomic": the least expected half length of the path to the truth, Seeger (2008), sec. 6.1. With
@@ -44,8 +45,8 @@ def decide_on_tree(
         - "parent": the parent whose children that are leaves are most probable together, and of these children
           the most probable: Seeger (2008), footnote 11. Its expected loss is that of naming a wrong parent.
         - Of an array, rows are decisions and columns are true classes, in the order of `tree.classes`; with
-          `allow_inner` rows are all nodes in the order of `tree.labels`. A callable loss(decision_label,
-          true_label) is asked about every pair.
+          `allow_inner` rows are all nodes in the order of `tree.labels`. Rows and columns of a frame go by their
+          names. A callable loss(decision_label, true_label) is asked about every pair.
     allow_inner : bool, default=False
         Whether inner nodes may be decided. "zero_one" and "parent" do not say what an inner node costs: they
         raise.
@@ -68,6 +69,7 @@ def decide_on_tree(
     >>> tree.labels[decided.decisions[0]]
     'bird'
     """
+    tree = read_tree(tree)
     table = check_columns(as_probabilities(proba), tree)
     rule = _choose_rule(loss, tree, allow_inner)
     nodes, losses = np.empty(len(table), dtype=np.intp), np.empty(len(table))
@@ -100,7 +102,7 @@ def _losses(loss: Any, tree: Tree, allow_inner: bool) -> Array:
     decisions = list(tree.labels) if allow_inner else tree.classes.tolist()
     if callable(loss):
         loss = [[loss(decision, truth) for truth in tree.classes.tolist()] for decision in decisions]
-    losses = loss_matrix(loss, range(tree.n_classes))
+    losses = loss_matrix(in_order(loss, decisions, tree.classes.tolist()), range(tree.n_classes))
     if len(losses) != len(decisions):
         order = "nodes, in the order of `tree.labels`" if allow_inner else "leaves, in the order of `tree.classes`"
         raise ValueError(

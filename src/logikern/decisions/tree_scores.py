@@ -17,6 +17,7 @@ from logikern.decisions.taxonomy import (
 )
 from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
+from logikern.structure.hierarchy import read_tree
 from logikern.structure.tree import ROOT, Tree
 
 
@@ -30,11 +31,13 @@ class Judged:
     decided : integer array of shape (n,)
     weights : array of shape (n,)
         As they were given; 1 without.
+    tree : Tree
     """
 
     true: Indices
     decided: Indices
     weights: Array
+    tree: Tree
 
     def mean(self, values: Array) -> float:
         # Summed alike above and below: of values that are all 1 it is 1.
@@ -43,12 +46,13 @@ class Judged:
 
 
 def judge(
-    y: Any, decisions: Any, tree: Tree, sample_weight: Any, leaves_only: bool = False, strangers: bool = False
+    y: Any, decisions: Any, tree: Any, sample_weight: Any, leaves_only: bool = False, strangers: bool = False
 ) -> Judged:
-    """Labels of true and decided nodes as numbers, without the cases of weight 0.
+    """Labels of true and decided nodes as numbers, without the cases of weight 0; a tree in any form.
 
     With `strangers` some of the true labels may be none of the tree's; they are then the root, -1.
     """
+    tree = read_tree(tree)
     place = place_leaves if leaves_only else place_labels
     decided = place(decisions, tree, "decisions")
     true = find_labels(y, tree) if strangers else place(y, tree, "y")
@@ -57,10 +61,10 @@ def judge(
     _check_lengths(true, decided, "decisions")
     weights = as_weights(sample_weight, len(true))
     used = weights > 0
-    return Judged(true[used], decided[used], weights[used])
+    return Judged(true[used], decided[used], weights[used], tree)
 
 
-def taxonomic_loss(y: Any, decisions: Any, tree: Tree, sample_weight: Any = None) -> float:
+def taxonomic_loss(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> float:
     """Mean half length of the path from the decision to the truth: how far off, on average.
 
     The taxo-loss of Seeger (2008), sec. 6.1, and Cai & Hofmann (2004). Between leaves of equal depth it counts the
@@ -73,7 +77,7 @@ def taxonomic_loss(y: Any, decisions: Any, tree: Tree, sample_weight: Any = None
     decisions : array of shape (n,)
         Labels of the nodes that were decided, which may be inner ones.
     tree : Tree
-        The classes and what lies above them.
+        The classes and what lies above them, or whatever `read_tree` makes a tree of.
     sample_weight : array of shape (n,), default=None
         Weights of the mean; None weighs all cases alike.
 
@@ -84,10 +88,10 @@ def taxonomic_loss(y: Any, decisions: Any, tree: Tree, sample_weight: Any = None
     0.5
     """
     cases = judge(y, decisions, tree, sample_weight)
-    return cases.mean(distances(cases.true, cases.decided, tree))
+    return cases.mean(distances(cases.true, cases.decided, cases.tree))
 
 
-def parent_accuracy(y: Any, decisions: Any, tree: Tree, sample_weight: Any = None) -> float:
+def parent_accuracy(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> float:
     """Share of the cases whose decision has the same parent as the truth: Seeger (2008), sec. 6.1.
 
     Leaves at the top have the root for their parent.
@@ -102,11 +106,11 @@ def parent_accuracy(y: Any, decisions: Any, tree: Tree, sample_weight: Any = Non
         As in `taxonomic_loss`.
     """
     cases = judge(y, decisions, tree, sample_weight, leaves_only=True)
-    parents = np.array(tree.parents)
+    parents = np.array(cases.tree.parents)
     return cases.mean(parents[cases.true] == parents[cases.decided])
 
 
-def hierarchical_precision(y: Any, decisions: Any, tree: Tree, sample_weight: Any = None) -> float:
+def hierarchical_precision(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> float:
     """Of all nodes on the paths to the decisions, the share that lies on the path to the truth as well.
 
     Kiritchenko, Matwin, Nock & Famili (2006): paths hold the node and all above it but the root, and are pooled over
@@ -122,10 +126,10 @@ def hierarchical_precision(y: Any, decisions: Any, tree: Tree, sample_weight: An
         As in `taxonomic_loss`.
     """
     cases = judge(y, decisions, tree, sample_weight)
-    return _mean_common(cases, tree) / cases.mean(tree.depths[cases.decided])
+    return _mean_common(cases) / cases.mean(cases.tree.depths[cases.decided])
 
 
-def hierarchical_recall(y: Any, decisions: Any, tree: Tree, sample_weight: Any = None) -> float:
+def hierarchical_recall(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> float:
     """Of all nodes on the paths to the truth, the share that lies on the path to the decision as well.
 
     Kiritchenko, Matwin, Nock & Famili (2006), as in `hierarchical_precision`.
@@ -140,10 +144,10 @@ def hierarchical_recall(y: Any, decisions: Any, tree: Tree, sample_weight: Any =
         As in `taxonomic_loss`.
     """
     cases = judge(y, decisions, tree, sample_weight)
-    return _mean_common(cases, tree) / cases.mean(tree.depths[cases.true])
+    return _mean_common(cases) / cases.mean(cases.tree.depths[cases.true])
 
 
-def hierarchical_f1(y: Any, decisions: Any, tree: Tree, sample_weight: Any = None) -> float:
+def hierarchical_f1(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> float:
     """The harmonic mean of `hierarchical_precision` and `hierarchical_recall`.
 
     Parameters
@@ -162,10 +166,11 @@ def hierarchical_f1(y: Any, decisions: Any, tree: Tree, sample_weight: Any = Non
     0.667
     """
     cases = judge(y, decisions, tree, sample_weight)
-    return 2.0 * _mean_common(cases, tree) / cases.mean(tree.depths[cases.true] + tree.depths[cases.decided])
+    depths = cases.tree.depths
+    return 2.0 * _mean_common(cases) / cases.mean(depths[cases.true] + depths[cases.decided])
 
 
-def mean_reciprocal_rank(y: Any, proba: Any, tree: Tree, sample_weight: Any = None) -> float:
+def mean_reciprocal_rank(y: Any, proba: Any, tree: Any, sample_weight: Any = None) -> float:
     """Mean of 1 / rank of the true class when classes are ranked by probability: "prec" of Seeger (2008), sec. 6.1.
 
     The rank is the number of classes that are at least as probable as the true one, so that among equals it is
@@ -182,6 +187,7 @@ def mean_reciprocal_rank(y: Any, proba: Any, tree: Tree, sample_weight: Any = No
     sample_weight : array of shape (n,), default=None
         As in `taxonomic_loss`.
     """
+    tree = read_tree(tree)
     table = check_columns(as_scores(proba), tree)
     true = place_leaves(y, tree)
     _check_lengths(true, table, "proba")
@@ -194,7 +200,7 @@ def mean_reciprocal_rank(y: Any, proba: Any, tree: Tree, sample_weight: Any = No
     return float(as_shares(as_weights(sample_weight, len(true))) @ (1.0 / rank))
 
 
-def node_log_loss(y: Any, proba: Any, tree: Tree, sample_weight: Any = None) -> float:
+def node_log_loss(y: Any, proba: Any, tree: Any, sample_weight: Any = None) -> float:
     """Mean of -log p(true node), where the probability of an inner node is the sum over the leaves below it.
 
     Infinite if a true node was given probability 0.
@@ -210,6 +216,7 @@ def node_log_loss(y: Any, proba: Any, tree: Tree, sample_weight: Any = None) -> 
     sample_weight : array of shape (n,), default=None
         As in `taxonomic_loss`.
     """
+    tree = read_tree(tree)
     cases = _weigh(y, proba, tree, sample_weight)
     losses = np.empty(len(cases.true))
     for tile in row_tiles(len(losses), len(tree.labels)):
@@ -239,7 +246,7 @@ class LevelScores:
     log_loss: Array
 
 
-def level_scores(y: Any, proba: Any, tree: Tree, sample_weight: Any = None) -> LevelScores:
+def level_scores(y: Any, proba: Any, tree: Any, sample_weight: Any = None) -> LevelScores:
     """Accuracy and log loss at each depth of the tree: where, on the way down, things get difficult.
 
     A tree cut at a depth has the nodes of that depth and the leaves above it for its classes. The truth is the node
@@ -262,6 +269,7 @@ def level_scores(y: Any, proba: Any, tree: Tree, sample_weight: Any = None) -> L
     LevelScores
         With arrays `depth`, `n_nodes`, `accuracy` and `log_loss`, one entry per depth.
     """
+    tree = read_tree(tree)
     cases = _weigh(y, proba, tree, sample_weight)
     depths = np.arange(1, tree.depths.max() + 1)
     cuts = [np.flatnonzero(_in_cut(tree, depth)) for depth in depths]
@@ -304,8 +312,8 @@ def _check_lengths(true: Indices, other: Array, name: str) -> None:
         raise ValueError(f"`y` and `{name}` have no rows, but at least one case is needed.")
 
 
-def _mean_common(cases: Judged, tree: Tree) -> float:
-    return cases.mean(common_depths(cases.true, cases.decided, tree))
+def _mean_common(cases: Judged) -> float:
+    return cases.mean(common_depths(cases.true, cases.decided, cases.tree))
 
 
 def _log_losses(mass: Array, true: Indices) -> Array:

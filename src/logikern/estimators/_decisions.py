@@ -35,8 +35,9 @@ class DecisionMixin:
         X : array, sparse matrix or frame of shape (n_samples, n_features)
         loss : array of shape (n_classes, n_classes), callable, str or None, default=None
             `loss[d, c]`, or `loss(d, c)` of two labels: what it costs to decide d where c is true. None, or
-            "zero_one", costs 1 for every error. With a hierarchy also "taxonomic", half the length of the path
-            between the two, and "parent", 1 where their parents differ.
+            "zero_one", costs 1 for every error. Rows and columns of a frame go by their names. With a hierarchy
+            also "taxonomic", half the length of the path between the two, and "parent", 1 where their parents
+            differ.
         reject_cost : float or None, default=None
             Cost of no decision: taken where every decision is expected to cost more.
         reject_label : object, default=None
@@ -110,6 +111,11 @@ class DecisionMixin:
         Returns the matplotlib Axes.
         """
         tree = self._fitted_tree()
+        if (X is None) != (y is None):
+            raise ValueError(
+                "`plot_tree` wants rows with their labels, X and y, or neither, but one of them is None. Pass both, "
+                "which shows how often each node is found."
+            )
         scores = None if X is None else node_scores(y, self.predict(X), tree)  # type: ignore[attr-defined]
         return plot_tree(tree, scores, self.node_variances_, ax, max_nodes)
 

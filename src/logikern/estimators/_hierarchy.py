@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from logikern.decisions.taxonomy import sum_up
+from logikern.decisions.taxonomy import settle, sum_up
+from logikern.estimators._callbacks import WRAPPER_FRAMES
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.coarse import CoarseSoftmax
 from logikern.likelihoods.softmax import Softmax
@@ -41,13 +42,21 @@ def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
     names = getattr(y, "columns", None)
     if table is None:
         tree = read_tree(hierarchy, y)
-        nodes = _lowest(tree, encode(tree, y))
-        return _targets(tree, from_labels(nodes, len(tree.labels)))
+        named = encode(tree, y)
+        told = describe_mergers(tree, named) if isinstance(hierarchy, str) else ""
+        if told:
+            warnings.warn(told, UserWarning, stacklevel=4 + WRAPPER_FRAMES)
+        return _targets(tree, from_labels(settle(named, tree), len(tree.labels)))
+    if names is None and isinstance(hierarchy, str) and hierarchy == "paths":
+        raise ValueError(
+            "`hierarchy='paths'` reads the tree off the labels, but `y` is a table of numbers whose columns have no "
+            "names. Name them by paths in a frame, or pass paths as tuples, or the hierarchy itself."
+        )
     tree = read_tree(hierarchy, None if names is None else list(names))
     rows = from_distributions(table)  # (columns, n)
     columns = _columns(tree, table.shape[1], names)
     targets = np.zeros((len(tree.labels), rows.shape[1]))
-    np.add.at(targets, _lowest(tree, columns), rows)
+    np.add.at(targets, settle(columns, tree), rows)
     return _targets(tree, targets)
 
 
@@ -58,7 +67,7 @@ def as_column(y: Any) -> Any:
 
 def _table(y: Any) -> Array | None:
     """y as numbers in several columns, or None where it holds labels; rows of paths are labels."""
-    if isinstance(y, list | tuple) and any(_is_label(row) for row in y[:1]):
+    if isinstance(y, list | tuple) and any(map(_is_label, y)):
         return None
     values = np.asarray(y)
     return values if values.ndim == 2 and values.shape[1] > 1 and values.dtype.kind in "buif" else None
@@ -71,7 +80,7 @@ def _is_label(row: Any) -> bool:
 
 def _columns(tree: Tree, n_columns: int, names: Any) -> Indices:
     if names is not None:
-        return encode(tree, list(names))
+        return encode(tree, list(names), "column")
     if n_columns == tree.n_classes:
         return tree.leaves
     if n_columns == len(tree.labels):
@@ -81,16 +90,6 @@ def _columns(tree: Tree, n_columns: int, names: Any) -> Indices:
         f"{len(tree.labels)} nodes of the hierarchy, in the order of its `classes` or its `labels`. Pass such a "
         "table, or a frame whose columns are named by nodes."
     )
-
-
-def _lowest(tree: Tree, nodes: Indices) -> Indices:
-    """Below a node with one child, that child says the same; (N,) would be a chain at most."""
-    only_child = np.arange(len(tree.labels))
-    for node in range(len(tree.labels) - 1, -1, -1):
-        parent = tree.parents[node]
-        if parent >= 0 and tree.n_children[parent] == 1:
-            only_child[parent] = only_child[node]
-    return only_child[nodes]
 
 
 def _targets(tree: Tree, at_nodes: Array) -> TreeTargets:
@@ -112,5 +111,23 @@ def warn_of_guesses(tree: Tree, targets: Array) -> None:
             f"No row is labelled below {names}{more}: nothing tells the classes there apart, and what they get of "
             "its probability is a guess. Sum it up (`predict_node_proba`), or make it a leaf of the hierarchy.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=4 + WRAPPER_FRAMES,
         )
+
+
+def describe_mergers(tree: Tree, named: Indices) -> str:
+    """Where some rows name a node and others the only class below it, in words; empty if they do not.
+
+    They are rows of one class, which few may want of a tree that was read off these very labels.
+    """
+    nodes = settle(named, tree)
+    pairs = np.unique(np.column_stack([nodes, named])[tree.n_children[nodes] == 0], axis=0)  # parents first
+    merged = pairs[np.flatnonzero(np.diff(pairs[:, 0], append=-1) == 0)]
+    if not len(merged):
+        return ""
+    child, parent = (shown(tree.labels[node]) for node in merged[0])
+    more = f" (and so for {len(merged) - 1} more)" if len(merged) > 1 else ""
+    return (
+        f"Rows labelled {parent} count as rows of {child}, the only class below it{more}. Where some are of neither, "
+        "give them a class of their own beside it, such as 'other'."
+    )

@@ -67,7 +67,9 @@ def check(estimator: Any) -> None:
     check_fit(estimator, ("cv", "loo", "auto"), tuple(_SOLVERS))
     _check_choice("sharpen", estimator.sharpen)
     if np.isinf(estimator.bias_variance) and estimator.hierarchy is not None:
-        _refuse_free_bias("a hierarchy")
+        raise ValueError(
+            "`bias_variance` is infinite, which a hierarchy does not allow. Use a large finite value such as 1e4."
+        )
 
 
 def check_fit(estimator: Any, criteria: tuple[str, ...], solvers: tuple[str, ...] | None = None) -> None:

@@ -4,7 +4,6 @@ import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.utils import compute_class_weight
 
 from logikern.decisions.taxonomy import sum_up
 from logikern.numerics.outcome import Array, Indices
@@ -78,7 +77,17 @@ def _given(class_weight: Any, labels: Indices, names: Array) -> Array:
         raise ValueError(
             f"`class_weight` must be None, 'balanced' or a dict from class to weight, but is {class_weight!r}."
         )
-    values: Array = compute_class_weight(class_weight, classes=names, y=names[labels])
+    # By hand, since scikit-learn's does not take tuples for labels. Like it, names that no row has are refused only
+    # where some class lacks a weight.
+    known = names.tolist()
+    unweighted = [known[place] for place in np.unique(labels) if known[place] not in class_weight]
+    strangers = [name for name in class_weight if name not in set(known)]
+    if unweighted and strangers:
+        raise ValueError(
+            f"`class_weight` has {strangers[0]!r}, which is no class, and nothing for {unweighted[0]!r}. Name the "
+            "classes as in `y`."
+        )
+    values = np.array([class_weight.get(name, 1.0) for name in known], dtype=np.float64)
     if not (np.isfinite(values) & (values >= 0)).all():
         raise ValueError(f"`class_weight` must hold finite weights that are not negative, but is {class_weight!r}.")
     return values

@@ -147,7 +147,7 @@ def _find_circle(parent_of: dict[Label, Label | None], reached: dict[Label, int]
     return [*list(seen)[seen[node] :], node]
 
 
-def encode(tree: Tree, labels: Any) -> Indices:
+def encode(tree: Tree, labels: Any, unit: str = "point") -> Indices:
     """The node of each label, leaf or inner, as its place in `tree.labels`, (n,).
 
     Parameters
@@ -155,6 +155,8 @@ def encode(tree: Tree, labels: Any) -> Indices:
     tree : Tree
     labels : array-like
         One label per point; paths as strings, or as tuples in a list or an array of objects.
+    unit : str, default="point"
+        What an error says that each label belongs to.
 
     Raises
     ------
@@ -166,25 +168,31 @@ def encode(tree: Tree, labels: Any) -> Indices:
         nodes = np.array([tree.place.get(label, UNKNOWN) for label in found], dtype=np.intp)
     except TypeError:
         for number, label in enumerate(found):
-            as_label(label, "at point", number)
+            as_label(label, f"at {unit}", number)
         raise
     unknown = np.flatnonzero(nodes == UNKNOWN)
     if unknown.size:
-        raise ValueError(_describe_unknown(tree, [found[number] for number in unknown], int(unknown[0])))
+        raise ValueError(_describe_unknown(tree, [found[number] for number in unknown], f"{unit} {unknown[0]}"))
     return nodes
 
 
-def _describe_unknown(tree: Tree, unknown: list[Any], number: int) -> str:
+def _describe_unknown(tree: Tree, unknown: list[Any], where: str) -> str:
     label = unknown[0]
     if is_missing(label):
         return (
-            f"`y` must have a label for every point, but has {shown(label)} at point {number}. Leave the point out."
+            f"`y` must have a label for every point, but has {shown(label)} at {where}. Leave the point out."
         )
     n_others = len(dict.fromkeys(unknown)) - 1
     others = f", nor are {n_others} other labels" if n_others > 1 else ", nor is one other label" if n_others else ""
+    if n_others and set(unknown) == set(range(n_others + 1)):
+        return (
+            f"`y` must hold nodes of the hierarchy, but holds the numbers 0 to {n_others}. Where a tool of "
+            "scikit-learn made them of your labels (`cross_val_predict` of probabilities, `VotingClassifier`), pass "
+            "a table for `y`, with a column for each leaf and 1 where it is true."
+        )
     near = _nearest(tree, label)
     advice = f"Did you mean {' or '.join(shown(node) for node in near)}?" if near else _name_leaves(tree)
-    return f"`y` must hold nodes of the hierarchy, but {shown(label)} at point {number} is none{others}. {advice}"
+    return f"`y` must hold nodes of the hierarchy, but {shown(label)} at {where} is none{others}. {advice}"
 
 
 def _nearest(tree: Tree, label: Any) -> list[Any]:
