@@ -8,10 +8,14 @@ wipo: the label tree of section B of Seeger (2008), 9794 cases of 1172 classes, 
 (patents.py), beside the seconds of its Table 2 for the final fit. --learn learns the variances first, as the paper
 does, and gives these seconds apart.
 wordnet: all 1733 classes, with the hierarchy and without, by wordnet.py; the largest resident set is measured.
+memory: the largest sum of arrays during a fit to a part of cpc_D, in units of n P doubles, P the number of nodes:
+point by point, by Newton's method alone, and with a third of the labels replaced by their parents.
 """
 
 import argparse
 import time
+import tracemalloc
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -35,7 +39,7 @@ from trees import TreeSplit, fit_quietly, score_on_tree, splits
 from tuned import conduct, options
 from wordnet import describe_fit
 
-PARTS = ("flat", "rows", "nodes", "wipo", "wordnet")
+PARTS = ("flat", "rows", "nodes", "wipo", "memory", "wordnet")
 FLAT_SETS = ("cpc_D", "wos", "imclef07a")
 # With the rows of each that are used; None for all.
 ROW_SETS = {"cpc_D": None, "cpc_E": None, "wordnet": 5000}
@@ -50,6 +54,8 @@ WANTED_EXPONENT = 1.1
 PAPER_SECONDS = {"B": {"F1": 3751.0, "H1": 8657.0}, "D": {"F1": 56.3, "H1": 118.5}}
 TREES = {method: METHODS[method] for method in ("F1", "H1")}
 WANTED_BYTES = 12e9
+# From 2000 rows on products are single.
+MEMORY_ROWS, EVERY_COARSE = 2200, 3
 
 
 def fastest(split: TreeSplit, repeats: int, **settings: Any) -> Row:
@@ -179,6 +185,33 @@ def beside_paper(report: Report, chosen: argparse.Namespace) -> None:
     report.say("")
 
 
+def arrays_of_fit(split: TreeSplit, **settings: Any) -> Row:
+    """The largest sum of arrays, in units of n P doubles."""
+    tracemalloc.start()
+    model, seconds = fit_quietly(split, criterion=None, hierarchy=split.tree, tying="level", **settings)
+    largest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    unit = 8.0 * len(split.y) * len(split.tree.labels)
+    return {"n P doubles": largest / unit, "MB": largest / 1e6, **describe_fit(model, seconds)}
+
+
+def by_arrays(report: Report, chosen: argparse.Namespace) -> None:
+    split = next(iter(splits("cpc_D", 1, chosen.quick))).head(MEMORY_ROWS)
+    labels = split.y.astype(object)
+    labels[::EVERY_COARSE] = [label.rpartition("/")[0] for label in labels[::EVERY_COARSE]]
+    coarse = replace(split, y=labels)
+    fit_quietly(split, criterion=None)  # what is compiled is no part of it
+    rows: list[Row] = []
+    for precision in ("double", "single"):
+        own = {"state": precision}
+        rows.append({"fit": "point by point", **own, **arrays_of_fit(split, state_precision=precision)})
+        with mock.patch.object(visits, "WORTHWHILE_FROM", np.inf):
+            rows.append({"fit": "Newton alone", **own, **arrays_of_fit(split, state_precision=precision)})
+        rows.append({"fit": "coarse labels", **own, **arrays_of_fit(coarse, state_precision=precision)})
+    report.table(f"Memory of one fit: {split.describe()}", rows)
+    report.say("")
+
+
 def whole_wordnet(report: Report, chosen: argparse.Namespace) -> None:
     rows: dict[str, list[Row]] = {method: [] for method in chosen.methods or reversed(TREES)}
     for number in range(chosen.splits):
@@ -196,7 +229,14 @@ def whole_wordnet(report: Report, chosen: argparse.Namespace) -> None:
     report.say("")
 
 
-MEASURES = {"flat": against_flat, "rows": by_rows, "nodes": by_nodes, "wipo": beside_paper, "wordnet": whole_wordnet}
+MEASURES = {
+    "flat": against_flat,
+    "rows": by_rows,
+    "nodes": by_nodes,
+    "wipo": beside_paper,
+    "memory": by_arrays,
+    "wordnet": whole_wordnet,
+}
 
 
 def run(report: Report, chosen: argparse.Namespace) -> None:

@@ -75,7 +75,9 @@ class CoarseSoftmax(Likelihood):
         total = own.sum(axis=1, keepdims=True)
         length = np.sqrt(np.einsum("bck,bck->bk", own, own))[:, None, :]
         direction = own / length
-        scale, null = expansion.curvature.scale.copy(), expansion.curvature.null.copy()  # type: ignore[union-attr]
+        # Changed in place: nobody else has seen them.
+        scale, null = expansion.curvature.scale, expansion.curvature.null
+        assert null is not None
         size = length / total * np.sqrt(total * weights[:, None, points])
         scale[..., points] = np.where(inside, size, scale[..., points])
         null[..., points] = np.where(inside, np.sqrt(total) * direction, null[..., points])
