@@ -174,7 +174,7 @@ class _Reused(Preconditioner):
 
     def __init__(self, earlier: _Counted, curvature: Curvature, positions: Indices):
         self.earlier = earlier
-        self.curvature = curvature
+        self.curvature = curvature.in_precision(earlier.inner.factors.dtype)
         self.positions = positions
         earlier.n_solves = 0
 

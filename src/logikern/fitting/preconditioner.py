@@ -71,8 +71,8 @@ class LowRank(Preconditioner):
 
     def __init__(self, factors: CovarianceFactors, curvature: Curvature):
         self.factors = factors
-        self.curvature = curvature
-        self.systems = PointSystems(factors, curvature)
+        self.curvature = curvature.in_precision(factors.dtype)
+        self.systems = PointSystems(factors, self.curvature)
         self.woodbury = woodbury_factors(factors, self.systems)
 
     def solve(self, residual: Array, members: Indices) -> Array:
