@@ -98,6 +98,7 @@ BAD_LINKS = {
         "lacks `child`, `parent`",
     ),
     "other columns": (LINKS.replace("child,parent", "node,above"), "with a comma between them"),
+    "two columns of children": (LINKS.replace("child,parent", "Child,child"), "has several columns called `child`"),
     "nameless node": (LINKS + ",art\n", "links.csv` has no `child` in row 11"),
     "no rows": ("child,parent\n", "has a header but no rows"),
     "unknown topic": (LINKS.replace("optics,physics\n", "optic,physics\n"), "holds 'optics' in rows 1, 7"),

@@ -13,7 +13,7 @@ from logikern.cli.cells import count, levels, name_list, row_names
 from logikern.cli.labels import as_integers, class_labels
 from logikern.cli.narration import Narrator
 from logikern.cli.sources import FORMATS, Reading, Source, open_source
-from logikern.cli.tables import read_table
+from logikern.cli.tables import read_table, refuse_duplicates
 from logikern.decisions.taxonomy import place_labels, settle, step_of
 from logikern.estimators._hierarchy import describe_mergers
 from logikern.structure import links
@@ -88,6 +88,7 @@ def _tree_of_file(path: str, encoding: str | None) -> Tree:
     # A node may well be called "NA": only an empty field is none.
     table = read_table(source, Reading(encoding=encoding, separator=separator), names, missing=("",))
     table = table.rename(columns=str.lower)
+    refuse_duplicates(table.columns, source)
     lacking = [name for name in (CHILD, PARENT) if name not in table.columns]
     if lacking:
         raise ValueError(
