@@ -106,7 +106,15 @@ def test_second_interrupt_is_no_exception_that_a_search_takes():
     assert not issubclass(AbortedError, Exception | KeyboardInterrupt)
 
 
-def test_handler_is_put_back():
+@pytest.fixture
+def interruptible():
+    """A shell that runs the tests in the background has them ignore the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_handler_is_put_back(interruptible):
     received = []
     with interrupts_to(lambda number, frame: received.append(number)):
         os.kill(os.getpid(), signal.SIGINT)

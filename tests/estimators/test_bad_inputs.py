@@ -95,7 +95,7 @@ WEIGHTS = {
     "a word": (fit(weights="balanced"), "could not convert string to float"),
     "on one class only": (fit(weights=(Y == 0) * 1.0), "at least two classes, but 1 of 3"),
     "huge": (fit(weights=np.full(30, 1e300)), "not finite"),
-    "of unknown classes": (fit(class_weight={9: 1.0}), "are not in class_weight"),
+    "of unknown classes": (fit(class_weight={9: 1.0}), "`class_weight` has 9, which is no class, and nothing for 0"),
     "of classes, negative": (fit(class_weight={0: -1.0}), "`class_weight` must hold finite weights"),
     "of classes, NaN": (fit(class_weight={0: np.nan}), "`class_weight` must hold finite weights"),
     "of classes, all zero": (fit(class_weight=dict.fromkeys(range(3), 0.0)), "but 0 of 3 classes have any"),
