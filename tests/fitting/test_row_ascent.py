@@ -226,7 +226,7 @@ def test_newton_goes_on_where_it_was_too_slow(monkeypatch, rounds):
 @pytest.mark.usefixtures("everything_is_large")
 def test_newton_goes_on_where_it_creeps(name):
     problem = build(name)
-    assert RowAscent(1e-9, Budget(newton=500)).fit(problem).n_products < 800  # far from 500 rounds
+    assert RowAscent(1e-9, Budget(newton=500)).fit(problem).trace[-1].step < 150  # far from 500 rounds
     result = Newton(tolerance=1e-9).fit(problem)
     assert result.outcome is Outcome.CONVERGED
     np.testing.assert_allclose(result.dual, optimum(name).dual, atol=1e-6)

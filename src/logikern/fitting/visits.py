@@ -21,11 +21,11 @@ WORTHWHILE_FROM = 100_000
 # (64 MB) are kept in any case.
 MOST_FEATURES, FEW_SUMS = 4, 8_000_000
 # Of the root mean square of all residuals: points below it are settled, for the time being.
-QUIET = 0.03
+QUIET = 0.06
 # Rounds that a point is visited after it was last seen unsettled: two points that disagree about a word move in turn.
 PATIENCE = 6
 # Visits between two looks at all points, in units of their number.
-VISITS_PER_ROUND = 5
+VISITS_PER_ROUND = 8
 # What is left after some rounds are points that creep towards each other, and going further than each would go alone
 # is faster: successive over-relaxation.
 RELAXATION, RELAXED_AFTER = 1.6, 3
