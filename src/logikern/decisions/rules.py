@@ -59,19 +59,25 @@ def in_order(loss: Any, decisions: Sequence[Any], truths: Sequence[Any]) -> Any:
     Rows may be other decisions; columns are classes, and names of others are refused.
     """
     columns, rows = (_names(loss, axis) for axis in ("columns", "index"))
-    if columns is None or list(truths) == list(range(len(truths))) and set(columns) != set(truths):
+    classes = set(truths)
+    if columns is None or list(truths) == list(range(len(truths))) and set(columns) != classes:
         return loss  # neither has names
-    if len(columns) != len(truths) or set(columns) != set(truths):
-        strange = next((name for name in columns if name not in set(truths)), None)
+    if len(columns) != len(truths) or set(columns) != classes:
+        strange = next((name for name in columns if name not in classes), None)
         what = f"there are {len(columns)}" if strange is None else f"one is {strange!r}"
         raise ValueError(
             f"`loss` is a frame, whose columns must have the names of the {len(truths)} classes, but {what}. "
             "Name them so, or pass an array in the order of the classes."
         )
-    values = as_numbers(loss, "loss")[:, [columns.index(truth) for truth in truths]]
+    values = as_numbers(loss, "loss")[:, _places(columns, truths)]
     if rows is None or len(rows) != len(decisions) or set(rows) != set(decisions):
         return values
-    return values[[rows.index(decision) for decision in decisions]]
+    return values[_places(rows, decisions)]
+
+
+def _places(names: list[Any], labels: Sequence[Any]) -> list[int]:
+    place = {name: number for number, name in enumerate(names)}
+    return [place[label] for label in labels]
 
 
 def _names(frame: Any, axis: str) -> list[Any] | None:

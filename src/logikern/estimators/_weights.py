@@ -79,9 +79,9 @@ def _given(class_weight: Any, labels: Indices, names: Array) -> Array:
         )
     # By hand, since scikit-learn's does not take tuples for labels. Like it, names that no row has are refused only
     # where some class lacks a weight.
-    known = names.tolist()
-    unweighted = [known[place] for place in np.unique(labels) if known[place] not in class_weight]
-    strangers = [name for name in class_weight if name not in set(known)]
+    known = dict.fromkeys(names.tolist())
+    unweighted = [name for name in names[np.unique(labels)].tolist() if name not in class_weight]
+    strangers = [name for name in class_weight if name not in known]
     if unweighted and strangers:
         raise ValueError(
             f"`class_weight` has {strangers[0]!r}, which is no class, and nothing for {unweighted[0]!r}. Name the "
