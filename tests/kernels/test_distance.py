@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from logikern.kernels import squared_distances, tiles
+from logikern.kernels.distance import compare
 
 
 def differences(X, Z):
@@ -62,7 +63,65 @@ def test_close_points_are_told_apart_in_float64():
 
 def test_distances_are_not_negative():
     points = np.repeat(cloud(20), 5, axis=0) * np.float32(1 + 1e-6)
-    assert squared_distances(points, cloud(20)).min() == 0.0
+    assert squared_distances(points, cloud(20)).min() >= 0.0
+
+
+def two_clusters(dtype):
+    points = cloud(60, 3, dtype=np.float64)
+    points[30:] += 1e4
+    return points.astype(dtype)
+
+
+def with_outliers(dtype):
+    points = cloud(60, 3, dtype=np.float64)
+    points[7], points[8] = 1e8, -1e9
+    return points.astype(dtype)
+
+
+def far_clusters(dtype):
+    points = cloud(60, 3, dtype=np.float64)
+    points[30:] += 1e7
+    return points.astype(dtype)
+
+
+def one_far_input(dtype):
+    points = cloud(60, 3, dtype=np.float64)
+    points[:, 1] += 1e5
+    return points.astype(dtype)
+
+
+HARD = [two_clusters, with_outliers, far_clusters, one_far_input]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("make", HARD)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_close_points_keep_their_distance_far_from_the_others(make, kind, dtype):
+    points = make(dtype)
+    expected = differences(points, points[::-1])
+    found = squared_distances(kind(points), kind(points[::-1].copy()))
+    # In float32 results are rounded to seven digits, but they are not computed with them.
+    np.testing.assert_allclose(found, expected, rtol=2e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("make", HARD)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_sums_over_inputs_are_those_of_differences(make, kind):
+    points, rates = make(np.float64), (0.5, 2.0, 1.0)
+    weights = np.exp(-differences(points, points))
+    gaps = (points[:, np.newaxis] - points) ** 2 * rates
+    found = compare(kind(points), kind(points), rates).contract_inputs(weights)
+    np.testing.assert_allclose(found, np.einsum("ik,ikj->j", weights, gaps), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e20), (np.float32, 9.97e36), (np.float64, 1e200)])
+def test_a_point_beyond_all_numbers_is_far_from_the_others(dtype, size):
+    points = cloud(20, 3, dtype=dtype)
+    points[4] = size
+    found = squared_distances(points, points.copy())
+    assert found[4, 4] == 0.0
+    assert (np.delete(found[4], 4) >= 1e20).all()
+    np.testing.assert_allclose(found[:4, :4], differences(points[:4], points[:4]), rtol=1e-6, atol=1e-9)
 
 
 def test_rates_weigh_the_inputs():

@@ -64,6 +64,20 @@ def test_point_has_correlation_one_with_itself(kind):
     np.testing.assert_array_equal(np.diagonal(kind(1.0)(points, points)), 1.0)
 
 
+@every_kind
+@pytest.mark.parametrize("rate", [1.0, (1.0, 2.0, 0.5)])
+def test_a_point_beyond_all_numbers_has_no_correlation_and_no_pull(kind, rate):
+    points = table().astype(np.float32)
+    left, right = np.random.default_rng(0).standard_normal((2, 3, len(points)))
+    far = points.copy()
+    far[3] = 1e30
+    assert np.delete(kind(rate)(far, far)[3], 3).max() < 1e-15
+    gradient = kind(rate).contract_gradient(far, far, left, right)
+    left[:, 3] = right[:, 3] = 0.0
+    expected = kind(rate).contract_gradient(points, points, left, right)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-4)
+
+
 def test_gradient_of_matern12_is_zero_between_equal_points():
     points = np.ones((4, 2))
     weights = np.ones((4, 4))

@@ -1,7 +1,7 @@
 """Every operator, and every kind of points. A new operator or kind is one more row here."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from logikern.kernels import (
 )
 from logikern.operators.base import KernelOperator
 from logikern.operators.choose import Choice
-from logikern.operators.tiled import Tiled
 from tests.kernels import catalogue as kernels
 
 N_POINTS = kernels.N_POINTS
@@ -102,7 +101,7 @@ class Case:
     def bind(self) -> KernelOperator:
         choice = Choice(self.operator, self.dtype, "", 1e9)
         bound = choice.points(self.on.points(), self.keep_distances).bind(self.on.kernel)
-        return Tiled(bound.kernel, bound.X, self.tile) if self.tile else bound
+        return replace(bound, tile=self.tile) if self.tile else bound
 
     @property
     def tolerance(self) -> float:

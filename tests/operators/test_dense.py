@@ -3,7 +3,8 @@ import pytest
 
 from logikern.kernels import Gaussian
 from logikern.operators import dense as module
-from logikern.operators.dense import dense
+from logikern.operators.dense import Dense, dense
+from logikern.operators.tiled import Tiled
 
 N_POINTS = 300
 
@@ -29,8 +30,22 @@ def test_single_product_is_within_its_rounding():
 
 
 @pytest.mark.parametrize("tile", [1, 7, 100, 256, 1000])
-def test_accurate_product_does_not_depend_on_tiles(tile, monkeypatch):
+def test_product_summed_in_double_does_not_depend_on_tiles(tile, monkeypatch):
     operator = dense(Gaussian(0.5), points(), np.dtype(np.float32))
-    expected = operator.accurate_matmul(functions())
-    monkeypatch.setattr(module, "ACCURATE_TILE", tile)
+    expected = functions() @ operator.matrix.astype(float)
+    monkeypatch.setattr(module, "SUMMED_TILE", tile)
+    np.testing.assert_allclose(operator.summed_matmul(functions()), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_accurate_product_has_kernel_values_in_double():
+    operator = dense(Gaussian(0.5), points(), np.dtype(np.float32))
+    expected = functions() @ Gaussian(0.5)(points(), points())
     np.testing.assert_allclose(operator.accurate_matmul(functions()), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("spare_memory", "kind"), [(8 * N_POINTS**2, Dense), (8 * N_POINTS**2 - 1, Tiled)])
+def test_double_precision_is_stored_where_memory_allows(spare_memory, kind):
+    operator = dense(Gaussian(0.5), points(), np.dtype(np.float32), spare_memory).in_double()
+    assert isinstance(operator, kind)
+    expected = functions() @ Gaussian(0.5)(points(), points())
+    np.testing.assert_allclose(operator.matmul(functions()), expected, rtol=1e-12, atol=1e-12)

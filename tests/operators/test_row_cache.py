@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from logikern.kernels import Gaussian
-from logikern.operators.accurate import Accurate
 from logikern.operators.dense import dense
 from logikern.operators.row_cache import RowCache, rows_of
 from logikern.operators.tiled import tiled
@@ -88,5 +87,3 @@ def test_what_is_given_may_be_changed():
 def test_a_matrix_in_memory_is_not_kept_twice():
     stored = dense(Gaussian(0.5), POINTS, np.dtype(np.float32))
     assert rows_of(stored, 1e6) == stored.rows
-    accurate = Accurate(stored)
-    assert rows_of(accurate, 1e6) == accurate.rows

@@ -16,7 +16,7 @@ def test_every_tile_size_gives_the_same_product(tile):
     functions = np.random.default_rng(1).standard_normal((4, 500))
     X = points()
     np.testing.assert_allclose(
-        Tiled(Gaussian(0.5), X, tile).matmul(functions), functions @ Gaussian(0.5)(X, X), atol=1e-11
+        Tiled(Gaussian(0.5), X, tile, np.dtype(float)).matmul(functions), functions @ Gaussian(0.5)(X, X), atol=1e-11
     )
 
 

@@ -351,7 +351,8 @@ def _groups_of_folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array
 
 
 def _inner_newton(seed: int) -> Newton:
-    return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(seed=seed))
+    # The criterion looks at the latents itself, at a sample of the points.
+    return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(seed=seed), proves=False)
 
 
 def _folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array | None, seed: int) -> Folds:

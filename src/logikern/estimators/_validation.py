@@ -266,7 +266,8 @@ def new_data(estimator: Any, X: Any) -> Any:
     """Points to predict, in the form that the kernel expects."""
     if takes_objects(estimator.kernel):
         return as_objects(X)
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+    # In double precision also where the training rows are not: kernel values are then computed and kept so.
+    X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
     if not is_precomputed(estimator.kernel):
         return X
     X = X.toarray() if sparse.issparse(X) else X

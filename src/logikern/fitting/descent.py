@@ -66,12 +66,14 @@ class Fit:
 class NewtonSolver(Solver):
     """Newton's method; a subclass says how its systems are solved.
 
-    `close` says whether these may have curvatures that merge classes (`Likelihood.expand_closely`).
+    `close` says whether these may have curvatures that merge classes (`Likelihood.expand_closely`), `proves` whether
+    convergence in single precision is judged by kernel values in double precision.
     """
 
     tolerance: float
     budget: Budget
     close: ClassVar[bool] = False
+    proves: bool = True
 
     @abstractmethod
     def systems(self, covariance: ClassCovariance) -> MakeSystem:
@@ -84,7 +86,7 @@ class NewtonSolver(Solver):
         """Fit, and keep the systems for what comes after it.
 
         Single precision is tried within a short budget. Where it makes no progress, at large variances, the
-        fit goes on from its latents with products summed in float64.
+        fit goes on from its latents in double precision.
         """
         if start is None and not problem.is_convex and (rough := self._hear_the_sure(problem)) is not None:
             fit = self.run(problem, rough.latent, watch, tolerance)
@@ -111,14 +113,14 @@ class NewtonSolver(Solver):
         single = problem.covariance.is_single
         budget = self.budget.shortened() if single else self.budget
         make_system = self.systems(problem.covariance)
-        result = descend(problem, start, watch, make_system, tolerance, budget, self.close)
+        result = descend(problem, start, watch, make_system, tolerance, budget, self.close, self.proves)
         creeps = not result.outcome.converged and _creeps(result.trace[-1])
         if start is None and problem.is_convex and creeps:
             del make_system  # of thousands of classes it takes gigabytes
             return self._go_by_an_easier_one(problem, result, watch, tolerance)
         if result.outcome.converged or not single:
             return Fit(result, problem.covariance, make_system)
-        covariance = problem.covariance.accurate()
+        covariance = problem.covariance.in_double()
         make_system = self.systems(covariance)
         # A fit that was to be improved has gone the way of its result.
         onward: Start = None if isinstance(start, FitResult) else start
@@ -166,6 +168,8 @@ class _Run(Progress):
     sizes: Array  # units of the gradient's norm
     refreshed_at: Array  # gradient norm when the latents were last recomputed from the dual
     fresh: Mask  # no step since then
+    proven: Mask  # latents are recomputed with kernel values in double precision, not with those that are stored
+    proves: bool
     momentum: Momentum
     close: bool
     from_zero: bool
@@ -179,12 +183,15 @@ def descend(
     tolerance: float,
     budget: Budget,
     close: bool = False,
+    proves: bool = True,
 ) -> FitResult:
     """Newton steps with a free line search on the pair (dual, latent) until every weighting is done.
 
     Seeger (2008), Algorithm 1. A gradient below the tolerance is believed only at
     latents recomputed from the dual: those carried along collect the rounding of
-    every earlier, larger step.
+    every earlier, larger step. Where the stored matrices are in single precision, they are recomputed
+    with kernel values in double precision in the end: the residual is then that of the true model, and further
+    steps in single precision refine it.
 
     Parameters
     ----------
@@ -200,9 +207,12 @@ def descend(
     budget : Budget
     close : bool, default=False
         Whether the systems know of merged classes.
+    proves : bool, default=True
+        Whether the residual that ends a fit in single precision is that of double precision.
     """
+    proves = proves and problem.covariance.is_single
     with np.errstate(over="ignore", invalid="ignore"):
-        run = _begin(problem, start, make_system, close, rough=tolerance >= EASIER_TOLERANCE)
+        run = _begin(problem, start, make_system, close, proves, rough=tolerance >= EASIER_TOLERANCE)
         with kept(run.result):
             return run.result(_descend(run, watch, make_system, tolerance, budget))
 
@@ -240,7 +250,9 @@ def _creeps(last: NewtonStep) -> bool:
     return 1 < last.step <= EARLY_STEPS and NO_STEP < last.step_length <= SHORT_STEP
 
 
-def _begin(problem: Problem, start: Start, make_system: MakeSystem, close: bool, rough: bool) -> _Run:
+def _begin(
+    problem: Problem, start: Start, make_system: MakeSystem, close: bool, proves: bool, rough: bool
+) -> _Run:
     """At zero, or one full Newton step from the latents given, cut back to its best multiple.
 
     A Newton iterate depends on the latents alone: alpha' = b - R K~ b with b = W u - g. Latents vary little with
@@ -275,6 +287,8 @@ def _begin(problem: Problem, start: Start, make_system: MakeSystem, close: bool,
         sizes=np.ones(n_batch),
         refreshed_at=infinite.copy(),
         fresh=fresh,
+        proven=fresh & (not proves),
+        proves=proves,
         momentum=Momentum(n_batch),
         close=close,
         from_zero=start is None and problem.is_convex,
@@ -292,8 +306,11 @@ def _expand(run: _Run, tolerance: float) -> Expansion | None:
         settling = (run.norms[members] < REFRESH_BELOW) & np.isinf(run.refreshed_at[members])
         stalled = run.step_lengths[members] <= NO_STEP
         doubtful: Mask = ~run.fresh[members] & (below | stalled | (settling & run.problem.covariance.is_single))
-        if doubtful.any():
-            _refresh(run, members[doubtful], tolerance)
+        unproven: Mask = run.proves & below & ~run.proven[members]
+        run.proven[members[unproven]] = True
+        run.refreshed_at[members[unproven]] = np.inf  # from here on it is another matrix
+        if (doubtful | unproven).any():
+            _refresh(run, members[doubtful | unproven], tolerance)
             continue
         done = below | ~np.isfinite(run.norms[members])
         if not done.any():
@@ -307,8 +324,11 @@ def _expand(run: _Run, tolerance: float) -> Expansion | None:
 def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
     """Recompute latents from the dual, summed in float64; give up where that brings nothing."""
     part = run.problem.restrict(members)
-    run.latent[members] = part.covariance.accurate_matmul(run.dual[members])
-    run.n_products += 1
+    for proven in {bool(proven) for proven in run.proven[members]}:
+        own = members[run.proven[members] == proven]
+        product = part.covariance.accurate_matmul if proven else part.covariance.summed_matmul
+        run.latent[own] = product(run.dual[own])
+        run.n_products += 1
     run.fresh[members] = True
     _, gradient = part.likelihood.loss_and_gradient(run.latent[members], part.targets, part.weights)
     _measure(run, members, gradient)

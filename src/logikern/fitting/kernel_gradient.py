@@ -57,7 +57,7 @@ class KernelGradient(Solver):
             if result.outcome.converged or not problem.covariance.is_single or not np.isfinite(result.dual).all():
                 return result
             # What single precision cannot tell apart is finished with products summed in float64.
-            accurate = replace(problem, covariance=problem.covariance.accurate())
+            accurate = replace(problem, covariance=problem.covariance.in_double())
             return _descend(_begin(accurate, result.dual), watch, self.tolerance, self.budget).after(result)
 
 

@@ -30,11 +30,14 @@ class Newton(NewtonSolver):
     budget : Budget
     conditioning : Conditioning
         How each system is preconditioned.
+    proves : bool, default=True
+        Whether the residual that ends a fit in single precision is that of kernel values in double precision.
     """
 
     tolerance: float = 1e-4
     budget: Budget = Budget()
     conditioning: Conditioning = LowRankConditioning()
+    proves: bool = True
     close: ClassVar[bool] = True
 
     def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> Fit | None:

@@ -52,10 +52,20 @@ class Kernel(ABC):
         """
 
     @property
-    def is_stationary(self) -> bool:
-        """Whether k(x + a, z + a) = k(x, z): points may then be moved to where rounding is least."""
-        parts = parameters.parts(self)
-        return bool(parts) and all(part.is_stationary for part in parts)
+    def goes_by_pairs(self) -> bool:
+        """Whether every value costs a call of its own, so that a symmetric matrix is worth half of them."""
+        return any(part.goes_by_pairs for part in parameters.parts(self))
+
+    def fill(self, out: Matrix, X: Points, Z: Points) -> None:
+        """Write K(X, Z) into `out` (n, m) of any precision, in row tiles, so that no second matrix is made."""
+        if self.goes_by_pairs and X is Z:
+            out[...] = self(X, Z)
+            return
+
+        def fill(tile: slice) -> None:
+            out[tile] = self(X[tile], Z)
+
+        for_each(fill, row_tiles(*out.shape))
 
     def features(self, X: Points) -> Any:
         """F with K(X, Z) = F(X) F(Z)', array or sparse matrix, or None where no finite F is known.

@@ -1,4 +1,4 @@
-"""Squared distances by one matrix product, accurate where the expansion cancels."""
+"""Squared distances that keep their digits: one matrix product, and differences where its rounding would show."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from logikern.numerics.parallel import for_each
 
@@ -15,20 +16,33 @@ from .inputs import (
     common_dtype,
     inner_products,
     is_sparse,
+    largest_squares,
     longest_row,
     scale_inputs,
     squared_norms,
     sum_products,
     sum_squares,
+    without_inputs,
 )
 from .tiles import row_tiles
 
+# Rounding error of s(x, z) that the expansion ||x||^2 + ||z||^2 - 2 x'z may have. Points so far from the centre that
+# it could be larger are compared by differences. A kernel changes by half of it, far below single precision.
+ROUNDING = 1e-10
+# Larger values of s are replaced by this one. It is finite in single precision, and the smallest value of `decay`
+# times it is still next to nothing.
+FARTHEST = 1e20
+# Inputs of sparse points that are taken out and compared as dense ones, at most: centred, they keep their digits.
+MOST_DENSE_INPUTS = 128
+# Points whose median is the centre of dense points.
+CENTRE_SAMPLE = 63
+# Squared norms up to which contractions may be summed in the precision of their weights.
+LIGHT_NORM = 1e3
+
 
 @dataclass(frozen=True)
-class ScaledPair:
-    """Two sets of points, shifted and scaled so that s(x, z) is their plain squared distance.
-
-    Build it by `compare`.
+class Block:
+    """Some inputs of two sets of points, scaled so that s(x, z) is the plain squared distance of float64 values.
 
     Parameters
     ----------
@@ -39,7 +53,7 @@ class ScaledPair:
     folded : array or CSR matrix, (m, d)
         -2 times `columns`, which saves a pass over every product.
     noise : float
-        Distances below `noise` * ||x||^2 are rounding errors of the expansion.
+        The expansion's rounding error is below `noise` * (||x||^2 + ||z||^2).
     """
 
     rows: Any
@@ -50,56 +64,125 @@ class ScaledPair:
     noise: float
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """(n, m)."""
-        return self.row_norms.shape[0], self.column_norms.shape[0]
+    def largest_norm(self) -> float:
+        return float(max(self.row_norms.max(initial=0.0), self.column_norms.max(initial=0.0)))
 
-    @property
-    def dtype(self) -> np.dtype:
-        """Type of the distances."""
-        return self.row_norms.dtype
+    def are_far(self, norms: np.ndarray) -> np.ndarray:
+        """Places of the points that must be compared by differences; sparse points never are."""
+        if is_sparse(self.rows) or is_sparse(self.columns):
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(~(self.noise * norms <= ROUNDING))
 
     def squared_distances(self, tile: slice, out: np.ndarray) -> np.ndarray:
-        """s(x, z) for the rows of a tile and all columns, written into `out`."""
-        norms = self.row_norms[tile, np.newaxis]
-        inner_products(self.rows[tile], self.folded, out=out)
-        out += norms
+        """s(x, z) for the rows of a tile and all columns, written into `out` of float64."""
+        rows, norms = self.rows[tile], self.row_norms[tile]
+        inner_products(rows, self.folded, out=out)
+        out += norms[:, np.newaxis]
         out += self.column_norms
-        # s is small beside ||x||^2 only if z is close to x, so the noise can be told from ||x||^2 alone. This
-        # also makes the distance of a point to itself exactly zero, whatever tile or copy it comes from:
-        # the square root in Matern kernels would turn an error of 1e-6 into one of 1e-3.
-        np.copyto(out, 0.0, where=out <= self.noise * norms)
+        # s is small beside ||x||^2 only if z is close to x, so the noise can be told from ||x||^2 alone. This also
+        # makes the distance of a point to its copy exactly zero: the square root in Matern kernels would turn an
+        # error of 1e-12 into one of 1e-6.
+        np.copyto(out, 0.0, where=out <= (self.noise * norms)[:, np.newaxis])
+        if (far := self.are_far(norms)).size:
+            out[far] = cdist(rows[far], self.columns, "sqeuclidean")
+        if (far := self.are_far(self.column_norms)).size:
+            out[:, far] = cdist(rows, self.columns[far], "sqeuclidean")
         return out
 
     def contract_inputs(self, weights: np.ndarray) -> np.ndarray:
         """sum_ik weights_ik (x_ij - z_kj)^2 for every input j (d,); weights (n, m)."""
-        crossed = weights @ self.columns  # (n, d)
-        return (
-            sum_squares(weights.sum(axis=1), self.rows)
-            + sum_squares(weights.sum(axis=0), self.columns)
-            - 2.0 * sum_products(self.rows, crossed)
-        )
+        far_rows, far_columns = self.are_far(self.row_norms), self.are_far(self.column_norms)
+        total = np.zeros(self.rows.shape[1])
+        if far_rows.size or far_columns.size:
+            weights = weights.astype(np.float64)
+            for row in far_rows:
+                total += weights[row] @ (self.columns - self.rows[row]) ** 2
+            weights[far_rows] = 0.0
+            for column in far_columns:
+                total += weights[:, column] @ (self.rows - self.columns[column]) ** 2
+            weights[:, far_columns] = 0.0
+        light = weights.dtype if self.largest_norm <= LIGHT_NORM else np.dtype(np.float64)
+        crossed = weights.astype(light, copy=False) @ self.columns.astype(light, copy=False)  # (n, d)
+        total += sum_squares(weights.sum(axis=1, dtype=np.float64), self.rows)
+        total += sum_squares(weights.sum(axis=0, dtype=np.float64), self.columns)
+        return total - 2.0 * sum_products(self.rows, crossed)
+
+
+@dataclass(frozen=True)
+class ScaledPair:
+    """Two sets of points, prepared for their squared distances. Build it by `compare`.
+
+    Parameters
+    ----------
+    blocks : tuple of Block
+        Their inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
+    dense_inputs : array of int
+        Places of the inputs of the second block, which are zero in the first one.
+    dtype : numpy dtype
+        Of the results that a caller makes: single if both sets are.
+    """
+
+    blocks: tuple[Block, ...]
+    dense_inputs: np.ndarray
+    dtype: np.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, m)."""
+        return self.blocks[0].row_norms.shape[0], self.blocks[0].column_norms.shape[0]
+
+    @property
+    def may_be_cut(self) -> bool:
+        """Whether some distance may exceed `FARTHEST`: none exceeds twice the sum of two norms."""
+        return not 4.0 * sum(block.largest_norm for block in self.blocks) <= FARTHEST
+
+    def squared_distances(self, tile: slice, out: np.ndarray) -> np.ndarray:
+        """s(x, z) for the rows of a tile and all columns, computed in float64 and written into `out` of any type."""
+        total = out if out.dtype == np.float64 else np.empty(out.shape)
+        self.blocks[0].squared_distances(tile, total)
+        for block in self.blocks[1:]:
+            total += block.squared_distances(tile, np.empty(total.shape))
+        if self.may_be_cut:
+            np.minimum(total, FARTHEST, out=total)
+        if total is not out:
+            out[...] = total
+        return out
+
+    def contract_inputs(self, weights: np.ndarray) -> np.ndarray:
+        """sum_ik weights_ik (x_ij - z_kj)^2 for every input j (d,); weights (n, m), zero where s is cut."""
+        total = self.blocks[0].contract_inputs(weights)
+        for block in self.blocks[1:]:
+            total[self.dense_inputs] = block.contract_inputs(weights)
+        return total
 
 
 def compare(X: Any, Z: Any, rate: Rate = 1.0) -> ScaledPair:
     """Prepare s(x, z) = sum_j rate_j (x_j - z_j)^2 for tiles of X against all of Z.
 
-    Dense points are shifted by the mean of Z first: the expansion ||x||^2 + ||z||^2 - 2 x'z loses as many
-    digits as the norms exceed the distance, and in float32 there are only seven. Sparse points stay as they
-    are, since a shift would fill them.
+    Distances are those of float64, whatever the points are stored in. The expansion loses as many digits as norms
+    exceed distances: dense points are shifted by a median, which a few outliers do not move, and points that remain
+    far from it are compared by differences. Sparse points stay as they are, since a shift would fill them, but
+    inputs with large values are taken out and treated as dense.
     """
-    dtype = common_dtype(X, Z)
-    same = X is Z
-    X, Z = as_points(X, dtype), as_points(Z, dtype)
-    shift = 0.0 if is_sparse(X) or is_sparse(Z) or not len(Z) else Z.mean(axis=0)
-    columns = _transform(Z, shift, rate)
-    rows = columns if same else _transform(X, shift, rate)
-    # Rounding errors of a sum grow as the square root of its terms (measured: below half of this at 5000).
-    noise = (8.0 + longest_row(rows) ** 0.5) * float(np.finfo(dtype).eps)
-    return ScaledPair(rows, columns, squared_norms(rows), squared_norms(columns), -2.0 * columns, noise)
+    dtype, same = common_dtype(X, Z), X is Z
+    X = as_points(X, np.dtype(np.float64))
+    Z = X if same else as_points(Z, np.dtype(np.float64))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not (is_sparse(X) or is_sparse(Z)):
+            return ScaledPair((_dense_block(X, Z, rate),), np.zeros(0, dtype=np.intp), dtype)
+        rows = scale_inputs(X, rate)
+        columns = rows if same else scale_inputs(Z, rate)
+        block = _block(rows, columns)
+        heavy = _heavy_inputs(block)
+        if not heavy.size:
+            return ScaledPair((block,), heavy, dtype)
+        rates = tuple(rate[place] for place in heavy) if isinstance(rate, tuple) else rate
+        dense = _dense_block(_take_inputs(X, heavy), _take_inputs(Z, heavy), rates)
+        light = _block(without_inputs(rows, heavy), without_inputs(columns, heavy))
+        return ScaledPair((light, dense), heavy, dtype)
 
 
-def squared_distances(X: Any, Z: Any, rate: Rate = 1.0) -> np.ndarray:
+def squared_distances(X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np.ndarray:
     """s(x, z) = sum_j rate_j (x_j - z_j)^2 for all pairs (n, m).
 
     Parameters
@@ -108,21 +191,52 @@ def squared_distances(X: Any, Z: Any, rate: Rate = 1.0) -> np.ndarray:
         Points, dense, sparse or one of each.
     rate : float or tuple of floats, default=1.0
         One weight for all inputs, or one per input.
+    dtype : numpy dtype or None, default=None
+        Of the result; None takes float32 if both sets of points are, float64 otherwise.
 
     Returns
     -------
     array, (n, m)
-        In float32 if both sets are; never negative, and zero for equal points.
+        Never negative, zero for equal points, and no larger than 1e20.
     """
     pair = compare(X, Z, rate)
-    result = np.empty(pair.shape, pair.dtype)
-    for_each(lambda tile: pair.squared_distances(tile, out=result[tile]), row_tiles(*pair.shape))
+    result = np.empty(pair.shape, pair.dtype if dtype is None else dtype)
+
+    def fill(tile: slice) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            pair.squared_distances(tile, out=result[tile])
+
+    for_each(fill, row_tiles(*pair.shape))
     if X is Z:
         np.fill_diagonal(result, 0.0)
     return result
 
 
-def _transform(X: Any, shift: Any, rate: Rate) -> Any:
-    if is_sparse(X):
-        return scale_inputs(X, rate)
-    return scale_inputs(X - shift, rate)
+def _dense_block(X: np.ndarray, Z: np.ndarray, rate: Rate) -> Block:
+    step = max(1, -(-len(Z) // CENTRE_SAMPLE))
+    centre = np.median(Z[::step], axis=0) if len(Z) else 0.0
+    columns = scale_inputs(Z - centre, rate)
+    return _block(columns if X is Z else scale_inputs(X - centre, rate), columns)
+
+
+def _block(rows: Any, columns: Any) -> Block:
+    # Rounding errors of a sum grow as the square root of its terms (measured: below half of this at 5000).
+    noise = (8.0 + max(longest_row(rows), longest_row(columns)) ** 0.5) * float(np.finfo(np.float64).eps)
+    column_norms = squared_norms(columns)
+    row_norms = column_norms if rows is columns else squared_norms(rows)
+    return Block(rows, columns, row_norms, column_norms, -2.0 * columns, noise)
+
+
+def _heavy_inputs(block: Block) -> np.ndarray:
+    """Inputs without which every squared norm is small enough for the expansion, the largest if they are many."""
+    allowed = ROUNDING / block.noise
+    if block.largest_norm <= allowed:
+        return np.zeros(0, dtype=np.intp)
+    largest = np.maximum(largest_squares(block.rows), largest_squares(block.columns))
+    n_terms = max(1, longest_row(block.rows), longest_row(block.columns))
+    order = np.argsort(-largest, kind="stable")[:MOST_DENSE_INPUTS]
+    return np.sort(order[largest[order] > allowed / n_terms])
+
+
+def _take_inputs(X: Any, places: np.ndarray) -> np.ndarray:
+    return X[:, places].toarray() if is_sparse(X) else X[:, places]

@@ -26,6 +26,10 @@ class FunctionKernel(Kernel):
 
     function: Callable[[Any, Any], float]
 
+    @property
+    def goes_by_pairs(self) -> bool:
+        return True
+
     def __call__(self, X: Sequence[Any], Z: Sequence[Any]) -> Matrix:
         if X is Z:
             return self._symmetric(X)

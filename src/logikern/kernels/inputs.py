@@ -75,6 +75,26 @@ def longest_row(X: Any) -> int:
     return X.shape[1]
 
 
+def largest_squares(X: Any) -> np.ndarray:
+    """max_i x_ij^2 for every input j (d,)."""
+    largest = abs(X).max(axis=0)
+    return np.asarray(largest.toarray() if is_sparse(largest) else largest, dtype=np.float64).ravel() ** 2
+
+
+def without_inputs(X: Any, places: np.ndarray) -> Any:
+    """A copy of X in which some inputs are zero."""
+    if not is_sparse(X):
+        kept = X.copy()
+        kept[:, places] = 0.0
+        return kept
+    dropped = np.zeros(X.shape[1], dtype=bool)
+    dropped[places] = True
+    kept = X.copy()
+    kept.data[dropped[kept.indices]] = 0.0
+    kept.eliminate_zeros()
+    return kept
+
+
 def sum_products(X: Any, Y: np.ndarray) -> np.ndarray:
     """sum_i x_ij y_ij for every input j (d,); Y is dense."""
     if is_sparse(X):

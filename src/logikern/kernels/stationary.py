@@ -10,8 +10,8 @@ import numpy as np
 from logikern.numerics.parallel import for_each
 
 from .base import Kernel, Matrix, Points, Vector
-from .distance import compare
-from .inputs import Rate
+from .distance import FARTHEST, compare
+from .inputs import Rate, common_dtype
 from .parameters import positive
 from .tiles import row_tiles
 
@@ -42,10 +42,6 @@ class Stationary(Kernel):
 
     rate: Rate = positive(1.0, per_input=True)
 
-    @property
-    def is_stationary(self) -> bool:
-        return True
-
     @abstractmethod
     def to_correlation(self, squared: Matrix) -> None:
         """Replace s by f(s), in place."""
@@ -59,16 +55,20 @@ class Stationary(Kernel):
         return np.zeros(0)
 
     def __call__(self, X: Points, Z: Points) -> Matrix:
+        result = np.empty((X.shape[0], Z.shape[0]), common_dtype(X, Z))
+        self.fill(result, X, Z)
+        return result
+
+    def fill(self, out: Matrix, X: Points, Z: Points) -> None:
         pair = compare(X, Z, self.rate)
-        result = np.empty(pair.shape, pair.dtype)
 
         def fill(tile: slice) -> None:
-            self.to_correlation(pair.squared_distances(tile, out=result[tile]))
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.to_correlation(pair.squared_distances(tile, out=out[tile]))
 
         for_each(fill, row_tiles(*pair.shape))
         if X is Z:
-            np.fill_diagonal(result, 1.0)
-        return result
+            np.fill_diagonal(out, 1.0)
 
     def diagonal(self, X: Points) -> Vector:
         return np.ones(X.shape[0], np.result_type(X.dtype, np.float32))
@@ -76,9 +76,13 @@ class Stationary(Kernel):
     def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
         # d k / d log(rate_j) = f'(s) rate_j (x_j - z_j)^2, and the sum over j of the last two factors is s.
         pair = compare(X, Z, self.rate)
-        squared = pair.squared_distances(slice(None), out=np.empty(pair.shape, pair.dtype))
+        squared = np.empty(pair.shape, np.result_type(weights, np.float32))
+        with np.errstate(over="ignore", invalid="ignore"):
+            pair.squared_distances(slice(None), out=squared)
         pull = squared.copy()
         self.to_slope(pull)
         pull *= weights
+        if pair.may_be_cut:
+            pull[squared >= FARTHEST] = 0.0  # nothing is left of f there, and its slope times s may not be finite
         by_rate = pair.contract_inputs(pull) if isinstance(self.rate, tuple) else [np.vdot(pull, squared)]
         return np.concatenate([by_rate, self.weigh_shape_gradient(squared, weights)])

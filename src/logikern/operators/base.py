@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from logikern.kernels.base import Kernel
+from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import for_each
 
 
 class KernelOperator(ABC):
@@ -37,9 +39,21 @@ class KernelOperator(ABC):
         """Stored numbers that a product passes over."""
         return float(self.n_points) ** 2
 
-    @abstractmethod
+    def summed_matmul(self, functions: Array) -> Array:
+        """The product with the stored matrix, summed in float64; the accurate one where nothing is stored."""
+        return self.accurate_matmul(functions)
+
     def accurate_matmul(self, functions: Array) -> Array:
-        """The same product of the same stored matrix, summed in float64."""
+        """functions @ K with kernel values in float64, whatever is stored: the product of the true model."""
+        return accurate_product(functions, self.kernel, self.X, np.arange(self.n_points))
+
+    def accurate_columns(self, functions: Array, indices: Indices) -> Array:
+        """Some columns of the accurate product, (r, n) -> (r, len(indices))."""
+        return accurate_product(functions, self.kernel, self.X, indices)
+
+    @abstractmethod
+    def in_double(self) -> "KernelOperator":
+        """The same kernel on the same points, with all products in float64."""
 
     @abstractmethod
     def diagonal(self) -> Array:
@@ -52,6 +66,18 @@ class KernelOperator(ABC):
     @abstractmethod
     def contract_gradient(self, left: Array, right: Array) -> Array:
         """d/d log h of sum_r left[r] K right[r], one value per kernel parameter (Seeger 2008, eq. 6)."""
+
+
+def accurate_product(functions: Array, kernel: Kernel, X: Any, indices: Indices) -> Array:
+    """functions @ K(X, X[indices]) with values in float64, (r, n) -> (r, m); a tile of them exists at a time."""
+    functions = functions.astype(np.float64, copy=False)
+    result = np.empty((len(functions), len(indices)))
+
+    def multiply(tile: slice) -> None:
+        result[:, tile] = functions @ np.asarray(kernel(X[indices[tile]], X), dtype=np.float64).T
+
+    for_each(multiply, row_tiles(len(indices), count_points(X)))
+    return result
 
 
 class DerivedOperator(KernelOperator):
@@ -79,6 +105,9 @@ class DerivedOperator(KernelOperator):
     @property
     def dtype(self) -> np.dtype:  # type: ignore[override]
         return np.dtype(np.float64)
+
+    def in_double(self) -> KernelOperator:
+        return self
 
 
 def count_points(X: Any) -> int:

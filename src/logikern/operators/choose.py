@@ -1,22 +1,22 @@
 """The only policy on how a kernel's products are computed."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from logikern.kernels.base import Kernel
-from logikern.numerics.outcome import Array
+from logikern.kernels.stationary import Stationary
 from logikern.operators.base import KernelOperator, count_points, in_precision
 from logikern.operators.dense import dense
-from logikern.operators.isotropic import distances_between, is_isotropic, isotropic
+from logikern.operators.isotropic import Distances, distances_for, is_isotropic, isotropic
 from logikern.operators.linear import feature_product
 from logikern.operators.tiled import tiled
 
-# From this many points on, "auto" stores single precision: products take half the time, and the solver
-# recomputes latents in double precision before it believes its gradient.
+# From this many points on, "auto" stores single precision: products take half the time, and a solver judges its
+# result by latents of kernel values in double precision.
 SINGLE_FROM = 2000
 # Of the memory that may be used, the part that kernel matrices may fill.
 MATRIX_SHARE = 0.6
@@ -37,12 +37,15 @@ class Choice:
         A sentence for people.
     memory : float
         Bytes that the model may use.
+    spare_memory : float, default=inf
+        Bytes for each operator that may hold a matrix in double precision beside the one in single precision.
     """
 
     name: str
     dtype: np.dtype
     reason: str
     memory: float
+    spare_memory: float = np.inf
 
     def points(self, X: Any, keep_distances: bool = False) -> "Points":
         """The points, ready to be bound to one kernel after the other."""
@@ -64,34 +67,29 @@ class Points:
     choice: Choice
     X: Any
     keep_distances: bool
+    _latest_distances: list[Distances] = field(default_factory=list, repr=False)
 
     def bind(self, kernel: Kernel) -> KernelOperator:
         """The operator of one kernel on the points."""
-        X = self.centred if kernel.is_stationary else self.cast
-        if self.choice.name == "tiled":
-            return tiled(kernel, X, self.choice.dtype, TILE_SHARE * self.choice.memory)
-        if self.choice.name == "features":
-            return feature_product(kernel, X)
+        X, choice = self.in_double, self.choice
+        if choice.name == "tiled":
+            return tiled(kernel, X, choice.dtype, TILE_SHARE * choice.memory)
+        if choice.name == "features":
+            return feature_product(kernel, X, choice.dtype)
         if self.keep_distances and is_isotropic(kernel):
-            return isotropic(kernel, X, self.distances)
-        return dense(kernel, X, self.choice.dtype)
+            return isotropic(kernel, X, self._distances_for(kernel), choice.spare_memory)
+        return dense(kernel, X, choice.dtype, choice.spare_memory)
 
     @cached_property
-    def cast(self) -> Any:
-        """The points in the precision of the products."""
-        return in_precision(self.X, self.choice.dtype)
+    def in_double(self) -> Any:
+        """The points in double precision, whatever the products are in: distances keep their digits."""
+        return in_precision(self.X, np.dtype(np.float64))
 
-    @cached_property
-    def centred(self) -> Any:
-        """Dense points around zero, then cast: in single precision a large offset would swallow distances."""
-        if not isinstance(self.X, np.ndarray) or self.choice.dtype == self.X.dtype:
-            return self.cast
-        return in_precision(self.X - self.X.mean(axis=0), self.choice.dtype)
-
-    @cached_property
-    def distances(self) -> Array:
-        """Squared distances of all pairs, (n, n)."""
-        return distances_between(self.centred)
+    def _distances_for(self, kernel: Stationary) -> Distances:
+        """Squared distances of all pairs, computed again only where a rate is too large for them."""
+        if not self._latest_distances or not self._latest_distances[0].serve(kernel):
+            self._latest_distances[:] = [distances_for(kernel, self.in_double, self.choice.dtype)]
+        return self._latest_distances[0]
 
 
 OPERATORS = ("dense", "tiled", "features")
@@ -128,11 +126,13 @@ def choose(
             f"but the kernels are {kernels!r}. Pass 'dense', 'tiled' or 'auto'."
         )
     if operator != "auto":
-        return Choice(operator, dtype, f"Products are {operator}, as asked for.", memory)
+        spare = max(0.0, MATRIX_SHARE * memory - matrices) / len(kernels)
+        return Choice(operator, dtype, f"Products are {operator}, as asked for.", memory, spare)
     if _features_pay(kernels, X):
         return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
     if matrices <= MATRIX_SHARE * memory:
-        return Choice("dense", dtype, f"{_describe(n_matrices, matrices)}: kept in memory.", memory)
+        reason, spare = f"{_describe(n_matrices, matrices)}: kept in memory.", MATRIX_SHARE * memory - matrices
+        return Choice("dense", dtype, reason, memory, spare / len(kernels))
     reason = (
         f"{_describe(n_matrices, matrices)} exceed {MATRIX_SHARE:.0%} of the {_size(memory)} allowed: "
         "kernel values are recomputed tile by tile in every product."

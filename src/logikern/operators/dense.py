@@ -8,9 +8,10 @@ import numpy as np
 from logikern.kernels.base import Kernel
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, shares
-from logikern.operators.base import KernelOperator, in_precision
+from logikern.operators.base import KernelOperator, accurate_product
+from logikern.operators.tiled import tiled
 
-ACCURATE_TILE = 256
+SUMMED_TILE = 256
 # Columns below which a second thread takes longer to wake than to multiply.
 SMALLEST_SHARE = 256
 # Rows of a symmetric matrix that are multiplied at a time.
@@ -24,9 +25,12 @@ class StoredOperator(KernelOperator):
     ----------
     matrix : array of shape (n, n)
         float32 or float64.
+    spare_memory : float
+        Bytes that a matrix of float64 beside it may take.
     """
 
     matrix: Array
+    spare_memory: float
 
     @property
     def n_points(self) -> int:  # type: ignore[override]
@@ -39,8 +43,21 @@ class StoredOperator(KernelOperator):
     def matmul(self, functions: Array) -> Array:
         return symmetric_product(functions, self.matrix)
 
+    def summed_matmul(self, functions: Array) -> Array:
+        return summed_product(functions, self.matrix)
+
     def accurate_matmul(self, functions: Array) -> Array:
-        return accurate_product(functions, self.matrix)
+        if self.dtype == np.float64:
+            return product(functions, self.matrix)
+        return accurate_product(functions, self.kernel, self.X, np.arange(self.n_points))
+
+    def in_double(self) -> KernelOperator:
+        if self.dtype == np.float64:
+            return self
+        double = np.dtype(np.float64)
+        if double.itemsize * self.n_points**2 > self.spare_memory:
+            return tiled(self.kernel, self.X, double, self.spare_memory)
+        return dense(self.kernel, self.X, double)
 
     def diagonal(self) -> Array:
         return self.matrix.diagonal().astype(np.float64)
@@ -59,11 +76,13 @@ class Dense(StoredOperator):
     X : the points
     matrix : array of shape (n, n)
         The stored matrix, float32 or float64.
+    spare_memory : float, default=inf
     """
 
     kernel: Kernel
     X: Any
     matrix: Array = field(repr=False)
+    spare_memory: float = np.inf
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
         return self.kernel.contract_gradient(self.X, self.X, left.astype(self.dtype), right.astype(self.dtype))
@@ -101,22 +120,23 @@ def symmetric_product(functions: Array, matrix: Array) -> Array:
     return result
 
 
-def accurate_product(functions: Array, matrix: Array) -> Array:
+def summed_product(functions: Array, matrix: Array) -> Array:
     """functions @ matrix summed in float64; the matrix is cast a few rows at a time."""
     if matrix.dtype == np.float64:
         return product(functions, matrix)
     result = np.zeros((len(functions), matrix.shape[1]))
 
     def multiply(columns: slice) -> None:
-        for start in range(0, len(matrix), ACCURATE_TILE):
-            part = slice(start, start + ACCURATE_TILE)
+        for start in range(0, len(matrix), SUMMED_TILE):
+            part = slice(start, start + SUMMED_TILE)
             result[:, columns] += functions[:, part] @ matrix[part, columns].astype(np.float64)
 
     for_each(multiply, shares(matrix.shape[1], SMALLEST_SHARE))
     return result
 
 
-def dense(kernel: Kernel, X: Any, dtype: np.dtype) -> Dense:
+def dense(kernel: Kernel, X: Any, dtype: np.dtype, spare_memory: float = np.inf) -> Dense:
     """Compute K(X, X) and keep it in `dtype`."""
-    points = in_precision(X, dtype)
-    return Dense(kernel, points, np.asarray(kernel(points, points), dtype=dtype))
+    matrix = np.empty((X.shape[0], X.shape[0]), dtype)
+    kernel.fill(matrix, X, X)
+    return Dense(kernel, X, matrix, spare_memory)

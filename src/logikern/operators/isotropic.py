@@ -1,7 +1,8 @@
 """Kernels of the distance alone, at any rate, from distances computed once."""
 
+import math
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
@@ -13,25 +14,29 @@ from logikern.numerics.outcome import Array
 from logikern.numerics.parallel import for_each
 from logikern.operators.dense import StoredOperator
 
+# In units of the rate at which distances were computed: beyond it they are computed again.
+LARGEST_RATE = 256.0
+
 
 @dataclass(frozen=True, eq=False)
 class Isotropic(StoredOperator):
-    """K = f(rate * D) in memory, beside the squared distances D, which all rates and classes share.
+    """K = f(rate / unit * D) in memory, beside the squared distances D, which all rates and classes share.
 
     Parameters
     ----------
     kernel : Stationary
         With one rate for all inputs.
     X : the points
-    distances : array of shape (n, n)
-        Squared distances at rate one.
+    distances : Distances
     matrix : array of shape (n, n)
+    spare_memory : float
     """
 
     kernel: Stationary
     X: Any
-    distances: Array = field(repr=False)
+    distances: "Distances" = field(repr=False)
     matrix: Array = field(repr=False)
+    spare_memory: float
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
         left, right = left.astype(self.dtype), right.astype(self.dtype)
@@ -39,7 +44,7 @@ class Isotropic(StoredOperator):
 
         def contract(tile: slice) -> Array:
             total = np.zeros(len(self.kernel.log_parameters))
-            scaled = self.distances[tile] * self.dtype.type(self.kernel.rate)
+            scaled = self.distances.of(self.kernel, tile)
             pull = scaled.copy()
             self.kernel.to_slope(pull)
             pull *= scaled  # dK / d log(rate) = f'(s) s
@@ -56,18 +61,47 @@ def is_isotropic(kernel: Kernel) -> TypeGuard[Stationary]:
     return isinstance(kernel, Stationary) and not isinstance(kernel.rate, tuple)
 
 
-def isotropic(kernel: Stationary, X: Any, distances: Array) -> Isotropic:
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """All squared distances at a rate, the unit, from which those at other rates follow.
+
+    Parameters
+    ----------
+    squared : array of shape (n, n)
+    unit : float
+        A power of four: distances at another unit have the same digits.
+    """
+
+    squared: Array = field(repr=False)
+    unit: float
+
+    def serve(self, kernel: Stationary) -> bool:
+        """Whether rounding errors, which grow with the kernel's rate, stay where they should."""
+        return self.factor(kernel) <= LARGEST_RATE
+
+    def factor(self, kernel: Stationary) -> float:
+        """The kernel's rate in units of that of the distances."""
+        return cast(float, kernel.rate) / self.unit
+
+    def of(self, kernel: Stationary, *places: slice) -> Array:
+        """Squared distances of some rows, or of some rows and columns, at the kernel's rate; a new array."""
+        return self.squared[places] * self.squared.dtype.type(self.factor(kernel))
+
+
+def distances_for(kernel: Stationary, X: Any, dtype: np.dtype) -> Distances:
+    """Squared distances of all pairs of points, accurate for the kernel's rate."""
+    unit = 4.0 ** round(0.5 * math.log2(cast(float, kernel.rate)))
+    return Distances(squared_distances(X, X, unit, dtype), unit)
+
+
+def isotropic(kernel: Stationary, X: Any, distances: Distances, spare_memory: float) -> Isotropic:
     """The kernel matrix from the distances: one pass over them."""
-    matrix = np.empty_like(distances)
+    matrix = np.empty_like(distances.squared)
+    factor = matrix.dtype.type(distances.factor(kernel))
 
     def fill(tile: slice) -> None:
-        np.multiply(distances[tile], distances.dtype.type(kernel.rate), out=matrix[tile])
+        np.multiply(distances.squared[tile], factor, out=matrix[tile])
         kernel.to_correlation(matrix[tile])
 
-    for_each(fill, row_tiles(*distances.shape))
-    return Isotropic(kernel, X, distances, matrix)
-
-
-def distances_between(X: Any) -> Array:
-    """All squared distances, in the precision of the points, zero on the diagonal."""
-    return squared_distances(X, X)
+    for_each(fill, row_tiles(*matrix.shape))
+    return Isotropic(kernel, X, distances, matrix, spare_memory)

@@ -136,6 +136,9 @@ class Landmarked(DerivedOperator):
     def accurate_matmul(self, functions: Array) -> Array:
         return self.matmul(functions)
 
+    def accurate_columns(self, functions: Array, indices: Indices) -> Array:
+        return self.matmul(functions)[:, indices]
+
     def diagonal(self) -> Array:
         return self.nystrom.diagonal
 

@@ -27,6 +27,7 @@ class FeatureProduct(KernelOperator):
         A kernel with `features`.
     X : the points
     features : array or sparse array of shape (n, d)
+        In the precision of products.
     transposed : array or sparse array of shape (d, n)
         The same, stored by rows.
     """
@@ -53,9 +54,14 @@ class FeatureProduct(KernelOperator):
         return self._product(functions, self.features, self.transposed)
 
     def accurate_matmul(self, functions: Array) -> Array:
+        return self.in_double().matmul(functions.astype(np.float64, copy=False))
+
+    def in_double(self) -> "FeatureProduct":
         if self.features.dtype == np.float64:
-            return self.matmul(functions)
-        return self._product(functions, self.features.astype(np.float64), self.transposed)
+            return self
+        # A transpose of sparse features shares their memory.
+        features = self.kernel.features(self.X)
+        return FeatureProduct(self.kernel, self.X, features, features.T)
 
     def _product(self, functions: Array, features: Any, transposed: Any) -> Array:
         result = np.empty(functions.shape, dtype=functions.dtype)
@@ -79,9 +85,9 @@ class FeatureProduct(KernelOperator):
         return self.kernel.contract_gradient(self.X, self.X, left, right)
 
 
-def feature_product(kernel: Kernel, X: Any) -> FeatureProduct:
+def feature_product(kernel: Kernel, X: Any, dtype: np.dtype) -> FeatureProduct:
     """The operator of a kernel with features; those that no point has are left out of the products."""
-    features: Any = kernel.features(X)
+    features: Any = kernel.features(X).astype(dtype, copy=False)
     if hasattr(features, "nnz"):
         used = np.flatnonzero(np.bincount(features.indices, minlength=features.shape[1]))
         features = features[:, used].tocsr() if len(used) < features.shape[1] else features

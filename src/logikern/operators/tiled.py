@@ -1,13 +1,13 @@
 """The kernel matrix recomputed tile by tile in every product: linear memory."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.numerics.outcome import Array, Indices
-from logikern.operators.base import KernelOperator, in_precision
+from logikern.operators.base import KernelOperator
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,45 +21,50 @@ class Tiled(KernelOperator):
     ----------
     kernel : Kernel
     X : the points
-        In the precision in which tiles are computed.
     tile : int
         Points per tile.
+    dtype : numpy dtype
+        Of kernel values and products.
     """
 
     kernel: Kernel
     X: Any
     tile: int
+    dtype: np.dtype
 
     @property
     def n_points(self) -> int:  # type: ignore[override]
         return self.X.shape[0]
 
-    @property
-    def dtype(self) -> np.dtype:  # type: ignore[override]
-        return self.X.dtype if self.X.dtype == np.float32 else np.dtype(np.float64)
-
     def matmul(self, functions: Array) -> Array:
-        return self._product(functions.astype(self.dtype, copy=False)).astype(functions.dtype, copy=False)
+        return self._product(functions, self.dtype).astype(functions.dtype, copy=False)
 
     def accurate_matmul(self, functions: Array) -> Array:
-        return self._product(functions)
+        return self._product(functions, np.dtype(np.float64))
 
-    def _product(self, functions: Array) -> Array:
+    def _product(self, functions: Array, dtype: np.dtype) -> Array:
+        functions = functions.astype(dtype, copy=False)
         product = np.zeros(functions.shape)
         for start in range(0, self.n_points, self.tile):
-            part = slice(start, start + self.tile)
-            block = self.kernel(self.X[part], self.X[start:])
-            block = np.asarray(block, dtype=functions.dtype)
+            part = slice(start, min(start + self.tile, self.n_points))
+            beyond = part.stop - start
+            block = np.empty((beyond, self.n_points - start), dtype)
+            self.kernel.fill(block, self.X[part], self.X[start:])
             product[:, part] += functions[:, start:] @ block.T
-            beyond = block.shape[0]
-            product[:, start + beyond :] += functions[:, part] @ block[:, beyond:]
+            product[:, part.stop :] += functions[:, part] @ block[:, beyond:]
         return product
+
+    def in_double(self) -> KernelOperator:
+        return replace(self, dtype=np.dtype(np.float64))
 
     def diagonal(self) -> Array:
         return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
 
     def rows(self, indices: Indices) -> Array:
-        return self.kernel(self.X[indices], self.X)
+        points = self.X[indices]
+        block = np.empty((points.shape[0], self.n_points), self.dtype)
+        self.kernel.fill(block, points, self.X)
+        return block
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
         return self.kernel.contract_gradient(self.X, self.X, left, right)
@@ -67,6 +72,5 @@ class Tiled(KernelOperator):
 
 def tiled(kernel: Kernel, X: Any, dtype: np.dtype, memory: float) -> Tiled:
     """Tiles of as many points as keep a tile and its temporaries within `memory` bytes."""
-    points = in_precision(X, dtype)
-    bytes_per_row = 3 * np.dtype(dtype).itemsize * points.shape[0]
-    return Tiled(kernel, points, int(np.clip(memory // bytes_per_row, 16, 4096)))
+    bytes_per_row = 3 * np.dtype(dtype).itemsize * X.shape[0]
+    return Tiled(kernel, X, int(np.clip(memory // bytes_per_row, 16, 4096)), dtype)

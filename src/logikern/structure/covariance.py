@@ -1,13 +1,13 @@
 """The covariance of all class functions at all points, as a product."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, n_threads
-from logikern.operators.accurate import Accurate
 from logikern.operators.base import KernelOperator
 from logikern.structure.base import Mixing
 
@@ -72,9 +72,9 @@ class ClassCovariance:
         large = self.n_classes * self.n_points >= SINGLE_FROM
         return self.operators[0].dtype if large else np.dtype(np.float64)
 
-    def accurate(self) -> "ClassCovariance":
-        """The same covariance with all products summed in float64."""
-        return replace(self, operators=tuple(Accurate(operator) for operator in self.operators))
+    def in_double(self) -> "ClassCovariance":
+        """The same covariance with all products in double precision."""
+        return replace(self, operators=tuple(operator.in_double() for operator in self.operators))
 
     def scaled(self, factor: float) -> "ClassCovariance":
         """The covariance times a factor."""
@@ -84,28 +84,38 @@ class ClassCovariance:
         """K~ times each member of the batch, (B, C, n) -> (B, C, n)."""
         return self._product(per_class, [operator.matmul for operator in self.operators])
 
+    def summed_matmul(self, per_class: Array) -> Array:
+        """The same with the matrices as they are stored, summed in float64."""
+        return self._product(per_class, [operator.summed_matmul for operator in self.operators])
+
     def accurate_matmul(self, per_class: Array) -> Array:
-        """The same with products summed in float64."""
+        """The same with kernel values in float64, whatever is stored."""
         return self._product(per_class, [operator.accurate_matmul for operator in self.operators])
 
-    def _product(self, per_class: Array, products: list) -> Array:
+    def accurate_columns(self, per_class: Array, indices: Indices) -> Array:
+        """The accurate product at some points, (B, C, n) -> (B, C, len(indices))."""
+        columns = [partial(operator.accurate_columns, indices=indices) for operator in self.operators]
+        return self._product(per_class, columns, len(indices))
+
+    def _product(self, per_class: Array, products: list, n_columns: int | None = None) -> Array:
+        n_columns = self.n_points if n_columns is None else n_columns
         if len(products) == 1:
-            image = products[0](per_class.reshape(-1, self.n_points)).reshape(per_class.shape)
+            image = products[0](per_class.reshape(-1, self.n_points)).reshape(*per_class.shape[:2], n_columns)
             result = self.mixing.couple(image, self.variances, out=image)
         else:
-            result = self._product_by_function(per_class, products)
+            result = self._product_by_function(per_class, products, n_columns)
         if self.bias_variance:
             result += self.bias_variance * per_class.sum(axis=-1, keepdims=True)
         return result
 
-    def _product_by_function(self, per_class: Array, products: list) -> Array:
+    def _product_by_function(self, per_class: Array, products: list, n_columns: int) -> Array:
         inner = self.mixing.adjoint(per_class)  # (B, P, n)
-        outer = np.empty_like(inner)
+        outer = np.empty((*inner.shape[:2], n_columns), inner.dtype)
 
         def multiply(index: int) -> None:
             users = self._users(index)
             block = inner[:, users]
-            image = products[index](block.reshape(-1, self.n_points)).reshape(block.shape)
+            image = products[index](block.reshape(-1, self.n_points)).reshape(*block.shape[:2], n_columns)
             image *= self.variances[users].astype(image.dtype)[:, None]
             outer[:, users] = image
 
