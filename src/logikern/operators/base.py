@@ -10,6 +10,10 @@ from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
 
+# Sums in which a product is added up, each by one thread. Their number is fixed, so that rounding does not depend on
+# the number of threads.
+N_SUMS = 8
+
 
 class KernelOperator(ABC):
     """The matrix K(X, X) of one kernel on fixed points, seen through its products.
@@ -45,11 +49,12 @@ class KernelOperator(ABC):
 
     def accurate_matmul(self, functions: Array) -> Array:
         """functions @ K with kernel values in float64, whatever is stored: the product of the true model."""
-        return accurate_product(functions, self.kernel, self.X, np.arange(self.n_points))
+        return accurate_product(functions, self.kernel, self.X)
 
     def accurate_columns(self, functions: Array, indices: Indices) -> Array:
         """Some columns of the accurate product, (r, n) -> (r, len(indices))."""
-        return accurate_product(functions, self.kernel, self.X, indices)
+        values = np.asarray(self.kernel(self.X[indices], self.X), dtype=np.float64)
+        return functions.astype(np.float64, copy=False) @ values.T
 
     @abstractmethod
     def in_double(self) -> "KernelOperator":
@@ -68,16 +73,23 @@ class KernelOperator(ABC):
         """d/d log h of sum_r left[r] K right[r], one value per kernel parameter (Seeger 2008, eq. 6)."""
 
 
-def accurate_product(functions: Array, kernel: Kernel, X: Any, indices: Indices) -> Array:
-    """functions @ K(X, X[indices]) with values in float64, (r, n) -> (r, m); a tile of them exists at a time."""
-    functions = functions.astype(np.float64, copy=False)
-    result = np.empty((len(functions), len(indices)))
+def accurate_product(functions: Array, kernel: Kernel, X: Any) -> Array:
+    """functions @ K(X, X) with values in float64, (r, n) -> (r, n); a few tiles of them exist at a time.
 
-    def multiply(tile: slice) -> None:
-        result[:, tile] = functions @ np.asarray(kernel(X[indices[tile]], X), dtype=np.float64).T
+    Only values on and above the diagonal are computed; those below it are the same.
+    """
+    functions, n = functions.astype(np.float64, copy=False), count_points(X)
+    tiles = list(row_tiles(n, n))
 
-    for_each(multiply, row_tiles(len(indices), count_points(X)))
-    return result
+    def multiply(first: int) -> Array:
+        total = np.zeros(functions.shape)
+        for tile in tiles[first::N_SUMS]:
+            values = np.asarray(kernel(X[tile], X[tile.start :]), dtype=np.float64)
+            total[:, tile] += functions[:, tile.start :] @ values.T
+            total[:, tile.stop :] += functions[:, tile] @ values[:, tile.stop - tile.start :]
+        return total
+
+    return np.sum(for_each(multiply, range(min(N_SUMS, len(tiles)))), axis=0)
 
 
 class DerivedOperator(KernelOperator):

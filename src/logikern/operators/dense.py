@@ -49,7 +49,7 @@ class StoredOperator(KernelOperator):
     def accurate_matmul(self, functions: Array) -> Array:
         if self.dtype == np.float64:
             return product(functions, self.matrix)
-        return accurate_product(functions, self.kernel, self.X, np.arange(self.n_points))
+        return accurate_product(functions, self.kernel, self.X)
 
     def in_double(self) -> KernelOperator:
         if self.dtype == np.float64:
