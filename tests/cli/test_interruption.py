@@ -13,6 +13,7 @@ import pytest
 
 from logikern.cli.exits import AbortedError
 from logikern.cli.interruption import Interruption, interrupts_to
+from logikern.selection.lock import locked
 
 
 @dataclass
@@ -84,6 +85,23 @@ def test_checkpoint_of_other_settings_is_refused(run, table, tmp_path):
     assert run(*arguments, "--max-time", "0.05").exit_code == 0
     result = run(*arguments, "--cv", "3")
     assert result.exit_code == 1 and "belongs to other data or other settings" in result.stderr
+
+
+def test_damaged_checkpoint_is_one_sentence(run, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "s").write_bytes(b"logikern search 4 " + 64 * b"0" + b"\n" + bytes(100))
+    result = run("fit", tmp_path / "t.csv", "-t", "kind", "-o", tmp_path / "m.skops", "--checkpoint", tmp_path / "s")
+    last = result.stderr.splitlines()[-1]
+    assert result.exit_code == 1 and last.startswith("error: `checkpoint` must be a file")
+    assert f"`{tmp_path / 's'}` is damaged" in last and "Delete it" in last
+
+
+def test_checkpoint_in_use_is_one_sentence(run, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    arguments = ("fit", tmp_path / "t.csv", "-t", "kind", "-o", tmp_path / "m.skops", "--checkpoint", tmp_path / "s")
+    with locked(tmp_path / "s"):
+        result = run(*arguments)
+    assert result.exit_code == 1 and f"`{tmp_path / 's'}` is in use by another search" in result.stderr
 
 
 def test_search_ends_between_evaluations_only_if_asked():

@@ -1,11 +1,13 @@
 """A journal is whole on disk at every moment, and a search that reads it computes nothing twice."""
 
+import hashlib
+import io
 import os
 
 import numpy as np
 import pytest
 
-from logikern.selection.journal import Entry, Journal, read, write
+from logikern.selection.journal import FORMAT, Entry, Journal, opened, read, write
 from logikern.structure.covariance import CovarianceGradient
 
 
@@ -167,12 +169,7 @@ def test_other_fingerprint_is_refused(written):
 
 
 def test_other_format_is_refused(written):
-    with np.load(written) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    # As it was before there was a sharpness.
-    arrays |= {"format": np.array(2), "numbers": arrays["numbers"][:, :5]}
-    with open(written, "wb") as stream:
-        np.savez(stream, **arrays)
+    written.write_bytes(written.read_bytes().replace(b"logikern search 4 ", b"logikern search 3 ", 1))
     with pytest.raises(ValueError, match="another version of logikern. Delete it"):
         read(written, "mark")
 
@@ -226,6 +223,80 @@ def test_damaged_journal_is_refused(written, array):
     written.write_bytes(bytes(content))
     with pytest.raises(ValueError, match="Delete it"):
         read(written, "mark")
+
+
+@pytest.mark.parametrize(
+    ("shape", "other"),
+    [(b"(2, 3, 4), }", b"(), }       "), (b"(2, 3, 4), }", b"(1, 3, 4), }"), (b"(3, 7), }", b"(1, 7), }")],
+    ids=["state without a shape", "half a state", "one entry of three"],
+)
+def test_changed_shape_is_refused(written, shape, other):
+    # The checksums of a zip archive do not notice it: they are compared at the end of an array that is never reached.
+    content = written.read_bytes()
+    assert content.count(shape) == 1
+    written.write_bytes(content.replace(shape, other))
+    with pytest.raises(ValueError, match="is damaged.*Delete it, or choose another path"):
+        read(written, "mark")
+
+
+def comes_back(path):
+    """Whether a file gives back all that was written; one clear error is no failure."""
+    try:
+        found = read(path, "mark")
+    except ValueError as error:
+        assert str(path) in str(error) and "Delete it" in str(error)
+        return True
+    return len(found.entries) == len(ENTRIES) and all(map(same, found.entries, ENTRIES)) and same_state(found)
+
+
+def same_state(journal):
+    return journal.state is not None and np.array_equal(journal.state, STATE)
+
+
+def test_journal_cut_off_anywhere_is_refused_or_whole(written):
+    length = written.stat().st_size
+    while length > 0:
+        length -= min(length, 7)
+        os.truncate(written, length)
+        assert comes_back(written), length
+
+
+def test_journal_with_a_flipped_bit_is_refused_or_whole(written):
+    content, random = written.read_bytes(), np.random.default_rng(30)
+    for place, bit in zip(random.integers(len(content), size=500), random.integers(8, size=500), strict=True):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << bit
+        written.write_bytes(damaged)
+        assert comes_back(written), (place, bit)
+
+
+def test_arrays_of_another_kind_behind_a_right_checksum_are_refused(path):
+    buffer = io.BytesIO()
+    np.savez(buffer, fingerprint=np.array("mark"), numbers=np.array(["many"]))
+    checksum = hashlib.sha256(buffer.getvalue()).hexdigest()
+    path.write_bytes(f"logikern search {FORMAT} {checksum}\n".encode() + buffer.getvalue())
+    with pytest.raises(ValueError, match="is damaged"):
+        read(path, "mark")
+
+
+def test_journal_is_for_one_search_at_a_time(path):
+    with opened(path, "mark"), pytest.raises(ValueError, match="in use by another search"), opened(path, "mark"):
+        pass
+
+
+def test_link_to_a_journal_stays_a_link(written, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(written)
+    with opened(link, "mark") as journal:
+        journal.cursor = len(ENTRIES)
+        journal.answer(entry(3).point, lambda: (entry(3), STATE))
+    assert link.is_symlink() and len(read(written, "mark").entries) == len(ENTRIES) + 1
+
+
+def test_what_a_killed_write_left_is_overwritten(path):
+    path.with_name(f".{path.name}.new").write_bytes(b"half a journal")
+    write(Journal(path, "mark", list(ENTRIES)))
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_refused_file_is_left_as_it_was(path):

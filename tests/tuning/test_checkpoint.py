@@ -1,11 +1,15 @@
 """A checkpoint belongs to its data and settings, and a finished search is not repeated."""
 
+import threading
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.estimators import _tuning
+from logikern.kernels import FunctionKernel
 from tests.tuning.samples import MOONS, NAMES, SIDES, X, default_fit, same, tuned
 
 WEIGHTS = np.linspace(1, 2, len(X))
@@ -140,6 +144,94 @@ def test_function_as_kernel_is_known_again(path, forbidden):
     forbidden()
     again = tuned(functions[1], checkpoint=path).fit(X, NAMES)
     assert np.array_equal(again.dual_coef_, first.dual_coef_)
+
+
+def product(factor):
+    return lambda left, right: factor * float(left @ right)
+
+
+def edited_function():
+    """A function of the same name."""
+
+    def kernel(left, right):
+        return 1.0 + float(left @ right)
+
+    kernel.__qualname__ = new_function().__qualname__
+    return kernel
+
+
+OTHER_FUNCTIONS = {
+    "edited function": (new_function(), edited_function()),
+    "value in a closure": (product(1.0), product(2.0)),
+    "other lambda": (lambda left, right: float(left @ right), lambda left, right: float(left @ right) ** 2),
+    "function of a kernel": (FunctionKernel(product(1.0)), FunctionKernel(product(2.0))),
+    "function of a sum": tuple(FunctionKernel(product(1.0)) + FunctionKernel(product(own)) for own in (1.0, 2.0)),
+}
+
+
+@pytest.mark.parametrize("change", OTHER_FUNCTIONS)
+def test_checkpoint_of_another_function_is_refused(path, change):
+    first, second = OTHER_FUNCTIONS[change]
+    settings = {"checkpoint": path, "tying": "shared", "max_time": 1e-3}
+    with pytest.warns(ConvergenceWarning):
+        tuned(first, **settings).fit(X[::2], NAMES[::2])
+    with pytest.raises(ValueError, match="other data or other settings"):
+        tuned(second, **settings).fit(X[::2], NAMES[::2])
+
+
+def test_checkpoint_of_a_function_that_cannot_be_recognised_is_refused(path, forbidden):
+    lock = threading.Lock()
+
+    def kernel(left, right):
+        with lock:
+            return float(left @ right)
+
+    forbidden()
+    with pytest.raises(ValueError, match="`kernel` cannot be recognised in another process: an object of type lock"):
+        tuned(kernel, checkpoint=path).fit(X, NAMES)
+
+
+def test_rates_are_known_by_every_value(path):
+    # So many that NumPy abbreviates them when it writes them out.
+    wide, rates = np.tile(X[::3], (1, 300)), np.full(1200, 1e-3)
+    settings = {"checkpoint": path, "tying": "shared", "ard": False, "max_time": 1e-3}
+    with pytest.warns(ConvergenceWarning):
+        tuned(rate=rates, **settings).fit(wide, NAMES[::3])
+    rates[600] = 1.0
+    with pytest.raises(ValueError, match="other data or other settings"):
+        tuned(rate=rates, **settings).fit(wide, NAMES[::3])
+
+
+def test_checkpoint_in_use_by_another_fit_is_refused(path, monkeypatch):
+    errors = []
+    evaluate = CrossValidation.evaluate
+
+    def intrude(*arguments):
+        with pytest.raises(ValueError) as caught:
+            tuned(checkpoint=path).fit(X, NAMES)
+        errors.append(str(caught.value))
+        return evaluate(*arguments)
+
+    monkeypatch.setattr(CrossValidation, "evaluate", intrude)
+    first = tuned(checkpoint=path, tying="shared", ard=False).fit(X, NAMES)
+    assert len(errors) == len(first.trace_)
+    assert all(f"`{path}` is in use by another search" in error for error in errors)
+
+
+def test_finished_fit_leaves_nothing_but_its_checkpoints(path, forbidden):
+    settings = {"checkpoint": path, "one_vs_rest": True, "tying": "shared", "ard": False}
+    first = tuned(**settings).fit(X, NAMES)
+    assert sorted(file.name for file in path.parent.iterdir()) == ["search.0", "search.1", "search.2"]
+    forbidden()
+    assert np.array_equal(tuned(**settings).fit(X, NAMES).dual_coef_, first.dual_coef_)
+
+
+def test_damaged_checkpoint_is_refused(path):
+    tuned(checkpoint=path, tying="shared", ard=False).fit(X, NAMES)
+    content = path.read_bytes()
+    path.write_bytes(content[:-100] + bytes(100))
+    with pytest.raises(ValueError, match=f"`{path}` is damaged.*Delete it"):
+        tuned(checkpoint=path, tying="shared", ard=False).fit(X, NAMES)
 
 
 def test_random_state_is_known_by_what_it_draws(path, forbidden):

@@ -90,6 +90,17 @@ def test_killed_search_is_not_begun_again(seed):
     assert 0 < resumed.n_computed <= len(resumed.model.trace_) - resumed.n_begun + 1
 
 
+def test_checkpoint_of_a_running_process_is_refused_until_that_is_killed(tmp_path):
+    process = begin(tmp_path / "search")
+    assert process.stdout.readline() == "evaluation\n"
+    resume = slow_search.model(tmp_path / "search").fit
+    with pytest.raises(ValueError, match="is in use by another search"):
+        resume(slow_search.INPUTS, slow_search.SPECIES)
+    process.kill()
+    process.communicate()
+    assert resume(slow_search.INPUTS, slow_search.SPECIES).score(slow_search.INPUTS, slow_search.SPECIES) > 0.9
+
+
 def test_control_c_gives_a_model_with_a_warning(tmp_path):
     process = begin(tmp_path / "search")
     signal_after(process, 4, 0.5 * slow_search.PAUSE, SIGINT)

@@ -1,13 +1,10 @@
 """Learning hyperparameters: from the estimator's arguments to a search, and back to a specification."""
 
-import re
 import time
 import warnings
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -17,18 +14,18 @@ from logikern.criteria.folds import Folds, folds_from_splits
 from logikern.criteria.leave_one_out import LeaveOneOut
 from logikern.criteria.noise import ProfiledNoise
 from logikern.estimators import _settings
+from logikern.estimators._checkpoint import identify, open_journal
 from logikern.estimators._endings import warn_search
 from logikern.estimators._splits import is_splitter, split_points
 from logikern.estimators._validation import TrainingData
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
-from logikern.kernels import KernelRows, Linear, Stationary
+from logikern.kernels import Linear, Stationary
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import available_memory, choose, physical_memory
 from logikern.selection.growth import Plan, Verdict, learn, plan_tyings
-from logikern.selection.journal import Journal, read
 from logikern.selection.search import Arena, Effort, Ledger, Record, Watch
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
@@ -61,8 +58,6 @@ MOST_INPUTS = 100
 SEARCH_TOLERANCE = 1e-2
 # Of all entries, those that are not zero in a table of words, at most.
 MOST_FILLED = 0.2
-# Of no consequence for the answers in a checkpoint; `cv` and `random_state` are known by what they drew.
-UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "max_iter", "memory_limit", "tol", "cv", "random_state")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +89,8 @@ def tune(
 ) -> Tuned:
     """Learn the hyperparameters of the estimator's model; they stay at a start that cannot be fitted."""
     began = time.monotonic()
-    fingerprint = _fingerprint(estimator, data, groups)
-    seed = _seed(estimator, fingerprint)
+    identity = identify(estimator, data, groups)
+    seed = _seed(estimator, identity)
     few = _arena_sizes(estimator, data)
     larger = _larger_sizes(estimator, data, start, few[-1])
     sizes = larger or few
@@ -104,10 +99,11 @@ def tune(
     cv = estimator.cv if is_splitter(estimator.cv) else list(estimator.cv)
     arenas = [_arena(estimator, data, start, np.sort(order[:size]), cv, groups, seed) for size in sizes]
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
-    ledger = Ledger(_journal(estimator, fingerprint, seed, arenas), watch, deadline)
     effort = _effort(estimator, data, sizes[0])
     plan = replace(_plan(estimator, data, start, memory), grow_last=bool(larger))
-    learned = learn(start, plan, arenas, effort, ledger, np.random.default_rng(seed))
+    with open_journal(estimator, identity, seed, arenas) as journal:
+        ledger = Ledger(journal, watch, deadline)
+        learned = learn(start, plan, arenas, effort, ledger, np.random.default_rng(seed))
     if learned is None:
         reason = ledger.stopped or "no start could be fitted"
         return Tuned(start, np.nan, (), tuple(ledger.records), f"{reason} before anything was found", "")
@@ -143,42 +139,15 @@ def learned_specification(
     return tuned.specification
 
 
-def _fingerprint(estimator: Any, data: TrainingData, groups: Array | None) -> str:
-    """Of data and settings, the same in every process; empty where no checkpoint is kept."""
-    if estimator.checkpoint is None:
-        return ""
-    told = {name: value for name, value in estimator.get_params(deep=False).items() if name not in UNTOLD}
-    told["hierarchy"] = data.tree  # in whatever form it was given: a set is written in any order
-    # A function is written with its address, which another process does not repeat.
-    words = [re.sub(r" at 0x[0-9a-fA-F]+", "", repr(item)) for item in sorted(told.items())]
-    points = data.points.values if isinstance(data.points, KernelRows) else data.points
-    return str(joblib.hash([points, data.targets, data.weights, groups, words]))
-
-
-def _seed(estimator: Any, fingerprint: str) -> int:
+def _seed(estimator: Any, identity: str) -> int:
     """Of subsets and partitions.
 
     With a checkpoint and no `random_state` it comes from the data: a search that draws another partition could
     not go on with the answers of the first.
     """
-    if fingerprint and estimator.random_state is None:
-        return int(fingerprint[:7], 16)
+    if identity and estimator.random_state is None:
+        return int(identity[:7], 16)
     return int(check_random_state(estimator.random_state).randint(2**31 - 1))
-
-
-def _journal(estimator: Any, fingerprint: str, seed: int, arenas: list[Arena]) -> Journal:
-    """The checkpoint's journal; one of a search with other folds is refused."""
-    if estimator.checkpoint is None:
-        return Journal()
-    weights = [(arena.n_points, *_partition(arena.criterion)) for arena in arenas]
-    return read(Path(estimator.checkpoint), str(joblib.hash([fingerprint, seed, weights])))
-
-
-def _partition(criterion: Criterion) -> tuple[Any, ...]:
-    """What a criterion holds out."""
-    if isinstance(criterion, ProfiledNoise):
-        return _partition(criterion.inner)
-    return (criterion.folds,) if isinstance(criterion, CrossValidation) else (criterion.groups,)
 
 
 def _plan(estimator: Any, data: TrainingData, start: Specification, memory: float) -> Plan:

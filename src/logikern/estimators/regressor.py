@@ -69,7 +69,8 @@ class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     max_time : float or None, default=None
         Seconds for the search; the best hyperparameters by then are used.
     checkpoint : path or None, default=None
-        File to which the search is written after every evaluation. A fit that was killed resumes from it.
+        File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
+        one fit at a time, and only the same data and settings, of which the code of functions is a part.
     solver : {"auto", "newton", "exact", "kcg"}, default="auto"
         "newton" needs kernel products only; "exact" factors the matrix in O(n_outputs * n^3); "kcg" takes conjugate
         gradients in the function space, one product a step, to a gap of tol^2; "auto" goes by size.

@@ -1,9 +1,11 @@
 """Evaluations written down as they happen, so that a search that was killed goes on where it stood."""
 
+import contextlib
+import hashlib
 import io
 import os
-import secrets
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,9 +13,14 @@ import numpy as np
 
 from logikern.numerics.outcome import Array
 from logikern.numerics.sharpness import Sharpness
+from logikern.selection.lock import locked
 from logikern.structure.covariance import CovarianceGradient
 
-FORMAT = 3
+FORMAT = 4
+# A file begins with this line: its format, and the checksum of all that follows. The checksums of a zip archive leave
+# parts of it unprotected, among them the shapes of arrays.
+HEADER = re.compile(rb"logikern search (\d+) ([0-9a-f]{64})\n")
+LONGEST_HEADER = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +61,7 @@ class Journal:
     Parameters
     ----------
     path : Path or None
-        Where it is kept; None keeps it in memory only.
+        Where it is kept, under a lock of the caller (see `opened`); None keeps it in memory only.
     fingerprint : str
         Of data and settings: a journal of other ones is refused.
     """
@@ -94,7 +101,7 @@ class Journal:
 def write(journal: Journal) -> None:
     """Write the journal so that it is there whole, in its old or its new form, whenever the process is killed."""
     assert journal.path is not None
-    arrays = {"format": np.array(FORMAT), "fingerprint": np.array(journal.fingerprint)}
+    arrays = {"fingerprint": np.array(journal.fingerprint)}
     for number, entry in enumerate(journal.entries):
         arrays[f"point_{number}"] = entry.point
         arrays[f"kernels_{number}"] = np.concatenate([np.zeros(0), *entry.gradient.kernels])
@@ -105,10 +112,13 @@ def write(journal: Journal) -> None:
         arrays["state"] = journal.state
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    temporary = journal.path.with_name(f".{journal.path.name}.{secrets.token_hex(4)}")
+    content = buffer.getbuffer()
+    # One name is enough for the one search that uses the file, and what a killed process left is overwritten.
+    temporary = journal.path.with_name(f".{journal.path.name}.new")
     try:
         with open(temporary, "wb") as stream:
-            stream.write(buffer.getbuffer())
+            stream.write(f"logikern search {FORMAT} {hashlib.sha256(content).hexdigest()}\n".encode())
+            stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, journal.path)
@@ -116,38 +126,68 @@ def write(journal: Journal) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def read(path: Path, fingerprint: str) -> Journal:
-    """The journal kept at a path, or an empty one where there is none.
+@contextlib.contextmanager
+def opened(path: Path, fingerprint: str) -> Iterator[Journal]:
+    """The journal kept at a path, for one search alone.
 
     Raises
     ------
     ValueError
-        If the file is no journal, or one of other data or settings.
+        If another search uses the file, or it cannot be resumed from (see `read`).
     """
+    path = path.resolve()  # all links to a file share its lock, and outlive its replacement
     if not path.parent.is_dir():
         raise ValueError(
             f"`checkpoint` must be in a folder that exists, but `{path.parent}` does not. Make it, or choose another."
         )
+    if path.is_dir():
+        raise _unreadable(path, "is a folder")
+    with locked(path):
+        yield read(path, fingerprint)
+
+
+def read(path: Path, fingerprint: str) -> Journal:
+    """The journal kept at a path, or an empty one if there is no file.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a journal, is damaged, or belongs to another version, other data or other settings.
+    """
     if not path.exists():
         return Journal(path, fingerprint)
+    if not path.is_file():
+        raise _unreadable(path, "is not a file")
+    with open(path, "rb") as stream:
+        header = HEADER.fullmatch(stream.readline(LONGEST_HEADER))
+        content = stream.read() if header else b""
+    if header is None:
+        raise _unreadable(path, "does not begin like one")
+    if int(header[1]) != FORMAT:
+        raise _foreign(path, "was written by another version of logikern")
+    if hashlib.sha256(content).hexdigest().encode() != header[2]:
+        raise _unreadable(path, "is damaged: its content does not match its checksum")
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-        kept, version = str(arrays["fingerprint"]), int(arrays["format"])
-        known = version == FORMAT
-        entries = [_entry(arrays, number, row) for number, row in enumerate(arrays["numbers"]) if known]
-    except Exception as error:  # whatever a file that is no journal may provoke in NumPy's reader
-        raise ValueError(
-            f"`checkpoint` must be a file that an earlier search wrote, but `{path}` is none ({error}). "
-            "Delete it, or choose another path."
-        ) from error
-    if not known or kept != fingerprint:
-        reason = "belongs to other data or other settings" if known else "was written by another version of logikern"
-        raise ValueError(
-            f"The checkpoint `{path}` {reason}. "
-            "Delete it to start anew, or choose another `checkpoint`."
-        )
+        kept = str(arrays["fingerprint"])
+        entries = [_entry(arrays, number, row) for number, row in enumerate(arrays["numbers"])]
+    except Exception as error:  # any error may come from NumPy's reader
+        raise _unreadable(path, f"is damaged ({error})") from error
+    if kept != fingerprint:
+        raise _foreign(path, "belongs to other data or other settings")
     return Journal(path, fingerprint, entries, arrays.get("state"))
+
+
+def _unreadable(path: Path, reason: str) -> ValueError:
+    return ValueError(
+        f"`checkpoint` must be a file that an earlier search wrote, but `{path}` {reason}. "
+        "Delete it, or choose another path."
+    )
+
+
+def _foreign(path: Path, reason: str) -> ValueError:
+    return ValueError(f"The checkpoint `{path}` {reason}. Delete it to start anew, or choose another `checkpoint`.")
 
 
 def _numbers(entry: Entry) -> tuple[float, ...]:

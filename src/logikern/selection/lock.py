@@ -1,0 +1,74 @@
+"""A file that one search at a time may use."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+
+    def _give_back(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _take(handle: int) -> None:
+        # Not `lockf`, whose locks belong to a process: two threads would both get one.
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _give_back(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Use a file alone, among all threads and processes; the lock ends with the process, however that ends.
+
+    The lock is held on a file beside `path`, because `path` itself is replaced whenever it is written.
+
+    Raises
+    ------
+    ValueError
+        If another search uses the file.
+    """
+    beside = path.with_name(f".{path.name}.lock")
+    handle = _acquire(beside, path)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # Windows does not remove a file that is open
+            os.unlink(beside)
+        _give_back(handle)  # closing alone would leave it to the children of a fork
+        os.close(handle)
+
+
+def _acquire(beside: Path, path: Path) -> int:
+    while True:
+        handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _take(handle)
+            if _is_at(handle, beside):
+                return handle
+        except (BlockingIOError, PermissionError):
+            os.close(handle)
+            raise ValueError(
+                f"The checkpoint `{path}` is in use by another search. Wait until that has ended, or choose another "
+                "`checkpoint`."
+            ) from None
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)  # its last user removed the file after we opened it
+
+
+def _is_at(handle: int, place: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(place))
+    except FileNotFoundError:
+        return False
