@@ -1,5 +1,6 @@
 """A checkpoint belongs to its data and settings, and a finished search is not repeated."""
 
+import sys
 import threading
 
 import numpy as np
@@ -11,6 +12,7 @@ from logikern.criteria.cross_validation import CrossValidation
 from logikern.estimators import _tuning
 from logikern.kernels import FunctionKernel
 from tests.tuning.samples import MOONS, NAMES, SIDES, X, default_fit, same, tuned
+from tests.tuning.test_interruption import raise_at
 
 WEIGHTS = np.linspace(1, 2, len(X))
 GROUPS = np.arange(len(X)) // 2
@@ -232,6 +234,56 @@ def test_damaged_checkpoint_is_refused(path):
     path.write_bytes(content[:-100] + bytes(100))
     with pytest.raises(ValueError, match=f"`{path}` is damaged.*Delete it"):
         tuned(checkpoint=path, tying="shared", ard=False).fit(X, NAMES)
+
+
+# Three matrices of 300 rows in double precision take more than half of it.
+LITTLE_MEMORY = 4_000_000
+
+
+@pytest.fixture
+def machine_with(monkeypatch):
+    """Call with the bytes that are free from now on."""
+
+    def change(n_bytes):
+        for name, module in list(sys.modules.items()):
+            for function in ("available_memory", "physical_memory"):
+                if name.startswith("logikern.") and hasattr(module, function):
+                    monkeypatch.setattr(module, function, lambda: float(n_bytes))
+
+    return change
+
+
+def clusters():
+    generator = np.random.default_rng(0)
+    labels = np.arange(300) % 3
+    return generator.standard_normal((300, 2)) * (1 + labels[:, None]), labels
+
+
+@pytest.mark.parametrize("how", ["limit", "machine"])
+def test_search_does_not_depend_on_memory(path, forbidden, machine_with, how):
+    settings = {"checkpoint": path, "ard": False, "tol": 1e-2}
+    first = tuned(**settings).fit(*clusters())
+    assert any(record.stage == "separate" for record in first.trace_)
+    forbidden()
+    if how == "machine":
+        machine_with(LITTLE_MEMORY)
+    else:
+        settings["memory_limit"] = LITTLE_MEMORY
+    again = tuned(**settings).fit(*clusters())
+    assert again.model_.specification == first.model_.specification and again.trace_ == first.trace_
+
+
+def test_search_begun_with_little_memory_goes_on_with_more(path, monkeypatch):
+    settings = {"ard": False, "tol": 1e-2}
+    whole = tuned(**settings).fit(*clusters())
+    n_before = [record.stage for record in whole.trace_].index("separate")
+    with monkeypatch.context() as patch, pytest.warns(ConvergenceWarning, match="interrupted"):
+        raise_at(n_before + 2, patch)
+        tuned(checkpoint=path, memory_limit=LITTLE_MEMORY, **settings).fit(*clusters())
+    resumed = tuned(checkpoint=path, **settings).fit(*clusters())
+    assert [record.stage for record in resumed.trace_] == [record.stage for record in whole.trace_]
+    # Products may be summed in another order.
+    assert resumed.criterion_value_ == pytest.approx(whole.criterion_value_, rel=1e-5)
 
 
 def test_random_state_is_known_by_what_it_draws(path, forbidden):
