@@ -1,23 +1,54 @@
-"""What `cv` holds out of the points of a search."""
+"""What `cv` holds out of the points of a search.
 
+A number of folds is drawn anew from the rows that a search sees. Splits are of all rows as they were passed to `fit`,
+whether they are given or made by a splitter, and then restricted to the rows that the search sees.
+"""
+
+import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import indexable
+from sklearn.utils.multiclass import type_of_target
 
 from logikern.estimators._validation import TrainingData
 from logikern.numerics.outcome import Array, Indices
 
+Splits: TypeAlias = list[tuple[Indices, Indices]]
+
+
+class GivenRows(NamedTuple):
+    """The arguments of `fit`, for splitters to read."""
+
+    X: Any
+    y: Any
+    groups: Any
+
+
+def list_splits(cv: Any, given: GivenRows, data: TrainingData, seen: Indices) -> int | Splits | None:
+    """The pairs (kept, held out) of rows among those with numbers `seen`; a number of folds, or None, is returned.
+
+    Splits are read, and random ones drawn, once for all stages of a search.
+    """
+    if cv is None or isinstance(cv, int | np.integer):
+        return cv
+    places = np.full(data.n_rows, -1)
+    places[seen] = seen
+    pairs = (_rows(number, pair, data.n_rows) for number, pair in enumerate(_read(cv, given, data)))
+    return _renumbered(pairs, places)
+
 
 def split_points(
-    cv: Any, data: TrainingData, chosen: Indices, labels: Indices, groups: Array | None, seed: int
+    cv: int | Splits, data: TrainingData, chosen: Indices, groups: Array | None, seed: int
 ) -> Iterable[tuple[Indices, Indices]]:
-    """Pairs (kept, held out) of places among the chosen points, stratified and shuffled where `cv` is a number."""
+    """Pairs (kept, held out) of places among the chosen points, stratified and shuffled if `cv` is a number."""
     if not isinstance(cv, int | np.integer):
-        if not is_splitter(cv):
-            return _restricted(cv, data, chosen)
-        return check_cv(cv, labels, classifier=True).split(np.zeros((len(labels), 1)), labels, groups)
+        places = np.full(data.n_rows, -1)
+        places[data.kept[chosen]] = np.arange(len(chosen))
+        return _renumbered(cv, places)
+    labels = np.zeros(len(chosen), dtype=int) if data.labels is None else data.labels[chosen]
     if groups is not None:
         return StratifiedGroupKFold(cv, shuffle=True, random_state=seed).split(labels, labels, groups)
     largest = int(np.bincount(labels).max())
@@ -26,29 +57,43 @@ def split_points(
     return StratifiedKFold(min(cv, largest), shuffle=True, random_state=seed).split(labels, labels)
 
 
-def is_splitter(cv: Any) -> bool:
-    """Whether `cv` makes splits, rather than being splits."""
-    return not isinstance(cv, Iterable) or hasattr(cv, "split")
+def _read(cv: Any, given: GivenRows, data: TrainingData) -> Iterable[Any]:
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        y = given.y if data.row_labels is None or _is_understood(given.y) else data.row_labels
+        X, y, groups = indexable(given.X, y, given.groups)
+        return cv.split(X, y, groups=groups)
+    if isinstance(cv, str) or not isinstance(cv, Iterable):
+        raise ValueError(
+            f"`cv` must be a number of folds, a splitter or pairs of arrays of row numbers, but is {cv!r}."
+        )
+    return cv
 
 
-def _restricted(splits: Iterable, data: TrainingData, chosen: Indices) -> list[tuple[Indices, Indices]]:
-    """Splits of the rows given, as splits of the chosen ones among those that carry weight."""
-    place = np.full(data.n_rows, -1)
-    place[data.kept[chosen]] = np.arange(len(chosen))
-    pairs = []
-    for number, (inside, outside) in enumerate(splits):
-        _check_places(number, inside, outside, data.n_rows)
-        sides = [place[np.arange(data.n_rows)[side]] for side in (inside, outside)]
-        kept, held_out = (side[side >= 0] for side in sides)
-        if len(kept) and len(held_out):
-            pairs.append((kept, held_out))
-    return pairs
+def _is_understood(y: Any) -> bool:
+    """Whether splitters of scikit-learn know such labels: not distributions over classes, and not paths."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of many classes
+        try:
+            return type_of_target(y) in ("binary", "multiclass")
+        except (TypeError, ValueError):
+            return False
 
 
-def _check_places(number: int, inside: Any, outside: Any, n_rows: int) -> None:
-    for side in (np.asarray(inside), np.asarray(outside)):
-        if side.dtype.kind in "iu" and side.size and (side.max() >= n_rows or side.min() < -n_rows):
-            raise ValueError(
-                f"Split {number} of `cv` names row {side[np.argmax(np.abs(side))]}, but there are {n_rows} rows. "
-                "Pass splits of the rows that are fitted."
-            )
+def _rows(number: int, pair: Any, n_rows: int) -> tuple[Indices, Indices]:
+    """The row numbers of both sides of a split, which may be masks or negative numbers."""
+    everything = np.arange(n_rows)
+    try:
+        kept, held_out = (everything[side] if len(side) else everything[:0] for side in map(np.asarray, pair))
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueError(
+            f"Split {number} of `cv` must name rows to keep and rows to hold out of the {n_rows} rows of `X`, "
+            f"by two arrays of row numbers or two masks, but does not: {error}. Pass splits of these rows."
+        ) from error
+    return kept, held_out
+
+
+def _renumbered(pairs: Iterable[tuple[Indices, Indices]], places: Indices) -> Splits:
+    """Pairs by the new numbers of their rows; rows without one (-1) and pairs with an empty side are left out."""
+    numbered = (tuple(places[side] for side in pair) for pair in pairs)
+    restricted = ((kept[kept >= 0], held_out[held_out >= 0]) for kept, held_out in numbered)
+    return [(kept, held_out) for kept, held_out in restricted if len(kept) and len(held_out)]

@@ -16,7 +16,7 @@ from logikern.criteria.noise import ProfiledNoise
 from logikern.estimators import _settings
 from logikern.estimators._checkpoint import identify, open_journal
 from logikern.estimators._endings import warn_search
-from logikern.estimators._splits import is_splitter, split_points
+from logikern.estimators._splits import GivenRows, list_splits, split_points
 from logikern.estimators._validation import TrainingData
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
@@ -85,19 +85,18 @@ class Tuned:
 
 
 def tune(
-    estimator: Any, data: TrainingData, start: Specification, groups: Array | None, watch: Watch, memory: float
+    estimator: Any, data: TrainingData, start: Specification, given: GivenRows, watch: Watch, memory: float
 ) -> Tuned:
     """Learn the hyperparameters of the estimator's model; they stay at a start that cannot be fitted."""
     began = time.monotonic()
-    identity = identify(estimator, data, groups)
+    identity = identify(estimator, data, given.groups)
     seed = _seed(estimator, identity)
     few = _arena_sizes(estimator, data)
     larger = _larger_sizes(estimator, data, start, few[-1])
     sizes = larger or few
     order = _nested_order(data, seed)
-    # Splits may be readable only once, but are needed for every arena.
-    cv = estimator.cv if is_splitter(estimator.cv) else list(estimator.cv)
-    arenas = [_arena(estimator, data, start, np.sort(order[:size]), cv, groups, seed) for size in sizes]
+    cv = _splits(estimator, data, given, order[: max(sizes)])
+    arenas = [_arena(estimator, data, start, np.sort(order[:size]), cv, given.groups, seed) for size in sizes]
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
     effort = _effort(estimator, data, sizes[0])
     plan = replace(_plan(estimator, data, start, memory), grow_last=bool(larger))
@@ -124,14 +123,14 @@ def _effort(estimator: Any, data: TrainingData, n_points: int) -> Effort:
 
 
 def learned_specification(
-    estimator: Any, data: TrainingData, start: Specification, groups: Array | None, watch: Watch
+    estimator: Any, data: TrainingData, start: Specification, given: GivenRows, watch: Watch
 ) -> Specification:
     """The specification that the criterion prefers, its story kept on the estimator; the start if there is none."""
     estimator.start_ = start
     estimator.verdicts_, estimator.trace_, estimator.criterion_value_ = (), (), np.nan
     if estimator.criterion is None:
         return start
-    tuned = tune(estimator, data, start, groups, watch, _settings.memory(estimator) or available_memory())
+    tuned = tune(estimator, data, start, given, watch, _settings.memory(estimator) or available_memory())
     estimator.verdicts_, estimator.trace_, estimator.criterion_value_ = tuned.verdicts, tuned.records, tuned.value
     estimator.criterion_method_ = tuned.method
     if tuned.stopped:
@@ -313,7 +312,7 @@ def _groups_of_folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array
     held_out, kept = folds.held_out > 0, folds.kept > 0
     if not (held_out.sum(axis=0) == 1).all() or (held_out == kept).any():
         raise ValueError(
-            f"`criterion` is 'loo', for which `cv` must hold out every row once and keep all others, but is {cv!r}. "
+            "`criterion` is 'loo', for which `cv` must hold out every row once and keep all others, but it does not. "
             "Pass None, a number of folds or other splits, or use criterion='cv'."
         )
     return held_out.argmax(axis=0)
@@ -324,22 +323,27 @@ def _inner_newton(seed: int) -> Newton:
     return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(seed=seed), proves=False)
 
 
+def _splits(estimator: Any, data: TrainingData, given: GivenRows, seen: Indices) -> Any:
+    """What `cv` makes of the rows seen by any stage; leave-one-out of classes does not ask for it."""
+    unused = data.labels is not None and leaves_one_out(estimator, len(data.weights), len(data.classes))
+    return None if unused else list_splits(estimator.cv, given, data, data.kept[seen])
+
+
 def _folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array | None, seed: int) -> Folds:
-    """The splitter's folds of the chosen points; five without one."""
+    """The folds of the chosen points; five by default."""
     if len(chosen) < 2:
         raise ValueError("Nothing can be held out, for there is 1 sample. Pass more rows, or use criterion=None.")
     cv = DEFAULT_FOLDS if cv is None else cv
-    labels = _labels(data)[chosen]
     own_groups = None if groups is None else np.asarray(groups)[data.kept[chosen]]
     with warnings.catch_warnings():
         # A class with fewer members than folds is no mistake here: folds without it are fitted all the same.
         warnings.filterwarnings("ignore", message="The least populated class")
-        splits = list(split_points(cv, data, chosen, labels, own_groups, seed))
+        splits = list(split_points(cv, data, chosen, own_groups, seed))
     folds = folds_from_splits(splits[: _affordable_folds(cv, data, chosen)], data.weights[chosen])
     if not (folds.held_out.any() and folds.kept.any(axis=1).all()):
         raise ValueError(
-            f"`cv` must hold out some points and keep some in every split, but {cv!r} does not. "
-            "Use fewer splits, or another splitter."
+            f"`cv` must hold out some points and keep some, but no split does so among the {len(chosen)} rows on "
+            "which hyperparameters are learned. Pass other splits, or a larger `search_size`."
         )
     return folds
 

@@ -62,6 +62,8 @@ class TrainingData:
         Their places among the rows given.
     n_rows : int
         Number of rows given.
+    row_labels : integer array of shape (n_rows,) or None, default=None
+        `labels` of all rows given, whatever their weight.
     """
 
     points: Any
@@ -73,6 +75,7 @@ class TrainingData:
     labels: Indices | None
     kept: Indices
     n_rows: int
+    row_labels: Indices | None = None
 
     @property
     def mixing(self) -> Mixing:
@@ -140,6 +143,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         labels[kept],
         kept,
         X.shape[0],
+        labels,
     )
 
 

@@ -11,9 +11,10 @@ from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, wit
 from logikern.estimators._decisions import DecisionMixin
 from logikern.estimators._frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._influence import InfluenceMixin
+from logikern.estimators._splits import GivenRows, list_splits
 from logikern.estimators._story import explain
 from logikern.estimators._streaming import StreamingMixin
-from logikern.estimators._tuning import learned_specification
+from logikern.estimators._tuning import learned_specification, leaves_one_out
 from logikern.estimators._validation import check_groups, is_precomputed, latents, takes_objects, training_data
 from logikern.fitting.free_bias import free_constants
 from logikern.fitting.problem import FitResult
@@ -64,7 +65,10 @@ class KernelLogisticClassifier(
         "loo" the leave-one-out one in closed form after a single fit, "auto" leave-one-out where that is cheaper.
         None keeps them fixed.
     cv : int, splitter or iterable of splits, default=5
-        Folds of the criterion, stratified if a number; groups of `fit` are respected.
+        Folds of the criterion. A number of folds is stratified and respects the groups of `fit`. A splitter gets X, y
+        and groups as they were passed to `fit` (the number of the most likely class if y has distributions or paths).
+        Its splits, or those given, are of all these rows, and are restricted to the rows on which hyperparameters are
+        learned (see `search_size`). Splits that then hold out or keep no row are skipped.
     ard : {"auto"} or bool, default="auto"
         Whether each input has a rate of its own (automatic relevance determination). "auto" tries it where
         `tying` is "auto" and the inputs are not too many.
@@ -244,10 +248,11 @@ class KernelLogisticClassifier(
         check_groups(groups, data.n_rows)
         if self.one_vs_rest:
             return self._fit_one_vs_rest(X, y, data, sample_weight, groups)
+        given = GivenRows(X, y, groups)
         start = _settings.specification(self, data)
         _endings.refuse_before(self.solver, start.kernels[0], data)
         with _settings.threads(self.n_jobs), report_fit(self, X, y, sample_weight) as report:
-            specification = learned_specification(self, data, start, groups, report.evaluation)
+            specification = learned_specification(self, data, start, given, report.evaluation)
             dtype = _settings.state_dtype(self, data)
             result, covariance = _settings.solve(self, specification, data, dtype, report.newton_step)
             constants = free_constants(covariance, result) if np.isinf(self.bias_variance) else None
@@ -268,10 +273,14 @@ class KernelLogisticClassifier(
         if not isinstance(self.tying, str):
             raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
         own = self.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}
+        if self.criterion is not None and not leaves_one_out(self, len(data.weights), 2):
+            # All models have the same splits, which may be readable only once.
+            own["cv"] = list_splits(self.cv, GivenRows(X, y, groups), data, data.kept)
         binaries = []
         for number, label in enumerate(data.classes):
             own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"
-            binaries.append(type(self)(**own).fit(X, rows == label, weights, groups))
+            binary = type(self)(**own).fit(X, rows == label, weights, groups)
+            binaries.append(binary.set_params(cv=self.cv))
         self.model_ = OneAgainstRest(tuple(binary.model_ for binary in binaries))
         self.dual_coef_ = np.stack([binary.dual_coef_[:, 1] for binary in binaries], axis=1)
         self.classes_ = data.classes

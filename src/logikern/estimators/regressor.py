@@ -11,6 +11,7 @@ from logikern.estimators import _endings, _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
 from logikern.estimators._frames import hyperparameter_frame
 from logikern.estimators._regression import Numbers, fitted_model, numbers
+from logikern.estimators._splits import GivenRows
 from logikern.estimators._story import explain
 from logikern.estimators._tuning import learned_specification
 from logikern.estimators._validation import check_groups, is_precomputed, latents, takes_objects
@@ -52,7 +53,10 @@ class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         closed form from a single fit and exact, or of folds that are each fitted. None keeps them fixed.
     cv : int, splitter, iterable of splits or None, default=None
         What is held out together. None is each row alone, and five folds with criterion="cv". Folds that hold out
-        every row once may be left out in closed form as well. Groups of `fit` are respected.
+        every row once may be left out in closed form as well. A number of folds respects the groups of `fit`. A
+        splitter gets X, y and groups as they were passed to `fit`; its splits, or those given, are of all these rows,
+        and are restricted to the rows on which hyperparameters are learned (see `search_size`). Splits that then
+        hold out or keep no row are skipped.
     ard : {"auto"} or bool, default="auto"
         Whether each input has a rate of its own (automatic relevance determination). "auto" tries it where
         `tying` is "shared" or "auto" and the inputs are not too many.
@@ -203,10 +207,11 @@ class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         _settings.forget_fit(self)
         own = numbers(self, X, y, sample_weight)
         check_groups(groups, own.data.n_rows)
+        given = GivenRows(X, y, groups)
         start = _settings.specification(self, own.data)
         _endings.refuse_before(self.solver, start.kernels[0], own.data)
         with _settings.threads(self.n_jobs), report_fit(self, X, y, sample_weight) as report:
-            specification = learned_specification(self, own.data, start, groups, report.evaluation)
+            specification = learned_specification(self, own.data, start, given, report.evaluation)
             dtype = np.dtype(np.float64)
             result, covariance = _settings.solve(self, specification, own.data, dtype, report.newton_step)
             points = _settings.stored_points(own.data)
