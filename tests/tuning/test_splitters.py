@@ -189,6 +189,11 @@ def test_splits_of_rows_that_the_search_does_not_see_are_refused():
         tuned(cv=PredefinedSplit(np.where(np.arange(N) == 3, 0, -1)), **SHARED).fit(X, NAMES, weights)
 
 
+def test_rows_that_a_splitter_cannot_read_again_are_refused():
+    with pytest.raises(ValueError, match="A splitter as `cv` reads `X`, but that is an iterator"):
+        tuned(lambda left, right: float(left @ right), cv=KFold(3)).fit(iter(X), NAMES)
+
+
 class Unwilling:
     def split(self, X, y=None, groups=None):
         raise AssertionError("nothing is held out")

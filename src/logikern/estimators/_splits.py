@@ -5,7 +5,7 @@ whether they are given or made by a splitter, and then restricted to the rows th
 """
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -59,6 +59,8 @@ def split_points(
 
 def _read(cv: Any, given: GivenRows, data: TrainingData) -> Iterable[Any]:
     if hasattr(cv, "split") and not isinstance(cv, str):
+        if isinstance(given.X, Iterator):
+            raise ValueError("A splitter as `cv` reads `X`, but that is an iterator, which is used up. Pass a list.")
         y = given.y if data.row_labels is None or _is_understood(given.y) else data.row_labels
         X, y, groups = indexable(given.X, y, given.groups)
         return cv.split(X, y, groups=groups)
