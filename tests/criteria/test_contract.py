@@ -1,10 +1,12 @@
 """What the criterion owes at every setting: the value of separate fits, and its exact gradient."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
+from logikern.criteria.folds import Folds
 from logikern.fitting.exact import Exact
 from tests.criteria import catalogue
 
@@ -81,3 +83,24 @@ def test_start_does_not_change_the_value(case):
     elsewhere = 3.0 * np.random.default_rng(6).standard_normal(evaluate(case).state.shape)
     moved = catalogue.evaluate(case, start=elsewhere)
     assert moved.usable and moved.value == pytest.approx(evaluate(case).value, rel=1e-7)
+
+
+@every_setting
+def test_losses_belong_to_the_points_held_out(case):
+    weights, held_out = case.point_weights(), [held_out for _, held_out in catalogue.splits(case.splitter)]
+    expected = np.concatenate([own[weights[own] > 0] for own in held_out])
+    assert case.criterion().loss_points.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("case", catalogue.SOME[::9], ids=str)
+def test_holding_out_every_point_three_times_changes_nothing(case):
+    """Not even the sharpness, which has a prior of its own."""
+    once = replace(case.criterion(Exact(catalogue.TOLERANCE)), sharpen=True)
+    often = replace(once, folds=Folds(*(np.tile(own, (3, 1)) for own in once.folds)))
+    assert often.n_cases == pytest.approx(once.n_cases)
+    (value, own), (expected, other) = (
+        (found.value, case.specification().collect(found.gradient))
+        for found in (one.evaluate(case.bind(case.specification()), None, 1e-9) for one in (once, often))
+    )
+    assert value == pytest.approx(expected, rel=1e-9)
+    np.testing.assert_allclose(own, other, rtol=1e-6, atol=1e-9)

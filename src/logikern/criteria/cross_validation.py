@@ -11,7 +11,7 @@ from logikern.criteria.judgement import Judge
 from logikern.fitting.descent import Fit, NewtonSolver
 from logikern.fitting.problem import Problem, ignore
 from logikern.likelihoods.base import Likelihood
-from logikern.numerics.outcome import Array, Outcome
+from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.structure.covariance import ClassCovariance
 
 # The adjoint solve ends at this part of the tolerance of the fit: less would be lost in the error of its latents.
@@ -53,6 +53,10 @@ class CrossValidation(Criterion):
     def loss_weights(self) -> Array:
         return self.folds.held_out[np.nonzero(self.folds.held_out)]
 
+    @property
+    def loss_points(self) -> Indices:
+        return np.nonzero(self.folds.held_out)[1]
+
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         problem = Problem(covariance, self.likelihood, self.targets, self.folds.kept)
         tolerance = min(tolerance, self.solver.tolerance)
@@ -64,8 +68,9 @@ class CrossValidation(Criterion):
         result, covariance = fit.result, fit.covariance
         if not result.outcome.converged:
             return unusable(result.outcome, result.n_products)
-        fold, point = held_out = np.nonzero(self.folds.held_out)
-        weights = self.folds.held_out[held_out]
+        fold, point = np.nonzero(self.folds.held_out)
+        # The judge's prior counts as one case, so weights must sum to the number of cases.
+        weights = self.loss_weights * (self.n_cases / self.loss_weights.sum())
         judge = Judge(self.likelihood, self.sharpen)
         judged = judge.judge(result.latent[fold, :, point].T, self.targets[:, point], weights)
         pull = np.zeros_like(result.latent)  # q, (F, C, n)

@@ -69,6 +69,10 @@ class LeaveOneOut(Criterion):
     def loss_weights(self) -> Array:
         return self.weights[self.weights > 0]
 
+    @property
+    def loss_points(self) -> Indices:
+        return np.flatnonzero(self.weights > 0)
+
     def _problem(self, covariance: ClassCovariance) -> Problem:
         return Problem(covariance, self.likelihood, self.targets, self.weights[None])
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from logikern.criteria.base import Criterion, Evaluation
-from logikern.numerics.outcome import Array
+from logikern.numerics.outcome import Array, Indices
 from logikern.structure.covariance import ClassCovariance
 
 # In units of the variance of the targets: errors far below it are no worse than none.
@@ -33,6 +33,10 @@ class ProfiledNoise(Criterion):
     @property
     def loss_weights(self) -> Array:
         return self.inner.loss_weights
+
+    @property
+    def loss_points(self) -> Indices:
+        return self.inner.loss_points
 
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         found = self.inner.evaluate(covariance, start, tolerance)
