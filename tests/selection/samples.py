@@ -31,19 +31,25 @@ def no_interruption(number: int) -> None:
 class Bowl(Criterion):
     """1 + 1/2 sum (log h - minimum)^2 over rates and class variances, as if it were expensive.
 
-    `usable` sees rates and variances in logs, `before` the number of each evaluation, and may raise.
+    `usable` sees rates and variances in logs, `before` the number of each evaluation, and may raise. A minimum is one
+    number, or one for each kernel or class.
     """
 
-    log_rate: float = 1.0
-    log_variance: float = 2.0
+    log_rate: Any = 1.0
+    log_variance: Any = 2.0
     usable: Callable[[np.ndarray, np.ndarray], bool] = lambda rates, variances: True
     before: Callable[[int], None] = no_interruption
     starts: list[Any] = field(default_factory=list)
     tolerances: list[float] = field(default_factory=list)
+    n_points: int = N_LOSSES
 
     @property
     def loss_weights(self):
         return np.ones(N_LOSSES)
+
+    @property
+    def loss_points(self):
+        return np.arange(N_LOSSES) % self.n_points
 
     def evaluate(self, covariance: ClassCovariance, start: Any, tolerance: float) -> Evaluation:
         self.starts.append(start)
@@ -62,13 +68,19 @@ class Bowl(Criterion):
 
 @dataclass(eq=False)
 class Fixed(Criterion):
-    """Losses that depend on the number of kernels alone, and on no hyperparameter."""
+    """Losses that depend on the number of kernels alone, and on no hyperparameter; of points of their own or few."""
 
     losses: dict[int, np.ndarray]
+    weight: float = 1.0
+    n_points: int = N_LOSSES
 
     @property
     def loss_weights(self):
-        return np.ones(N_LOSSES)
+        return np.full(N_LOSSES, self.weight)
+
+    @property
+    def loss_points(self):
+        return np.arange(N_LOSSES) % self.n_points
 
     def evaluate(self, covariance: ClassCovariance, start: Any, tolerance: float) -> Evaluation:
         losses = self.losses[len(covariance.operators)]
@@ -78,9 +90,9 @@ class Fixed(Criterion):
         return Evaluation(float(losses.mean()), nothing, losses, np.zeros((1, 3, 6)), Outcome.CONVERGED, 1)
 
 
-def arena(criterion: Criterion, total_weight: float = float(N_LOSSES)) -> Arena:
+def arena(criterion: Criterion) -> Arena:
     points = Choice("dense", np.dtype(float), "", 1e8).points(POINTS)
-    return Arena(criterion, points, len(POINTS), total_weight)
+    return Arena(criterion, points, len(POINTS))
 
 
 def start(tying: Any = "shared", log_rate: float = 0.0, log_variance: float = 0.0) -> Specification:

@@ -30,7 +30,7 @@ def learn_rates():
     labels = ((X[:, :2] ** 2).sum(axis=1) + 0.3 * generator.standard_normal(90) > 1.4).astype(int)
     folds = folds_from_splits(StratifiedKFold(3, shuffle=True, random_state=0).split(X, labels), np.ones(90))
     criterion = CrossValidation(Softmax(), from_labels(labels, 2), folds, Exact(1e-8))
-    place = Arena(criterion, Choice("dense", np.dtype(float), "", 1e8).points(X), 90, 90.0)
+    place = Arena(criterion, Choice("dense", np.dtype(float), "", 1e8).points(X), 90)
     tying = tie("shared", Flat(2))
     origin = Specification((Gaussian(0.3),), (10.0,), 4.0, tying)
     own = plan(tyings=(("shared", tying),), compare=False, relevance=True, n_inputs=2 + N_NOISE)

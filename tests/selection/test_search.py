@@ -41,11 +41,12 @@ def test_value_is_that_of_the_criterion_without_the_prior():
     assert found.value == pytest.approx(1 + 0.5 * (rate - 1) ** 2 + 1.5 * (variance - 2) ** 2)
 
 
-def test_prior_counts_as_one_case_of_many():
-    scale, total = 0.5, 100.0
+@pytest.mark.parametrize("n_points", [100, 20, 4])
+def test_prior_counts_as_one_case_of_those_held_out(n_points):
+    scale = 0.5
     own = ledger()
-    run(Bowl(), own, prior=NormalPrior(scale))
-    strength = 1 / (scale**2 * total)
+    run(Bowl(n_points=n_points), own, prior=NormalPrior(scale))
+    strength = 1 / (scale**2 * n_points)
     # (rate - 1) + strength * rate = 0, and three times that for the variance shared by three classes.
     expected = [1 / (1 + strength), 6 / (3 + strength)]
     np.testing.assert_allclose(own.journal.entries[-1].point, expected, atol=1e-3)

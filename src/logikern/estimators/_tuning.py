@@ -293,7 +293,7 @@ def _arena(
         criterion = CrossValidation(data.likelihood, targets, folds, solver, sharpen)
     if data.labels is None:
         criterion = ProfiledNoise(criterion, len(targets))
-    return Arena(criterion, how.points(points, keep_distances=True), len(chosen), float(data.weights[chosen].sum()))
+    return Arena(criterion, how.points(points, keep_distances=True), len(chosen))
 
 
 def _held_out_together(groups: Array) -> Array:

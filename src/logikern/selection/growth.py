@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from logikern.criteria.base import count_cases
 from logikern.kernels.base import Kernel
 from logikern.kernels.stationary import Stationary
-from logikern.numerics.outcome import Array
+from logikern.numerics.outcome import Array, Indices
 from logikern.selection.inheritance import inherit_curvature
 from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Arena, Effort, Found, Ledger, Task, free_parameters, minimise
@@ -46,7 +47,7 @@ class Verdict:
     gain : float
         Mean loss that it saves against the model kept before, case by case; nan for the first.
     optimism : float
-        What so many more hyperparameters would gain by fitting the noise.
+        Expected gain of as many more hyperparameters that only fit noise.
     noise : float
         Standard error of the gain.
     kept : bool
@@ -305,33 +306,44 @@ class _Growth:
     def consider(self, name: str, candidate: Specification, is_given: bool) -> None:
         """Search, compare case by case with the model kept so far, and keep the better one, or what is given.
 
-        Parameters that matter nothing lower a minimised criterion all the same, by about half a unit of log
-        likelihood each (Wilks): without this a rate for each of many inputs always seems to win.
+        A parameter without effect still lowers a minimised criterion, by about half a unit of log likelihood over
+        all held-out cases (Wilks): without this charge a rate for each of many inputs always seems to win.
         """
         assert self.best is not None
         free = free_parameters(candidate, self.plan.learn_bias)
         before = free_parameters(self.best.specification, self.plan.learn_bias)
-        optimism = 0.5 * (int(free.sum()) - int(before.sum())) / self.arena.total_weight
+        criterion = self.arena.criterion
+        optimism = 0.5 * (int(free.sum()) - int(before.sum())) / criterion.n_cases
         effort = self.effort if is_given else replace(self.effort, hurdle=HURDLE * optimism)
         inherited = inherit_curvature(self.best.inverse_hessian, self.best.specification, candidate, free)
         task = self.task(name, candidate)
         found = minimise(candidate, free, self.arena, effort, task, self.ledger, inherited, self.best)
         if found is None:
             return
-        gain, noise = paired_gain(self.best.losses, found.losses, self.arena.criterion.loss_weights)
+        gain, noise = paired_gain(self.best.losses, found.losses, criterion.loss_weights, criterion.loss_points)
         kept = is_given or gain - optimism > noise
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, optimism, noise, kept))
         if kept:
             self.best = found
 
 
-def paired_gain(before: Array, after: Array, weights: Array) -> tuple[float, float]:
-    """Weighted mean of the losses saved, and its standard error."""
+def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:
+    """Weighted mean of the losses saved, and its standard error; losses of the same point are one case.
+
+    Parameters
+    ----------
+    before, after, weights : arrays of shape (n_losses,)
+    points : integer array of shape (n_losses,)
+    """
+    counts = np.bincount(points)
     total = float(weights.sum())
-    saved = before - after
-    gain = float(weights @ saved) / total
-    spread_around = float(weights @ (saved - gain) ** 2) / total
-    return gain, float(np.sqrt(spread_around / max(total - 1, 0.5 * total)))
+    gain = float(weights @ (before - after)) / total
+    deviations = np.bincount(points, weights=weights * (before - after - gain)) / total
+    of_points = np.bincount(points, weights=weights) / np.maximum(counts, 1)
+    present = counts > 0
+    variance = float(np.sum(deviations[present] ** 2 / of_points[present]))
+    # Bessel's correction n / (n - 1), bounded for next to one case.
+    return gain, float(np.sqrt(variance / max(1.0 - 1.0 / count_cases(weights, points), 0.5)))
 
 
 def spread(specification: Specification, tying: Tying) -> Specification:

@@ -106,14 +106,11 @@ class Arena:
     criterion : Criterion
     points : Points
     n_points : int
-    total_weight : float
-        Of the points, which is their number where none are weighted.
     """
 
     criterion: Criterion
     points: Points
     n_points: int
-    total_weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,9 +336,9 @@ class _Stage:
 
     def _with_prior(self, point: Array, value: float, gradient: CovarianceGradient) -> Trial:
         pull = self.task.prior.pull(point - self.task.centre[self.free])
-        total = self.arena.total_weight
+        n_cases = self.arena.criterion.n_cases
         own = self.start.collect(gradient)[self.free]
-        return Trial(value + pull.value / total, own + pull.gradient / total, True)
+        return Trial(value + pull.value / n_cases, own + pull.gradient / n_cases, True)
 
     def specification_at(self, point: Array) -> Specification:
         values = self.start.log_parameters
