@@ -22,7 +22,8 @@ BEFORE = np.linspace(0.5, 1.5, N_LOSSES)
 @pytest.fixture(autouse=True)
 def faint_prior(monkeypatch):
     """Minima are where the criterion has them."""
-    monkeypatch.setattr(growth, "NormalPrior", lambda scale, centre: NormalPrior(1e6))
+    for name in ("KERNEL_SCALE", "VARIANCE_SCALE"):
+        monkeypatch.setattr(growth, name, 1e6)
 
 
 def grow(criterion, own_plan, own_ledger=None, effort=EXACT, seed=0):

@@ -9,8 +9,8 @@ from logikern.criteria.base import count_cases
 from logikern.kernels.base import Kernel
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array, Indices
-from logikern.selection.inheritance import inherit_curvature
-from logikern.selection.prior import NormalPrior
+from logikern.selection.inheritance import inherit_curvature, trace_parameters
+from logikern.selection.prior import NestedPrior, NormalPrior
 from logikern.selection.search import Arena, Effort, Found, Ledger, Task, free_parameters, minimise
 from logikern.structure.base import Mixing
 from logikern.structure.specification import Specification
@@ -216,7 +216,6 @@ class _Growth:
         self.arena = arena
         self.effort = effort
         self.ledger = ledger
-        self.first: Found | None = None
         self.best: Found | None = None
         self.verdicts: list[Verdict] = []
         self.path: list[tuple[float, float]] = []  # of the first model: log of the points, mean log variance
@@ -235,7 +234,6 @@ class _Growth:
                 self.best = found
             if self.ledger.stopped:
                 break
-        self.first = self.best
         if self.best is not None:
             self.verdicts.append(Verdict(name, int(free.sum()), self.best.value, np.nan, 0.0, np.nan, True))
             self._mark()
@@ -251,7 +249,7 @@ class _Growth:
             found = minimise(origin, free, arena, self.effort, task, self.ledger, self.best.inverse_hessian)
             if found is None:
                 break
-            self.first = self.best = found
+            self.best = found
             self.arena = arena
             self.verdicts[0] = replace(self.verdicts[0], value=found.value)
             if self.ledger.stopped:
@@ -285,23 +283,33 @@ class _Growth:
             yield "rate per input", with_relevance(given, self.plan.n_inputs), not self.plan.compare
 
     def task(self, name: str, specification: Specification) -> Task:
-        """A stage held near where it came from.
+        """A stage and its prior, centred at the values read off the data.
 
-        The first model is held near the values read off the data, finer ones near the first: what it has earned is
-        not charged again to each class. Rates of inputs are pulled far below those of the data.
+        In a finer tying the mean of parameters that were one keeps the prior of that one; only deviations from the
+        mean are charged in addition. Rates of inputs are pulled far below those of the data.
         """
         names = [name for kernel in specification.kernels for name in kernel.parameter_names]
         is_rate = np.array([name.startswith("rate[") for name in names], dtype=bool)
-        is_finer = specification.tying != self.start.tying and not is_rate.any()
-        centre = spread(self.first.specification if is_finer and self.first else self.start, specification.tying)
-        if is_rate.any() and _has_single_rates(centre):
+        centre = spread(self.start, specification.tying)
+        if not is_rate.any():
+            scale = self._scale(self.start, KERNEL_SCALE, VARIANCE_SCALE)
+            origins = trace_parameters(self.start, specification)
+            free = free_parameters(specification, self.plan.learn_bias)
+            return Task(name, NestedPrior(NormalPrior(scale), origins[free], scale), centre.log_parameters)
+        if _has_single_rates(centre):
             centre = with_relevance(centre, self.plan.n_inputs)
-        n_others = int(free_parameters(specification, self.plan.learn_bias).sum()) - len(names)
         # With all rates pulled down a variance would rise without end to make up for them.
-        of_variance = VARIANCE_SCALE_BESIDE_RELEVANCE if is_rate.any() else VARIANCE_SCALE
-        scale = np.append(np.where(is_rate, RELEVANCE_SCALE, KERNEL_SCALE), np.full(n_others, of_variance))
-        pulled = np.append(np.where(is_rate, RELEVANCE_CENTRE, 0.0), np.zeros(n_others))
+        of_kernels = np.where(is_rate, RELEVANCE_SCALE, KERNEL_SCALE)
+        scale = self._scale(specification, of_kernels, VARIANCE_SCALE_BESIDE_RELEVANCE)
+        pulled = np.zeros(len(scale))
+        pulled[: len(names)][is_rate] = RELEVANCE_CENTRE
         return Task(name, NormalPrior(scale, pulled), centre.log_parameters)
+
+    def _scale(self, specification: Specification, of_kernels: float | Array, of_others: float) -> Array:
+        """Standard deviations of all free log parameters, those of kernels first."""
+        scale = np.full(int(free_parameters(specification, self.plan.learn_bias).sum()), of_others)
+        scale[: sum(len(kernel.log_parameters) for kernel in specification.kernels)] = of_kernels
+        return scale
 
     def consider(self, name: str, candidate: Specification, is_given: bool) -> None:
         """Search, compare case by case with the model kept so far, and keep the better one, or what is given.

@@ -47,6 +47,14 @@ def inherit_curvature(
     return np.asarray((vectors / values) @ vectors.T)
 
 
+def trace_parameters(coarse: Specification, fine: Specification) -> Indices:
+    """For each of the fine model's `log_parameters`, the place of the one that it was in the coarse model."""
+    origins = np.empty(len(fine.log_parameters), dtype=int)
+    for own, new in zip(parameters_of_classes(coarse), parameters_of_classes(fine), strict=True):
+        origins[new] = own
+    return origins
+
+
 def parameters_of_classes(specification: Specification) -> list[Indices]:
     """For each class, where its kernel's parameters, its variance and the bias variance are in `log_parameters`."""
     sizes = [len(kernel.log_parameters) for kernel in specification.kernels]

@@ -4,7 +4,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from logikern.numerics.outcome import Array
+import numpy as np
+
+from logikern.numerics.outcome import Array, Indices
 
 
 class Pull(NamedTuple):
@@ -15,11 +17,11 @@ class Pull(NamedTuple):
 
 
 class Prior(ABC):
-    """Of how far each log parameter moves from where its stage began, in units of log likelihood."""
+    """Prior of the log parameters of a stage, in units of log likelihood."""
 
     @abstractmethod
     def pull(self, shift: Array) -> Pull:
-        """Value and gradient at a shift (p,)."""
+        """Value and gradient at a shift (p,) from the centre of the stage."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,3 +42,34 @@ class NormalPrior(Prior):
     def pull(self, shift: Array) -> Pull:
         away = (shift - self.centre) / self.scale
         return Pull(0.5 * float(away @ away), away / self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class NestedPrior(Prior):
+    """The prior of a coarser model for the means of parameters that it ties, and a normal prior around each mean.
+
+    Where tied parameters are equal it is the prior of the coarser model, whose optimum therefore stays the optimum
+    among them: a finer model gains nothing over the coarser one except by parameters that differ.
+
+    Parameters
+    ----------
+    coarse : Prior
+        Of the p parameters of the coarser model.
+    origins : integer array of shape (q,)
+        The parameter of the coarser model that each one was; each of the p occurs.
+    scale : array of shape (p,)
+        Standard deviation, around their mean, of parameters that were one.
+    """
+
+    coarse: Prior
+    origins: Indices
+    scale: Array
+
+    def pull(self, shift: Array) -> Pull:
+        counts = np.bincount(self.origins)
+        means = np.bincount(self.origins, weights=shift) / counts
+        common = self.coarse.pull(means)
+        away = (shift - means[self.origins]) / self.scale[self.origins]
+        # Deviations from a mean sum to zero, so the mean takes no part in their gradient.
+        gradient = (common.gradient / counts)[self.origins] + away / self.scale[self.origins]
+        return Pull(common.value + 0.5 * float(away @ away), gradient)
