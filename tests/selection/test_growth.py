@@ -14,6 +14,7 @@ from logikern.selection.search import Effort, Task, free_parameters, minimise
 from logikern.structure.flat import Flat
 from logikern.structure.tying import tie
 from tests.selection.samples import N_LOSSES, Bowl, Fixed, arena, ledger, plan, start
+from tests.structure.trees import TREES
 
 EXACT = Effort(relative_worth=1e-9)
 BEFORE = np.linspace(0.5, 1.5, N_LOSSES)
@@ -187,29 +188,34 @@ def test_gain_of_light_weights_is_finite():
 
 
 @pytest.mark.parametrize(
-    "tying, allowed, names",
+    "tying, excluded, names",
     [
-        ("auto", True, ["shared", "scaled", "separate"]),
-        ("auto", False, ["shared", "scaled"]),
-        ("shared", True, ["shared"]),
-        ("scaled", False, ["shared", "scaled"]),
-        ("separate", False, ["shared", "separate"]),
-        (["a", "b", "a"], True, ["shared", "groups"]),
-        (["a", "a", "a"], True, ["shared"]),
+        ("auto", (), ["shared", "scaled", "separate"]),
+        ("auto", ("separate",), ["shared", "scaled"]),
+        ("auto", ("scaled", "separate"), ["shared"]),
+        ("shared", (), ["shared"]),
+        ("scaled", ("separate",), ["shared", "scaled"]),
+        ("separate", ("separate",), ["shared", "separate"]),
+        (["a", "b", "a"], (), ["shared", "groups"]),
+        (["a", "a", "a"], (), ["shared"]),
     ],
 )
-def test_path_of_growth(tying, allowed, names):
-    assert [name for name, _ in plan_tyings(tying, Flat(3), allowed)] == names
+def test_path_of_growth(tying, excluded, names):
+    assert [name for name, _ in plan_tyings(tying, Flat(3), excluded)] == names
+
+
+def test_tree_of_one_level_has_no_finer_model():
+    assert [name for name, _ in plan_tyings("auto", TREES["of depth one"])] == ["shared"]
 
 
 def test_path_of_growth_ends_at_what_is_asked_for():
-    assert plan_tyings(["a", "b", "a"], Flat(3), True)[-1][1] == tie(["a", "b", "a"], Flat(3))
+    assert plan_tyings(["a", "b", "a"], Flat(3))[-1][1] == tie(["a", "b", "a"], Flat(3))
 
 
 @pytest.mark.parametrize("tying", ["seperate", ["a", "b"]])
 def test_what_is_no_tying_is_refused(tying):
     with pytest.raises(ValueError, match="`tying`"):
-        plan_tyings(tying, Flat(3), True)
+        plan_tyings(tying, Flat(3))
 
 
 @pytest.mark.parametrize("n_starts", [1, 2, 4])

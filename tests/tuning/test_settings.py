@@ -36,8 +36,10 @@ def test_growth_tries_every_tying_and_rates_of_inputs():
     assert stages(default_fit()) == ["shared", "scaled", "separate", "rate per input"]
 
 
-def test_growth_of_two_classes_needs_no_separate_kernels():
-    assert stages(tuned(ard=False).fit(MOONS, SIDES)) == ["shared", "scaled"]
+def test_growth_of_two_classes_needs_one_variance():
+    # Only the sum of two variances matters, so a variance per class would be the same model.
+    assert stages(tuned(ard=False).fit(MOONS, SIDES)) == ["shared"]
+    assert stages(tuned().fit(MOONS, SIDES)) == ["shared", "rate per input"]
 
 
 def test_growth_keeps_separate_kernels_where_they_pay():

@@ -157,7 +157,11 @@ def _plan(estimator: Any, data: TrainingData, start: Specification, memory: floa
     compare = _settings.grows(estimator)
     n_given = 1 if data.tree is None else 2  # of a tree, a variance per level at least
     wanted = estimator.tying if isinstance(estimator.tying, str | dict) else list(estimator.tying)
-    tyings = plan_tyings(wanted, start.mixing, fits and has_parameters and n_kernels > 1 and len(data.classes) > 2)
+    excluded = set() if fits and has_parameters and len(data.classes) > 2 else {"separate"}
+    if data.labels is not None and len(data.classes) == 2:
+        # Only the difference of two class functions counts, and with one kernel only the sum of their variances.
+        excluded.add("scaled")
+    tyings = plan_tyings(wanted, start.mixing, excluded)
     n_inputs = data.points.shape[1] if len(data.points.shape) > 1 else 1
     # Of numbers, one kernel for all is the rule: there a rate for each input is all that may be compared with it.
     compare = compare or (data.labels is None and len(tyings) == 1)

@@ -1,6 +1,6 @@
 """A model that grows as far as the criterion says it should."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,15 +112,25 @@ class Learned:
     verdicts: tuple[Verdict, ...]
 
 
-def plan_tyings(tying: str | Sequence, mixing: Mixing, allow_separate: bool) -> tuple[tuple[str, Tying], ...]:
-    """The path of growth: from one shared kernel to what is asked for, or as far as "auto" may go."""
+def plan_tyings(
+    tying: str | Sequence, mixing: Mixing, excluded: Collection[str] = ()
+) -> tuple[tuple[str, Tying], ...]:
+    """The path of growth: from one shared kernel to the tying asked for, or all that "auto" tries.
+
+    Parameters
+    ----------
+    tying : str or sequence
+    mixing : Mixing
+    excluded : collection of str, default=()
+        Tyings that "auto" does not try.
+    """
     if isinstance(tying, str) and tying == "auto":
-        names = ever_finer(mixing) if allow_separate else ever_finer(mixing)[:-1]
-        return tuple((name, tie(name, mixing)) for name in names)
-    wanted = tie(tying, mixing)
-    shared = tie("shared", mixing)
-    name = tying if isinstance(tying, str) else "groups"
-    return (("shared", shared),) if wanted == shared else (("shared", shared), (name, wanted))
+        path = {name: tie(name, mixing) for name in ever_finer(mixing) if name not in excluded}
+    else:
+        path = {"shared": tie("shared", mixing), tying if isinstance(tying, str) else "groups": tie(tying, mixing)}
+    # Different names may mean the same model: a tree of one level has one variance per level. The first one stays.
+    names = {own: name for name, own in reversed(path.items())}
+    return tuple((name, own) for name, own in path.items() if names[own] == name)
 
 
 def learn(
