@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from logikern.estimators._endings import refuse_failure
 from logikern.estimators._validation import TrainingData, make_kernel, parse_memory, parse_numbers
+from logikern.estimators._weights import weight_unit
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
 from logikern.fitting.free_bias import FreeBias
@@ -207,7 +208,9 @@ def _variances(estimator: Any, kernel: Any, data: TrainingData, n_variances: int
     given = estimator.variance
     if given is None:
         whole = default_variance(kernel, data.points, data.weights)
-        return (whole / _path_length(data),) * n_variances
+        # A search starts from the same model whatever the unit of small weights.
+        unit = 1.0 if estimator.criterion is None else weight_unit(data.weights)
+        return (whole / (unit * _path_length(data)),) * n_variances
     values = (given,) * n_variances if isinstance(given, numbers.Real) else parse_numbers("variance", given)
     if len(values) != n_variances:
         raise ValueError(

@@ -18,6 +18,7 @@ from logikern.estimators._checkpoint import identify, open_journal
 from logikern.estimators._endings import warn_search
 from logikern.estimators._splits import GivenRows, list_splits, split_points
 from logikern.estimators._validation import TrainingData
+from logikern.estimators._weights import weight_unit
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
@@ -91,6 +92,9 @@ def tune(
     began = time.monotonic()
     identity = identify(estimator, data, given.groups)
     seed = _seed(estimator, identity)
+    # Weights divided by a unit and variances times it are the same model.
+    unit = weight_unit(data.weights)
+    data = replace(data, weights=data.weights / unit)
     few = _arena_sizes(estimator, data)
     larger = _larger_sizes(estimator, data, start, few[-1])
     sizes = larger or few
@@ -102,15 +106,15 @@ def tune(
     plan = replace(_plan(estimator, data, start, memory), grow_last=bool(larger))
     with open_journal(estimator, identity, seed, arenas) as journal:
         ledger = Ledger(journal, watch, deadline)
-        learned = learn(start, plan, arenas, effort, ledger, np.random.default_rng(seed))
+        learned = learn(start.scaled(unit), plan, arenas, effort, ledger, np.random.default_rng(seed))
     if learned is None:
         reason = ledger.stopped or "no start could be fitted"
         return Tuned(start, np.nan, (), tuple(ledger.records), f"{reason} before anything was found", "")
     loo = leaves_one_out(estimator, len(data.weights), len(data.classes))
     name = "leave-one-out" if loo else "cross-validation"
     method = f"{name} ({ledger.method})" if ledger.method else name
-    records = tuple(ledger.records)
-    return Tuned(learned.specification, learned.value, learned.verdicts, records, ledger.stopped, method)
+    specification, records = learned.specification.scaled(1.0 / unit), tuple(ledger.records)
+    return Tuned(specification, learned.value, learned.verdicts, records, ledger.stopped, method)
 
 
 def _effort(estimator: Any, data: TrainingData, n_points: int) -> Effort:

@@ -57,6 +57,18 @@ def sample_weights(n_rows: int, sample_weight: Any) -> Array:
     return weights
 
 
+def weight_unit(weights: Array) -> float:
+    """The weight that counts as one row in a search: 1, or the typical weight sum w^2 / sum w if that is smaller.
+
+    A weight of two is two rows. Small weights, such as weights that sum to one, tell rows apart and do not mean that
+    there is hardly any data: in this unit they sum to (sum w)^2 / sum w^2 rows, the effective number of Kish (1965).
+    Weights in another unit, with variances divided by it, are the same model.
+    """
+    largest = float(weights.max())
+    share = weights / largest
+    return min(1.0, largest * float(share @ share / share.sum()))
+
+
 def _balanced(present: Array, tree: Tree | None) -> Array:
     """Weights under which all labels that occur count alike, of what rows of each label weigh.
 

@@ -234,7 +234,8 @@ class KernelLogisticClassifier(
             Class labels, or a distribution over classes for every row. With a hierarchy, labels of its nodes, or
             distributions over its leaves or over all its nodes.
         sample_weight : array of shape (n_samples,) or None, default=None
-            Weights of the points' likelihoods.
+            Weights of the points' likelihoods. A weight of two counts as two rows. A search takes weights that are
+            small on the whole relative to each other.
         groups : array of shape (n_samples,) or None, default=None
             Groups that are held out together, by cross-validation and by leave-one-out.
 

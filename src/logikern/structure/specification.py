@@ -69,6 +69,11 @@ class Specification:
             bias_variance=float(np.exp(values[-1])) if self.bias_variance else 0.0,
         )
 
+    def scaled(self, factor: float) -> "Specification":
+        """The same model with all variances times a factor."""
+        variances = tuple(factor * variance for variance in self.variances)
+        return replace(self, variances=variances, bias_variance=factor * self.bias_variance)
+
     def collect(self, gradient: CovarianceGradient) -> np.ndarray:
         """A gradient by operators and latent functions, added up to one by hyperparameters."""
         variances = np.bincount(self.tying.variance_of, weights=gradient.variances, minlength=len(self.variances))
