@@ -225,18 +225,15 @@ def test_damaged_journal_is_refused(written, array):
         read(written, "mark")
 
 
-@pytest.mark.parametrize(
-    ("shape", "other"),
-    [(b"(2, 3, 4), }", b"(), }       "), (b"(2, 3, 4), }", b"(1, 3, 4), }"), (b"(3, 7), }", b"(1, 7), }")],
-    ids=["state without a shape", "half a state", "one entry of three"],
-)
-def test_changed_shape_is_refused(written, shape, other):
-    # The checksums of a zip archive do not notice it: they are compared at the end of an array that is never reached.
-    content = written.read_bytes()
+@pytest.mark.parametrize("other", [b"(), }", b"(1, 3, 400), }", b"(2, 2), }"])
+def test_changed_shape_is_refused(path, other):
+    # NumPy then reads fewer bytes, and zip compares the checksum of a long array only at its end.
+    write(Journal(path, "mark", list(ENTRIES), np.ones((2, 3, 400))))
+    content, shape = path.read_bytes(), b"(2, 3, 400), }"
     assert content.count(shape) == 1
-    written.write_bytes(content.replace(shape, other))
+    path.write_bytes(content.replace(shape, other.ljust(len(shape))))
     with pytest.raises(ValueError, match="is damaged.*Delete it, or choose another path"):
-        read(written, "mark")
+        read(path, "mark")
 
 
 def comes_back(path):
