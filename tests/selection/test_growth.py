@@ -321,6 +321,20 @@ def test_larger_arena_that_fails_leaves_what_was_kept():
     assert learned.specification.log_parameters[0] == pytest.approx(1.0, abs=1e-3)
 
 
+def test_larger_arena_points_to_the_rates_of_all_points():
+    arenas = [arena(Bowl(log_rate=1.0)), replace(arena(Bowl(log_rate=1.5)), n_points=60)]
+    learned = learn(start(), plan(n_points=240), arenas, EXACT, ledger(), np.random.default_rng(0))
+    assert learned.specification.log_parameters[0] > 1.8
+
+
+def test_rates_do_not_grow_from_an_arena_that_was_not_searched_to_its_end():
+    arenas = [arena(Bowl(log_rate=1.0)), replace(arena(Bowl(log_rate=1.5, before=interrupt_at(3))), n_points=60)]
+    own = ledger()
+    learned = learn(start(), plan(n_points=240), arenas, EXACT, own, np.random.default_rng(0))
+    assert own.stopped and learned.value == min(record.value for record in own.records if record.n_points == 60)
+    assert 1.0 < learned.specification.log_parameters[0] <= 1.51
+
+
 # --- the first model goes to the last arena before it grows ---
 
 
@@ -372,6 +386,15 @@ def test_nothing_follows_from_an_arena_that_was_not_searched_to_its_end():
     learned, own = approach(3.0, 2.0, n_points=125, before=interrupt_at(number))
     assert learned.value == min(record.value for record in own.records if record.n_points == 50)
     assert np.log(learned.specification.variances) == pytest.approx(2.0, abs=0.1)
+
+
+def test_variances_do_not_grow_from_a_finer_model_that_was_not_searched_to_its_end():
+    of_classes = np.array([-1.0, 2.0, 5.0])
+    _, whole = approach(3.0, of_classes)
+    number = 2 + sum(record.n_points == 50 for record in whole.records)
+    learned, own = approach(3.0, of_classes, names=("shared", "scaled"), n_points=125, before=interrupt_at(number))
+    assert own.stopped and own.records[-1].stage == "scaled" and len(learned.specification.variances) == 3
+    assert np.mean(np.log(learned.specification.variances)) == pytest.approx(2.0, abs=0.1)
 
 
 def test_rates_of_inputs_are_not_split_twice():

@@ -180,8 +180,10 @@ def learn(
         task = growth.task(f"finish on {arena.n_points} points", best.specification)
         free = free_parameters(best.specification, plan.learn_bias)
         best = minimise(best.specification, free, arena, last, task, ledger, best.inverse_hessian) or best
-        sizes = (arenas[0].n_points, arena.n_points, plan.n_points)
-        specification = extrapolate_rates(growth.best.specification, best.specification, sizes)
+        specification = best.specification
+        if not ledger.stopped:  # where a stage was stopped is no optimum to extrapolate from
+            sizes = (arenas[0].n_points, arena.n_points, plan.n_points)
+            specification = extrapolate_rates(growth.best.specification, best.specification, sizes)
     return Learned(specification, best.value, tuple(growth.verdicts))
 
 
@@ -343,6 +345,8 @@ class _Growth:
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, optimism, noise, kept))
         if kept:
             self.best = found
+        if kept and self.ledger.stopped:
+            self.path.clear()  # the variances found are not those of an optimum: nothing follows from them
 
 
 def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:
