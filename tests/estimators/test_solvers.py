@@ -1,9 +1,13 @@
 """What solver="auto" takes, and that it does not matter for the answer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from logikern.estimators import _settings
+from logikern.fitting.smo import Smo
+from logikern.numerics.outcome import Outcome
 from tests.estimators.samples import NAMES, X, fixed
 
 GIVEN = {"rate": 0.5, "variance": 10.0, "random_state": 0}
@@ -56,3 +60,33 @@ def test_newton_goes_on_where_sweeps_do_not_end(large, wanted, monkeypatch):
     assert model.outcome_.converged
     assert "pairwise training" not in model.operator_
     np.testing.assert_allclose(model.predict_proba(X), wanted, atol=1e-3)
+
+
+def test_newton_keeps_the_sweeps_before_it(large, monkeypatch):
+    monkeypatch.setattr(_settings, "SWEEPS", 0)
+    trace = fixed(**GIVEN).fit(X, NAMES).newton_trace_
+    assert [step.step for step in trace] == list(range(len(trace)))
+    assert trace[0].step_length == 1.0 and trace[0].products == 0 and len(trace) > 2
+
+
+@pytest.fixture
+def overflowing(monkeypatch):
+    """Sweeps that end in values that are not finite."""
+    fit = Smo.fit
+
+    def broken(*arguments, **settings):
+        result = fit(*arguments, **settings)
+        return replace(result, dual=np.full_like(result.dual, np.nan), outcomes=(Outcome.NOT_FINITE,))
+
+    monkeypatch.setattr(Smo, "fit", broken)
+
+
+def test_newton_goes_on_where_sweeps_overflow(large, wanted, overflowing):
+    model = fixed(**GIVEN).fit(X, NAMES)
+    assert model.outcome_.converged
+    np.testing.assert_allclose(model.predict_proba(X), wanted, atol=1e-3)
+
+
+def test_overflow_of_a_solver_asked_for_is_an_error(overflowing):
+    with pytest.raises(ValueError, match="not finite"):
+        fixed(solver="smo", **GIVEN).fit(X, NAMES)

@@ -362,15 +362,16 @@ def solve(
         if not estimator.verdicts_ or not interruption.result.trace or not interruption.result.dual.any():
             raise
         result = interruption.result  # what the search found would be lost
-    refuse_failure(result, chosen.kernels[0], data.points)
     ended = result.outcome.converged or result.outcome is Outcome.INTERRUPTED
     if estimator.solver == "auto" and isinstance(method, Smo) and not ended:
-        # It was our choice, not that of the user: another one takes over where it stands.
+        # The user did not choose this solver, so another one continues where it stopped.
         other = copy.copy(estimator)
         other.solver = "newton"
-        solved = solve(other, chosen, data, dtype, watch, result.dual[0])
+        onward = result.dual[0] if np.isfinite(result.dual).all() else dual
+        solved = solve(other, chosen, data, dtype, watch, onward)
         estimator.operator_ = other.operator_
-        return solved
+        return solved._replace(result=solved.result.after(result))
+    refuse_failure(result, chosen.kernels[0], data.points)
     estimator.operator_ = how.reason
     return Solved(result, covariance)
 
