@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from logikern.fitting import row_system
+from logikern.fitting import row_system, visits
 from logikern.fitting.conditioning import DiagonalConditioning
 from logikern.fitting.joint import joint_covariance
 from logikern.fitting.newton import Newton
+from logikern.fitting.problem import ignore
+from logikern.fitting.row_ascent import RowAscent
 from logikern.fitting.row_system import RowSystem
 from logikern.fitting.systems import Aim, IterativeSystem, Response
 from tests.fitting.texts import build, optimum
@@ -89,3 +91,12 @@ def test_what_creeps_is_left_to_another_system():
     assert asked
     wanted = constant - dense_response(problem, curvature, problem.covariance.matmul(constant))
     np.testing.assert_allclose(response.value, wanted, atol=1e-6)
+
+
+def test_order_of_visits_follows_the_seed_of_newton(monkeypatch):
+    monkeypatch.setattr(visits, "WORTHWHILE_FROM", 0)
+    monkeypatch.setattr(RowAscent, "fit", lambda *arguments: optimum("flat"))
+    problem = build("flat")
+    fit = Newton(seed=5).begin(problem, None, ignore, 1e-4)
+    curvature = problem.expand(optimum("flat").latent).curvature
+    assert fit.make_system(curvature, np.arange(1)).seed == 5

@@ -58,7 +58,8 @@ class InfluenceMixin:
         """The same as `loo_proba_` by fitting again without each row, (n_samples, n_classes): slow, a reference."""
         with _settings.threads(self.n_jobs):
             problem, latent = self._final_problem()
-            solver = _settings.refitting_solver(self, REFIT_TOLERANCE)
+            bias_variance = self.model_.specification.bias_variance
+            solver = _settings.refitting_solver(bias_variance, REFIT_TOLERANCE, self._seed)
             refits = exact_leave_one_out(problem, solver, start=latent)
         if not refits.outcome.converged:
             raise ValueError(f"A fit without one of the rows failed: {refits.outcome.value}")
@@ -114,7 +115,7 @@ class InfluenceMixin:
                 problem, latent = self._final_problem(dense=not rank)
                 dual = self.model_.dual[None]
                 result = FitResult(dual, latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
-                left_out = _leave_out(problem, result, rank)
+                left_out = _leave_out(problem, result, rank, self._seed)
             kept = self._on_all_rows(self._log_probabilities(left_out))
             self.__dict__["_left_out"] = kept
         return kept
@@ -140,7 +141,7 @@ class InfluenceMixin:
             self._check_memory(len(data.weights), len(data.classes))
             how = choose(specification.kernels, data.points, "dense", "double")
         else:
-            how = _settings.choice(self, specification, data)
+            how = choose(specification.kernels, data.points, memory_limit=_settings.memory(self))
         points = how.points(data.points)
         covariance = specification.bind(points)
         finite = covariance
@@ -155,7 +156,8 @@ class InfluenceMixin:
         """Rank of the factors that stand for the kernel matrices; zero where these are factored whole."""
         data = self._training_data()
         n_points, n_classes = len(data.weights), len(data.classes)
-        if np.isinf(self.bias_variance) or n_classes * n_points**3 <= LARGEST_WORK:
+        is_free = np.isinf(self.model_.specification.bias_variance)
+        if is_free or n_classes * n_points**3 <= LARGEST_WORK:
             return 0
         by_memory = LOW_RANK_MEMORY / (LOW_RANK_BYTES * n_points * n_classes**2)
         return int(np.clip(min(LARGEST_RANK / n_classes, by_memory), 4, n_points))
@@ -181,7 +183,7 @@ class InfluenceMixin:
     def _training_data(self) -> Any:
         """What was fitted; where it is not there, nor are the attributes that need it."""
         check_is_fitted(self)
-        if self.one_vs_rest:
+        if "binaries_" in self.__dict__:
             raise AttributeError(
                 "Leave-one-out of all classes together is not there with one_vs_rest=True. "
                 "Each model in `binaries_` has its own."
@@ -195,10 +197,10 @@ class InfluenceMixin:
         return data
 
 
-def _leave_out(problem: Problem, result: FitResult, rank: int) -> Array:
+def _leave_out(problem: Problem, result: FitResult, rank: int, seed: int) -> Array:
     try:
         if rank:
-            return leave_out_by_landmarks(problem, result, rank)
+            return leave_out_by_landmarks(problem, result, rank, seed)
         return ExactExpansion(problem, result).leave_out()
     except np.linalg.LinAlgError as error:
         raise ValueError(

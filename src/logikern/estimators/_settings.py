@@ -141,7 +141,7 @@ def _check_whole(argument: str, value: Any, least: int) -> None:
 
 def forget_fit(estimator: Any) -> None:
     """Remove what an earlier fit left: a fit that fails must not leave parts of two."""
-    own = ("_training", "_left_out")
+    own = ("_training", "_left_out", "_seed")
     for name in [name for name in vars(estimator) if name in own or (name.endswith("_") and name[0] != "_")]:
         delattr(estimator, name)
 
@@ -250,10 +250,15 @@ def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
     return result
 
 
+def draw_seed(estimator: Any) -> int:
+    """The next seed from `random_state`."""
+    return int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
+
+
 def _newton(estimator: Any, memory: float) -> Newton:
-    seed = int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
+    seed = draw_seed(estimator)
     conditioning = LowRankConditioning(memory=CONDITIONING_SHARE * memory, seed=seed)
-    return Newton(float(estimator.tol), Budget(newton=int(estimator.max_iter)), conditioning)
+    return Newton(float(estimator.tol), Budget(newton=int(estimator.max_iter)), conditioning, seed)
 
 
 def _exact(estimator: Any, memory: float) -> Exact:
@@ -267,10 +272,9 @@ def _kernel_gradient(estimator: Any, memory: float) -> KernelGradient:
 
 
 def _smo(estimator: Any, memory: float) -> Smo:
-    seed = int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
     sweeps = SWEEPS * int(estimator.max_iter)
     budget = Budget(newton=sweeps, products=2 * sweeps)
-    return Smo(float(estimator.tol), budget=budget, memory=ROWS_SHARE * memory, seed=seed)
+    return Smo(float(estimator.tol), budget=budget, memory=ROWS_SHARE * memory, seed=draw_seed(estimator))
 
 
 _SOLVERS: dict[str, Callable[[Any, float], Any]] = {
@@ -310,11 +314,11 @@ def solver_name(estimator: Any, n_points: int, likelihood: Likelihood) -> str:
     return "exact" if estimator.solver == "auto" and few else estimator.solver
 
 
-def refitting_solver(estimator: Any, tolerance: float) -> Any:
-    """For many fits of nearly the same rows."""
-    if np.isinf(estimator.bias_variance):
+def refitting_solver(bias_variance: float, tolerance: float, seed: int) -> Any:
+    """The solver for many fits to nearly the same rows."""
+    if np.isinf(bias_variance):
         return FreeBias(tolerance)
-    return Newton(tolerance, conditioning=LowRankConditioning(seed=0))
+    return Newton(tolerance, conditioning=LowRankConditioning(seed=seed), seed=seed)
 
 
 @contextlib.contextmanager

@@ -328,7 +328,7 @@ def _groups_of_folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array
 
 def _inner_newton(seed: int) -> Newton:
     # The criterion looks at the latents itself, at a sample of the points.
-    return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(seed=seed), proves=False)
+    return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(seed=seed), proves=False, seed=seed)
 
 
 def _splits(estimator: Any, data: TrainingData, given: GivenRows, seen: Indices) -> Any:

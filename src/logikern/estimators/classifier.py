@@ -117,8 +117,8 @@ class KernelLogisticClassifier(
     n_jobs : int or None, default=None
         Threads for linear algebra; None leaves them as they are set, -1 takes all.
     random_state : int, RandomState instance or None, default=None
-        Of the part of the rows that the search sees, its folds, the preconditioner's random pivots, and the order of
-        sweeps.
+        Of all that is drawn: the rows that the search sees, its folds, the preconditioner's random pivots, the order
+        of sweeps and visits, and landmarks of leave-one-out.
     verbose : int, default=0
         1 logs every Newton step to the logger "logikern".
 
@@ -292,13 +292,15 @@ class KernelLogisticClassifier(
         self.verdicts_ = sum((binary.verdicts_ for binary in binaries), ())
         self.n_iter_ = max(binary.n_iter_ for binary in binaries)
         self.trace_ = sum((binary.trace_ for binary in binaries), ())
+        self.newton_trace_ = sum((binary.newton_trace_ for binary in binaries), ())
+        self.operator_ = " ".join(dict.fromkeys(binary.operator_ for binary in binaries))
         self.outcome_ = next(
             (binary.outcome_ for binary in binaries if not binary.outcome_.converged), Outcome.CONVERGED
         )
         return self
 
     def _store(self, result: FitResult, data: Any, model: FittedModel) -> None:
-        self._training = data
+        self._training, self._seed = data, _settings.draw_seed(self)
         self.classes_ = data.classes
         if data.tree is not None:
             self.tree_ = data.tree

@@ -32,19 +32,22 @@ class Newton(NewtonSolver):
         How each system is preconditioned.
     proves : bool, default=True
         Whether the residual that ends a fit in single precision is that of kernel values in double precision.
+    seed : int, default=0
+        Of the order in which points are visited.
     """
 
     tolerance: float = 1e-4
     budget: Budget = Budget()
     conditioning: Conditioning = LowRankConditioning()
     proves: bool = True
+    seed: int = 0
     close: ClassVar[bool] = True
 
     def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> Fit | None:
         if not worthwhile(problem):
             return None
         budget = replace(self.budget, newton=min(RowAscent.budget.newton, self.budget.newton))
-        result = RowAscent(tolerance, budget).fit(problem, start, watch)
+        result = RowAscent(tolerance, budget, self.seed).fit(problem, start, watch)
         covariance = problem.covariance
 
         @cache
@@ -52,7 +55,7 @@ class Newton(NewtonSolver):
             return self.systems(covariance)
 
         def make_system(curvature: Curvature, members: Indices) -> RowSystem:
-            return RowSystem(covariance, curvature, lambda: systems()(curvature, members))
+            return RowSystem(covariance, curvature, lambda: systems()(curvature, members), self.seed)
 
         return Fit(result, covariance, make_system)
 

@@ -46,12 +46,21 @@ class RowSystem(NewtonSystem):
     curvature : Curvature
     otherwise : callable
         Makes the other system.
+    seed : int, default=0
+        Of the order in which points are visited.
     """
 
-    def __init__(self, covariance: ClassCovariance, curvature: Curvature, otherwise: Callable[[], NewtonSystem]):
+    def __init__(
+        self,
+        covariance: ClassCovariance,
+        curvature: Curvature,
+        otherwise: Callable[[], NewtonSystem],
+        seed: int = 0,
+    ):
         self.covariance = covariance
         self.curvature = curvature
         self.otherwise = otherwise
+        self.seed = seed
         self.rows = rows_of(covariance)
         self.equals = equal_rows(covariance)
 
@@ -63,7 +72,7 @@ class RowSystem(NewtonSystem):
 
     def damp(self, constant: Array, aim: Aim, guess: Array | None = None) -> Response:
         run = _begin(self, constant, aim.tolerance)
-        random, members, n_products = np.random.default_rng(0), np.arange(len(constant)), 0
+        random, members, n_products = np.random.default_rng(self.seed), np.arange(len(constant)), 0
         sizes: list[float] = []
         for n_rounds in itertools.count():
             image = self.covariance.accurate_matmul(run.value)

@@ -26,6 +26,8 @@ from logikern.numerics.outcome import Outcome
 
 FORMAT = 2
 HEADER = "logikern.json"
+# What only leave-one-out and further fits need.
+UNKEPT = ("_training", "_left_out", "_seed")
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -127,10 +129,11 @@ def _bare(model: Any) -> Any:
         bare.outcome_ = model.outcome_.name
         bare.checkpoint = None if model.checkpoint is None else os.fspath(model.checkpoint)
         if not isinstance(vars(model).get("hierarchy"), str | None):
-            bare.hierarchy = model.tree_  # whatever it was read from: a graph, a table
+            # Whatever it was read from: a graph, a table. None if it was set after the fit.
+            bare.hierarchy = vars(model).get("tree_")
         if "binaries_" in vars(model):
             bare.binaries_ = tuple(map(_bare, model.binaries_))
-    for name in [name for name in vars(bare) if "callback" in name or name in ("_training", "_left_out")]:
+    for name in [name for name in vars(bare) if "callback" in name or name in UNKEPT]:
         delattr(bare, name)
     return bare
 
