@@ -159,7 +159,7 @@ def test_noise_is_not_learned():
     assert model.held_out_error_ > 0.9
 
 
-@pytest.mark.parametrize("scale, shift", [(1e-12, 0.0), (1e9, 0.0), (1.0, 1e6), (-3.0, 40.0)])
+@pytest.mark.parametrize("scale, shift", [(1e-12, 0.0), (1e-200, 0.0), (1e9, 0.0), (1.0, 1e6), (-3.0, 40.0)])
 def test_units_of_the_targets_do_not_matter(scale, shift):
     wanted = KernelRegressor(random_state=0).fit(X, Y).predict(X_NEW)
     found = KernelRegressor(random_state=0).fit(X, scale * Y + shift).predict(X_NEW)
@@ -250,6 +250,8 @@ def test_settings_that_make_no_sense_are_refused(settings, fragment):
         (np.full(len(X), np.inf), "infinity"),
         (np.full(len(X), 1e200), "beyond 1e"),
         (["a"] * len(X), "must hold numbers"),
+        (np.where(np.arange(len(X)) == 3, np.nan, Y), "None, NaN or NA in row 3. Drop"),
+        (pd.Series(Y).mask(Y > 200).astype("Float64"), "None, NaN or NA in rows"),
     ],
 )
 def test_targets_that_are_no_numbers_are_refused(y, fragment):

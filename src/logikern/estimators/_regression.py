@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from logikern.estimators._labels import refuse_missing
 from logikern.estimators._validation import (
     LARGEST_INPUT,
     TrainingData,
@@ -47,6 +48,7 @@ def numbers(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Numbers:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass numbers."
         )
+    refuse_missing(y)
     names = getattr(y, "columns", None)
     try:
         np.asarray(y, dtype=float)
@@ -86,7 +88,11 @@ def _spread(table: Array, weights: Array, centred: bool) -> tuple[Array, Array]:
     """Weighted mean, or zero, and the root of the mean square around it, or one where that vanishes."""
     share = weights / weights.sum()
     offset = share @ table if centred else np.zeros(table.shape[1])
-    scale = np.sqrt(share @ (table - offset) ** 2)
+    centred_table = table - offset
+    size = np.abs(centred_table).max(axis=0)
+    # Squares of tiny numbers vanish: they are taken in units of the largest.
+    relative = centred_table / np.where(size > 0, size, 1.0)
+    scale = size * np.sqrt(share @ relative**2)
     # A constant column differs from its mean by rounding alone.
     negligible = scale <= 1e-14 * np.abs(table).max(axis=0)
     return offset, np.where(negligible, 1.0, scale)

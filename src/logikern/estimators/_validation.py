@@ -9,16 +9,10 @@ from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_y,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from logikern.estimators._hierarchy import tree_targets, warn_of_guesses
+from logikern.estimators._labels import is_table, read_distributions, read_labels, refuse_missing
 from logikern.estimators._weights import weigh_rows
 from logikern.kernels import (
     KERNELS,
@@ -34,11 +28,11 @@ from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.base import Mixing
 from logikern.structure.flat import Flat
-from logikern.structure.targets import from_distributions, from_labels
+from logikern.structure.targets import from_labels
 from logikern.structure.tree import Tree
 
-# Beyond this the squares of inputs are no numbers any more.
-LARGEST_INPUT = 1e150
+# Squares of larger inputs overflow, and those of inputs that are all smaller vanish.
+LARGEST_INPUT, SMALLEST_INPUT = 1e150, 1e-150
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
@@ -78,6 +72,13 @@ class TrainingData:
     row_labels: Indices | None = None
 
     @property
+    def all_weights(self) -> Array:
+        """Weights of all rows given, zero for those left out, (n_rows,)."""
+        weights = np.zeros(self.n_rows)
+        weights[self.kept] = self.weights
+        return weights
+
+    @property
     def mixing(self) -> Mixing:
         """How classes share latent functions."""
         return Flat(len(self.classes)) if self.tree is None else self.tree
@@ -110,6 +111,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass class labels."
         )
+    refuse_missing(y)
     names = getattr(y, "columns", None)
     known = None if estimator.hierarchy is None else tree_targets(estimator.hierarchy, y)
     # Paths may be tuples, which only the hierarchy understands: rows and numbers of nodes are checked together.
@@ -148,8 +150,9 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
 
 
 def check_together(estimator: Any, X: Any, y: Any, numbers_only: bool = False, reset: bool = True) -> tuple[Any, Any]:
-    """Inputs and targets of as many rows, as arrays that can be trusted; unless `reset`, of the columns known."""
-    if takes_objects(estimator.kernel):
+    """Inputs and targets of as many rows, as arrays that can be trusted; unless `reset`, those of an earlier fit."""
+    kernel = estimator.kernel if reset else estimator.kernels_[0]
+    if takes_objects(kernel):
         X = as_objects(X)
         if not len(X):
             raise ValueError("`X` has 0 points, but at least 1 is required. Pass some data.")
@@ -158,26 +161,32 @@ def check_together(estimator: Any, X: Any, y: Any, numbers_only: bool = False, r
         return X, y
     kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "y_numeric": numbers_only, "reset": reset}
     X, y = validate_data(estimator, X, y, multi_output=numbers_only or is_table(y), **kinds)
-    if not is_precomputed(estimator.kernel):
+    if not is_precomputed(kernel):
         _check_magnitude(X)
-    if is_precomputed(estimator.kernel) and X.shape[0] != X.shape[1]:
+    if is_precomputed(kernel) and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"A precomputed kernel matrix must be square, but `X` has shape {X.shape!r}. "
             "Pass the kernel values of all training points against each other."
         )
-    if is_precomputed(estimator.kernel):
+    if is_precomputed(kernel):
         X = X.toarray() if sparse.issparse(X) else X
         _check_symmetric(X)
     return X, y
 
 
 def _check_magnitude(X: Any) -> None:
-    values = X.data if sparse.issparse(X) else X
-    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    """Refuse inputs whose squares overflow, or whose squared differences all vanish."""
+    values = X.data[:, None] if sparse.issparse(X) else X
+    highest, lowest = (values.max(axis=0), values.min(axis=0)) if len(values) else (np.zeros(1), np.zeros(1))
+    largest = float(max(highest.max(), -lowest.min()))
+    advice = "Scale the inputs, for instance by StandardScaler or by a change of units."
     if largest > LARGEST_INPUT:
+        raise ValueError(f"`X` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. {advice}")
+    spread = largest if sparse.issparse(X) else float((highest - lowest).max())
+    if 0 < spread < SMALLEST_INPUT:
         raise ValueError(
-            f"`X` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. Scale the inputs, for "
-            "instance by StandardScaler or by a change of units."
+            f"`X` must have rows that differ by {SMALLEST_INPUT:g} or more, or not at all, but the largest "
+            f"difference is {spread:g}, whose square vanishes. {advice}"
         )
 
 
@@ -209,11 +218,6 @@ def as_objects(X: Any) -> Any:
     return objects
 
 
-def is_table(y: Any) -> bool:
-    values = np.asarray(y)
-    return values.ndim == 2 and values.shape[1] > 1
-
-
 def _targets(y: Any, names: Any) -> tuple[Array, Indices, Array]:
     """Distributions (C, n), most likely labels (n,), and classes (C,); `names` are those of the columns of y."""
     if is_table(y):
@@ -222,31 +226,6 @@ def _targets(y: Any, names: Any) -> tuple[Array, Indices, Array]:
         return targets, targets.argmax(axis=0), classes
     classes, labels = read_labels(y)
     return from_labels(labels, len(classes)), labels, classes
-
-
-def read_distributions(y: Any) -> Array:
-    """(C, n) from a table with a column per class."""
-    if np.asarray(y).dtype.kind not in "buif":
-        raise ValueError(
-            f"`y` with {y.shape[1]} columns must hold distributions over classes, but holds values that are "
-            "no numbers. Pass class labels as one column."
-        )
-    return from_distributions(np.asarray(y))
-
-
-def read_labels(y: Any) -> tuple[Array, Indices]:
-    """The distinct labels, sorted, and the number of each row's."""
-    y = column_or_1d(y, warn=True)
-    try:
-        check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in y})
-        raise ValueError(
-            f"`y` must hold labels of one kind, but mixes {', '.join(kinds)}. Drop the rows without a label, and "
-            "give all classes names or all of them numbers."
-        ) from None
-    return classes, labels
 
 
 def check_groups(groups: Any, n_rows: int) -> None:
@@ -267,12 +246,13 @@ def _check_enough(targets: Array, kept: Indices) -> None:
 
 
 def new_data(estimator: Any, X: Any) -> Any:
-    """Points to predict, in the form that the kernel expects."""
-    if takes_objects(estimator.kernel):
+    """Points to predict, in the form that the fitted kernel expects."""
+    kernel = estimator.kernels_[0]  # `kernel` may have been set to another one since the fit
+    if takes_objects(kernel):
         return as_objects(X)
     # In double precision also where the training rows are not: kernel values are then computed and kept so.
     X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
-    if not is_precomputed(estimator.kernel):
+    if not is_precomputed(kernel):
         return X
     X = X.toarray() if sparse.issparse(X) else X
     return new_points(X)

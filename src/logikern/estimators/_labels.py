@@ -1,0 +1,102 @@
+"""Labels and distributions over classes, as they are given, and as numbers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from logikern.numerics.outcome import Array, Indices
+from logikern.structure.targets import from_distributions
+
+# Rows without a label that an error message names.
+N_NAMED = 5
+
+
+def refuse_missing(y: Any) -> None:
+    """Refuse targets that are missing (None, NaN, NaT, pandas' NA), and name their rows."""
+    rows = _missing_rows(y)
+    if rows.size:
+        named = ("row " if len(rows) == 1 else "rows ") + ", ".join(map(str, rows[:N_NAMED]))
+        more = f" and {len(rows) - N_NAMED} more" if len(rows) > N_NAMED else ""
+        raise ValueError(
+            f"`y` must have a value in every row, but is None, NaN or NA in {named}{more}. Drop such rows, or fill "
+            "in what they should hold."
+        )
+
+
+def _missing_rows(y: Any) -> Indices:
+    if hasattr(y, "isna"):  # pandas; its nullable columns become objects only if something is missing
+        missing = np.asarray(y.isna(), dtype=bool)
+    elif isinstance(y, list | tuple):  # of labels that may be paths: not to be made an array
+        missing = np.array([_is_missing(label) for label in y], dtype=bool)
+    else:
+        values = np.asarray(y)
+        missing = np.zeros(values.shape, dtype=bool)
+        if values.dtype.kind in "fmM":
+            missing = np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values)
+        elif values.dtype.kind == "O":
+            missing = np.array([_is_missing(label) for label in values.ravel()], dtype=bool).reshape(values.shape)
+    return np.flatnonzero(missing.any(axis=tuple(range(1, missing.ndim))))
+
+
+def _is_missing(label: Any) -> bool:
+    # Comparisons with pandas' NA give NA: it is known by its name, as pandas need not be there.
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, float | np.floating) and bool(np.isnan(label))
+
+
+def is_table(y: Any) -> bool:
+    """Whether y has several columns."""
+    values = np.asarray(y)
+    return values.ndim == 2 and values.shape[1] > 1
+
+
+def read_distributions(y: Any) -> Array:
+    """(C, n) from a table with a column per class."""
+    if np.asarray(y).dtype.kind not in "buif":
+        raise ValueError(
+            f"`y` with {y.shape[1]} columns must hold distributions over classes, but holds values that are "
+            "no numbers. Pass class labels as one column."
+        )
+    return from_distributions(np.asarray(y))
+
+
+def read_labels(y: Any) -> tuple[Array, Indices]:
+    """The distinct labels, sorted, and the number of each row's."""
+    y = column_or_1d(y, warn=True)
+    try:
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y})
+        raise ValueError(
+            f"`y` must hold labels of one kind, but mixes {', '.join(kinds)}. Give all classes names or all of them "
+            "numbers."
+        ) from None
+    return classes, labels
+
+
+def class_against_rest(data: Any) -> Iterator[Array]:
+    """For each class a target of all rows given: True or False, or a distribution over rest and class if soft.
+
+    A class of which no row with positive weight has any part is refused.
+
+    Parameters
+    ----------
+    data : TrainingData
+    """
+    absent = data.classes[~(data.targets > 0).any(axis=1)]
+    if len(absent):
+        raise ValueError(
+            f"`one_vs_rest` is True, but no row of the class {str(absent[0])!r} has a positive weight: its model "
+            "against the rest would have nothing to learn. Drop the class, weigh its rows, or fit all classes "
+            "together (one_vs_rest=False)."
+        )
+    soft = ((data.targets > 0) & (data.targets < 1)).any()
+    for target in data.targets:
+        share = np.zeros(data.n_rows)
+        share[data.kept] = target
+        yield np.column_stack([1.0 - share, share]) if soft else share > 0
