@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
 
 from logikern import KernelLogisticClassifier, load_model
+from logikern.fitting.climb import Climb
 from tests.estimators.samples import KINDS, NAMES, WORDS, X, fixed, shared_pairs
 
 N_CHUNKS = 20
@@ -72,6 +74,48 @@ def test_weights_count_and_rows_without_weight_have_no_dual():
     expected = fixed(**GIVEN, tol=1e-8).fit(X[order], NAMES[order], weights[order])
     np.testing.assert_allclose(streamed.dual_coef_, expected.dual_coef_, atol=3e-4)
     assert (streamed.dual_coef_[weights[order] == 0] == 0).all()
+
+
+def test_chunk_without_weight_changes_nothing():
+    model = fixed(**GIVEN, tol=1e-8).partial_fit(X[:40], NAMES[:40], CLASSES)
+    before = model.predict_proba(X)
+    model.partial_fit(X[40:60], NAMES[40:60], sample_weight=np.zeros(20))
+    np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-7)
+    assert model.dual_coef_.shape == (60, 3) and not model.dual_coef_[40:].any()
+
+
+def test_stream_goes_on_after_a_chunk_without_weight():
+    model = fixed(**GIVEN, tol=1e-7).partial_fit(X[:40], NAMES[:40], CLASSES)
+    model.partial_fit(X[40:50], NAMES[40:50], sample_weight=np.zeros(10)).partial_fit(X[50:], NAMES[50:])
+    rest = np.r_[:40, 50:75]
+    expected = fixed(**GIVEN, tol=1e-8).fit(X[rest], NAMES[rest])
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-5)
+
+
+def interrupt(monkeypatch):
+    """Ctrl-C in the first sweep."""
+    monkeypatch.setattr(Climb, "sweep", lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
+
+
+def test_interrupted_first_chunk_leaves_no_model(monkeypatch):
+    model = fixed(**GIVEN)
+    with monkeypatch.context() as patch:
+        interrupt(patch)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X, NAMES, CLASSES)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    assert model.partial_fit(X, NAMES, CLASSES).score(X, NAMES) > 0.9
+
+
+def test_interrupted_chunk_leaves_the_model_as_it_was(monkeypatch):
+    # A search came first: its fit would be kept, but here there is a model to return to.
+    model = KernelLogisticClassifier(cv=2, random_state=0).fit(X[::2], NAMES[::2])
+    before = model.predict_proba(X)
+    interrupt(monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[1::2], NAMES[1::2])
+    np.testing.assert_array_equal(model.predict_proba(X), before)
 
 
 def test_distributions_may_come_instead_of_labels():
@@ -278,10 +322,10 @@ TREE = {"setosa": "small", "versicolor": "large", "virginica": "large"}
 @pytest.mark.parametrize(
     "settings, labels, classes, message",
     [
-        ({"class_weight": {"setosa": 0.0}}, ["setosa"] * 3, CLASSES, "all of classes of weight 0"),
+        ({"class_weight": {"setosa": 0.0}}, ["setosa"] * 3, CLASSES, "all have weight 0"),
         ({"hierarchy": "paths"}, ["a/b", "a/c", "d"], None, "`classes` must be passed on the first call"),
         ({"hierarchy": TREE}, ["setosa"] * 3, ["setosa", "rose"], "rose"),
-        ({}, ["setosa", None, "setosa"], CLASSES, "labels of one kind, but mixes NoneType, str"),
+        ({}, ["setosa", None, "setosa"], CLASSES, "but is None, NaN or NA in row 1"),
         ({}, [["a", "b", "c"]] * 3, CLASSES, "Pass class labels as one column"),
     ],
 )
@@ -295,6 +339,16 @@ def test_classes_of_a_hierarchy_may_be_repeated():
     for rows in (slice(0, 40), slice(40, None)):
         model.partial_fit(X[rows], NAMES[rows], classes=["setosa", "virginica"])
     assert list(model.classes_) == list(CLASSES)
+
+
+@pytest.mark.parametrize(
+    "fitted, changed", [({"kernel": "precomputed"}, "linear"), ({"bias_variance": np.inf}, 16.0)]
+)
+def test_nothing_is_added_to_a_fit_that_cannot_grow_whatever_is_set_later(fitted, changed):
+    model = fixed(**fitted).fit(X @ X.T if "kernel" in fitted else X, NAMES)
+    model.set_params(**dict.fromkeys(fitted, changed))
+    with pytest.raises(ValueError, match="to which no points can be added"):
+        model.partial_fit(X, NAMES)
 
 
 def test_hierarchies_cannot_come_later():

@@ -13,14 +13,8 @@ from logikern.estimators import _settings
 from logikern.estimators._callbacks import log_step
 from logikern.estimators._endings import warn_unless_converged
 from logikern.estimators._hierarchy import TreeTargets, tree_targets
-from logikern.estimators._validation import (
-    TrainingData,
-    check_together,
-    is_precomputed,
-    is_table,
-    read_distributions,
-    read_labels,
-)
+from logikern.estimators._labels import is_table, read_distributions, read_labels, refuse_missing
+from logikern.estimators._validation import TrainingData, check_together, is_precomputed
 from logikern.estimators._weights import weigh_rows
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
@@ -116,6 +110,12 @@ def _stored(estimator: Any) -> TrainingData | None:
             "The labels of the points fitted so far are not kept in a model file, so that none can be added. "
             "Fit again."
         )
+    # The settings may have been changed since.
+    if is_precomputed(estimator.kernels_[0]) or np.isinf(estimator.model_.specification.bias_variance):
+        raise ValueError(
+            "The last fit had a precomputed kernel or an infinite `bias_variance`, to which no points can be added. "
+            "Fit again."
+        )
     return data
 
 
@@ -123,6 +123,7 @@ def _online(estimator: Any) -> Any:
     """The settings of a call: nothing is searched for, and the dual goes on unless another solver is asked for."""
     online = copy.copy(estimator)
     online.criterion = None
+    online.verdicts_ = ()  # no search precedes this call: when interrupted, it leaves the model as it was
     if online.solver == "auto":
         online.solver = "smo"
     return online
@@ -169,6 +170,7 @@ def _same(first: Array, second: Array) -> bool:
 
 def _chunk(estimator: Any, X: Any, y: Any, sample_weight: Any, declared: Array | Tree) -> TrainingData:
     """The new points, with targets over all classes."""
+    refuse_missing(y)
     names = getattr(y, "columns", None)
     tree = declared if isinstance(declared, Tree) else None
     known = None if tree is None else tree_targets(tree, y)
@@ -177,10 +179,13 @@ def _chunk(estimator: Any, X: Any, y: Any, sample_weight: Any, declared: Array |
     classes = declared if tree is None else tree.classes
     targets = _targets(rows, names, classes) if known is None else _leaf_targets(known)
     labels = targets.argmax(axis=0)
-    weights = weigh_rows(estimator.class_weight, labels, classes, sample_weight)
+    weights = weigh_rows(estimator.class_weight, labels, classes, sample_weight, may_vanish=True)
     kept = np.flatnonzero(weights > 0)
     if not kept.size and not estimator.__sklearn_is_fitted__():
-        raise ValueError("The first rows are all of classes of weight 0: there is nothing to begin with.")
+        raise ValueError(
+            "The first rows for `partial_fit` all have weight 0, by `sample_weight` or `class_weight`: there is "
+            "nothing to begin with. Begin with rows of positive weight; later ones may have none."
+        )
     return TrainingData(
         X[kept],
         np.ascontiguousarray(targets[:, kept]),

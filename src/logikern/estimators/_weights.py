@@ -11,7 +11,12 @@ from logikern.structure.tree import Tree, as_labels
 
 
 def weigh_rows(
-    class_weight: Any, labels: Indices, classes: Array, sample_weight: Any, tree: Tree | None = None
+    class_weight: Any,
+    labels: Indices,
+    classes: Array,
+    sample_weight: Any,
+    tree: Tree | None = None,
+    may_vanish: bool = False,
 ) -> Array:
     """Sample weights times class weights, of every row.
 
@@ -24,8 +29,10 @@ def weigh_rows(
     sample_weight : array of shape (n,) or None
     tree : Tree or None, default=None
         Where some label is an inner node of it.
+    may_vanish : bool, default=False
+        Whether all weights may be zero.
     """
-    weights = sample_weights(len(labels), sample_weight)
+    weights = sample_weights(len(labels), sample_weight, may_vanish)
     if class_weight is None:
         return weights
     if isinstance(class_weight, str) and class_weight == "balanced":
@@ -37,8 +44,8 @@ def weigh_rows(
     return weights
 
 
-def sample_weights(n_rows: int, sample_weight: Any) -> Array:
-    """One weight per row, finite, not negative and not all zero."""
+def sample_weights(n_rows: int, sample_weight: Any, may_vanish: bool = False) -> Array:
+    """One weight per row, finite, not negative and, unless they may vanish, not all zero."""
     if sample_weight is None or isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n_rows, 1.0 if sample_weight is None else sample_weight)
     weights = np.array(sample_weight, dtype=np.float64)
@@ -52,7 +59,7 @@ def sample_weights(n_rows: int, sample_weight: Any) -> Array:
             f"`sample_weight` must be finite and not negative, but is {weights[wrong[0]]:g} at row {wrong[0]}. "
             "Weights multiply the log likelihood of a point; give points to ignore weight 0."
         )
-    if not weights.any():
+    if not (weights.any() or may_vanish):
         raise ValueError("`sample_weight` is zero for every point: nothing is left to learn from. Weigh some point.")
     return weights
 
