@@ -76,9 +76,9 @@ def nodes(model: Any) -> list[dict[str, Any]] | None:
 
 def _parameters(classifier: Any) -> dict[str, Any]:
     given = {name: plain(value) for name, value in classifier.get_params(deep=False).items()}
-    if isinstance(classifier.hierarchy, str | None):
+    tree = vars(classifier).get("tree_")
+    if isinstance(classifier.hierarchy, str | None) or tree is None:
         return given
-    tree = classifier.tree_
     return given | {"hierarchy": f"{len(tree.labels)} nodes in {tree.depths.max()} levels"}
 
 
@@ -103,7 +103,7 @@ def plain(value: Any) -> Any:
 
 def _parts(classifier: Any) -> dict[str, Any]:
     """The models that were fitted: one, or one for each class against the rest."""
-    if not classifier.one_vs_rest:
+    if "binaries_" not in vars(classifier):
         return {"": classifier}
     return {
         f"{label} against the rest": binary

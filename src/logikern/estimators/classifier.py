@@ -11,6 +11,7 @@ from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, wit
 from logikern.estimators._decisions import DecisionMixin
 from logikern.estimators._frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._influence import InfluenceMixin
+from logikern.estimators._labels import class_against_rest
 from logikern.estimators._splits import GivenRows, list_splits
 from logikern.estimators._story import explain
 from logikern.estimators._streaming import StreamingMixin
@@ -79,7 +80,8 @@ class KernelLogisticClassifier(
         not; the most probable class stays the same. "auto" does so for a linear kernel on inputs four fifths of which
         are zero, as words of texts are: there it lowers the log loss, on tables it may do either.
     one_vs_rest : bool, default=False
-        Fit a binary model per class instead of all classes together: a baseline.
+        Fit a binary model per class against the rest instead of all classes together: a baseline. `binaries_` has
+        these models.
     search_size : int, "auto" or None, default="auto"
         Points on which hyperparameters are learned at most: None takes all, "auto" 2000, or as many as make an
         evaluation quick: by leave-one-out 1440 of two classes, 490 of ten; of more than 100 classes up to 20 of each.
@@ -248,7 +250,7 @@ class KernelLogisticClassifier(
         data = training_data(self, X, y, sample_weight)
         check_groups(groups, data.n_rows)
         if self.one_vs_rest:
-            return self._fit_one_vs_rest(X, y, data, sample_weight, groups)
+            return self._fit_one_vs_rest(X, y, data, groups)
         given = GivenRows(X, y, groups)
         start = _settings.specification(self, data)
         _endings.refuse_before(self.solver, start.kernels[0], data)
@@ -262,15 +264,10 @@ class KernelLogisticClassifier(
         _endings.warn_unless_converged(self.outcome_, result, self.tol)
         return self
 
-    def _fit_one_vs_rest(self, X: Any, y: Any, data: Any, sample_weight: Any, groups: Any) -> Self:
-        """One binary model per class, each with hyperparameters of its own (1rest of Seeger 2008, sec. 6.2)."""
+    def _fit_one_vs_rest(self, X: Any, y: Any, data: Any, groups: Any) -> Self:
+        """One binary model per class, each with its own hyperparameters (1rest of Seeger 2008, sec. 6.2)."""
         if data.tree is not None:
             raise ValueError("`one_vs_rest` is True, but classes of a hierarchy are fitted together. Drop either.")
-        labels = data.classes[data.targets.argmax(axis=0)]
-        rows = np.full(data.n_rows, data.classes[0], dtype=data.classes.dtype)
-        rows[data.kept] = labels
-        weights = np.zeros(data.n_rows)
-        weights[data.kept] = data.weights
         if not isinstance(self.tying, str):
             raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
         own = self.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}
@@ -278,9 +275,9 @@ class KernelLogisticClassifier(
             # All models have the same splits, which may be readable only once.
             own["cv"] = list_splits(self.cv, GivenRows(X, y, groups), data, data.kept)
         binaries = []
-        for number, label in enumerate(data.classes):
+        for number, of_class in enumerate(class_against_rest(data)):
             own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"
-            binary = type(self)(**own).fit(X, rows == label, weights, groups)
+            binary = type(self)(**own).fit(X, of_class, data.all_weights, groups)
             binaries.append(binary.set_params(cv=self.cv))
         self.model_ = OneAgainstRest(tuple(binary.model_ for binary in binaries))
         self.dual_coef_ = np.stack([binary.dual_coef_[:, 1] for binary in binaries], axis=1)
@@ -350,7 +347,7 @@ class KernelLogisticClassifier(
     def hyperparameters_(self) -> Any:
         """Name, class or group, value and start of every hyperparameter, as a frame."""
         check_is_fitted(self)
-        if self.one_vs_rest:
+        if "binaries_" in self.__dict__:
             frames = [binary.hyperparameters_ for binary in self.binaries_]
             return stacked_frames(frames, self.classes_)
         return hyperparameter_frame(self.model_.specification, self.start_, self.classes_)
@@ -358,7 +355,7 @@ class KernelLogisticClassifier(
     def explain(self) -> str:
         """What the search tried, what it brought, and what was kept, in words."""
         check_is_fitted(self)
-        if self.one_vs_rest:
+        if "binaries_" in self.__dict__:
             stories = zip(self.classes_, self.binaries_, strict=True)
             return "\n".join(f"{label} against the rest:\n{binary.explain()}" for label, binary in stories)
         return explain(self)

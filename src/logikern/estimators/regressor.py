@@ -249,7 +249,7 @@ class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     def explain(self) -> str:
         """What the search tried, what it brought, and what was kept, in words."""
         check_is_fitted(self)
-        if self.criterion is None:
+        if not self.verdicts_:
             return explain(self)
         return f"{explain(self)}\nOf rows left out {1 - self.held_out_error_:.1%} of the variance is explained."
 
