@@ -1,0 +1,38 @@
+"""Losses of latents (C, n): softmax with soft or coarse targets, and squared; the optimality of a dual."""
+
+import numpy as np
+
+
+def log_softmax(latent: np.ndarray) -> np.ndarray:
+    """log P(class), (C, n)."""
+    centred = latent - latent.max(axis=0)
+    return centred - np.log(np.exp(centred).sum(axis=0))
+
+
+def softmax(latent: np.ndarray) -> np.ndarray:
+    """P(class), (C, n)."""
+    return np.exp(log_softmax(latent))
+
+
+def sharpen(latent: np.ndarray, certain: float, uncertain: float) -> np.ndarray:
+    """Latents times a temperature that goes from `certain` to `uncertain` with the entropy."""
+    logs = log_softmax(latent)
+    entropy = -(np.exp(logs) * logs).sum(axis=0) / np.log(len(latent))
+    return (certain + (uncertain - certain) * entropy) * latent
+
+
+def residual(dual: np.ndarray, latent: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """dual + gradient of the loss at the latents, (C, n): zero at the optimum."""
+    return dual + weights * (softmax(latent) - targets)
+
+
+def relative_norm(residual: np.ndarray, gradient: np.ndarray, weights: np.ndarray) -> float:
+    """Largest component of the residual, in the unit that `NewtonStep.gradient_norm` has.
+
+    The unit is the usual weight (its median if that is above one, but no more than the largest), times the largest
+    component of the loss's gradient where that is below the usual weight.
+    """
+    positive = weights[weights > 0]
+    usual = min(max(1.0, float(np.median(positive))), float(positive.max()))
+    unit = usual * float(np.clip(np.abs(gradient).max() / usual, 1e-8, 1.0))
+    return float(np.abs(residual).max()) / unit
