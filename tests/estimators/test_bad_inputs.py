@@ -104,7 +104,8 @@ WEIGHTS = {
     "NaN": (fit(weights=np.full(30, np.nan)), "must be finite and not negative, but is nan at row 0"),
     "infinite": (fit(weights=np.full(30, np.inf)), "must be finite and not negative, but is inf at row 0"),
     "two dimensions": (fit(weights=np.ones((30, 1))), r"must have shape \(30,\), but has \(30, 1\)"),
-    "a word": (fit(weights="balanced"), "could not convert string to float"),
+    "a word": (fit(weights="balanced"), "`sample_weight` must hold numbers, but is 'balanced'"),
+    "words": (fit(weights=["heavy"] * 30), "`sample_weight` must hold numbers"),
     "on one class only": (fit(weights=(Y == 0) * 1.0), "at least two classes, but 1 of 3"),
     "huge": (fit(weights=np.full(30, 1e300)), "not finite"),
     "of unknown classes": (fit(class_weight={9: 1.0}), "`class_weight` has 9, which is no class, and nothing for 0"),
@@ -178,7 +179,11 @@ SETTINGS = {
     "memory negative": (fit(memory_limit=-5), "`memory_limit` must be bytes or a text like"),
     "threads below all": (fit(n_jobs=-7), "`n_jobs` must be None, -1 or a positive"),
     "no threads": (fit(n_jobs=0), "`n_jobs` must be None, -1 or a positive"),
+    "more threads than exist": (fit(n_jobs=10**30), "`n_jobs` must be None, -1 or a positive"),
     "criterion": (fit(criterion="evidence"), "`criterion` must be"),
+    "criterion an array": (fit(criterion=np.ones(2)), "`criterion` must be"),
+    "one against rest an array": (fit(one_vs_rest=np.ones(2)), "`one_vs_rest` must be True or False"),
+    "learning the bias a word": (fit(learn_bias="yes"), "`learn_bias` must be True or False"),
     "random state": (fit(random_state="seed"), "cannot be used to seed"),
     "verbose": (fit(verbose="yes"), "`verbose` must be a whole number"),
     "no such argument": (lambda: KernelLogisticClassifier(gamma=1.0), "unexpected keyword argument 'gamma'"),
@@ -190,6 +195,7 @@ SETTINGS = {
     "checkpoint a folder": (fit(criterion="cv", checkpoint="."), "."),
     "relevance": (fit(ard="yes"), "`ard` must be 'auto', True or False"),
     "search size": (fit(search_size=3), "`search_size` must be a whole number"),
+    "search size an array": (fit(search_size=np.ones(2)), "`search_size` must be a whole number"),
     "no time": (fit(max_time=0.0), "`max_time` must be a positive number"),
 }
 
@@ -225,6 +231,7 @@ PREDICTIONS = {
         lambda: fixed("precomputed").fit(MATRIX, Y).predict(MATRIX[:, :5]),
         "X has 5 features, but .* is expecting 30",
     ),
+    "loss a number": (lambda: fixed().fit(X, Y).decide(X, 3.0), r"`loss` must have a row for each of the 3 classes"),
     "score of other labels": (lambda: fixed().fit(X, Y).score(X, np.array(list("abc"))[Y]), "Mix of label input"),
 }
 

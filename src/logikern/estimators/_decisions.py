@@ -61,10 +61,11 @@ class DecisionMixin:
             wanted = "allow_inner=True" if allow_inner else f"loss={loss!r}"
             raise ValueError(f"`{wanted}` needs a hierarchy of the classes. Fit with `hierarchy`, or leave it out.")
         classes = self.classes_  # type: ignore[attr-defined]
-        if loss is not None and not callable(loss) and not isinstance(loss, str) and len(loss) != len(classes):
+        shape = np.shape(loss)
+        if loss is not None and not callable(loss) and not isinstance(loss, str) and shape[:1] != (len(classes),):
             raise ValueError(
-                f"`loss` must have a row for each of the {len(classes)} classes that may be decided, but has "
-                f"{len(loss)}. For other decisions use `logikern.decide` on the probabilities."
+                f"`loss` must have a row for each of the {len(classes)} classes that may be decided, but has shape "
+                f"{shape!r}. For other decisions use `logikern.decide` on the probabilities."
             )
         decided = decide(proba, None if isinstance(loss, str) else loss, reject_cost, classes)
         return classes[decided.decisions] if reject_cost is None else to_labels(decided, classes, reject_label)

@@ -59,6 +59,9 @@ STATE_SHARE = 0.5
 # A tolerance below this is not for single precision.
 FINEST_SINGLE = 1e-5
 
+# More threads than any machine has cores: beyond the range of the libraries that start them.
+MOST_THREADS = 100_000
+
 logger = logging.getLogger("logikern")
 
 
@@ -67,6 +70,7 @@ def check(estimator: Any) -> None:
     _check_name("state_precision", estimator.state_precision, ("auto", "single", "double"))
     check_fit(estimator, ("cv", "loo", "auto"), tuple(_SOLVERS))
     _check_choice("sharpen", estimator.sharpen)
+    _check_flag("one_vs_rest", estimator.one_vs_rest)
     if np.isinf(estimator.bias_variance) and estimator.hierarchy is not None:
         raise ValueError(
             "`bias_variance` is infinite, which a hierarchy does not allow. Use a large finite value such as 1e4."
@@ -91,14 +95,16 @@ def check_fit(estimator: Any, criteria: tuple[str, ...], solvers: tuple[str, ...
     if not isinstance(estimator.verbose, numbers.Integral) or estimator.verbose < 0:
         raise ValueError(f"`verbose` must be a whole number of at least 0, but is {estimator.verbose!r}.")
     n_jobs = estimator.n_jobs
-    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0 or n_jobs < -1):
-        raise ValueError(f"`n_jobs` must be None, -1 or a positive whole number, but is {n_jobs!r}.")
+    counts = isinstance(n_jobs, numbers.Integral) and (n_jobs == -1 or 1 <= n_jobs <= MOST_THREADS)
+    if n_jobs is not None and not counts:
+        raise ValueError(f"`n_jobs` must be None, -1 or a positive number up to {MOST_THREADS}, but is {n_jobs!r}.")
     check_random_state(estimator.random_state)
     parse_memory(estimator.memory_limit)
 
 
 def _check_search(estimator: Any, criteria: tuple[str, ...]) -> None:
-    if estimator.criterion is not None and estimator.criterion not in criteria:
+    known = estimator.criterion is None or (isinstance(estimator.criterion, str) and estimator.criterion in criteria)
+    if not known:
         raise ValueError(
             f"`criterion` must be {', '.join(map(repr, criteria))} or None (fixed hyperparameters), but is "
             f"{estimator.criterion!r}."
@@ -107,7 +113,8 @@ def _check_search(estimator: Any, criteria: tuple[str, ...]) -> None:
     if isinstance(estimator.cv, numbers.Integral) and estimator.cv < 2:
         raise ValueError(f"`cv` must be at least 2 folds, a splitter or splits, but is {estimator.cv!r}.")
     _check_choice("ard", estimator.ard)
-    if estimator.search_size is not None and estimator.search_size != "auto":
+    _check_flag("learn_bias", estimator.learn_bias)
+    if estimator.search_size is not None and not _is_auto(estimator.search_size):
         _check_whole("search_size", estimator.search_size, 10)
     _check_whole("n_starts", estimator.n_starts, 1)
     if estimator.max_time is not None:
@@ -157,8 +164,18 @@ def _check_name(argument: str, value: Any, names: tuple[str, ...]) -> None:
 
 
 def _check_choice(argument: str, value: Any) -> None:
-    if not isinstance(value, bool | str) or (isinstance(value, str) and value != "auto"):
+    if not (isinstance(value, bool | np.bool_) or _is_auto(value)):
         raise ValueError(f"`{argument}` must be 'auto', True or False, but is {value!r}.")
+
+
+def _check_flag(argument: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"`{argument}` must be True or False, but is {value!r}.")
+
+
+def _is_auto(value: Any) -> bool:
+    """Whether a setting is "auto"; comparing an array with text would give an array."""
+    return isinstance(value, str) and value == "auto"
 
 
 def _check_positive(argument: str, value: Any) -> None:

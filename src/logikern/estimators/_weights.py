@@ -48,7 +48,12 @@ def sample_weights(n_rows: int, sample_weight: Any, may_vanish: bool = False) ->
     """One weight per row, finite, not negative and, unless they may vanish, not all zero."""
     if sample_weight is None or isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n_rows, 1.0 if sample_weight is None else sample_weight)
-    weights = np.array(sample_weight, dtype=np.float64)
+    try:
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"`sample_weight` must hold numbers, but is {sample_weight!r}. Pass one weight for each row."
+        ) from None
     if weights.shape != (n_rows,):
         raise ValueError(
             f"`sample_weight` must have shape ({n_rows},), but has {weights.shape!r}. Pass one weight for each row."
