@@ -21,6 +21,15 @@ def sharpen(latent: np.ndarray, certain: float, uncertain: float) -> np.ndarray:
     return (certain + (uncertain - certain) * entropy) * latent
 
 
+def complete(latent: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """Probabilities within the set of classes that each row is known to belong to, (C, n).
+
+    With them as targets the softmax loss has the gradient of -log sum_(c in set) pi_c.
+    """
+    own = np.where(inside > 0, latent, -np.inf)
+    return softmax(own)
+
+
 def residual(dual: np.ndarray, latent: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """dual + gradient of the loss at the latents, (C, n): zero at the optimum."""
     return dual + weights * (softmax(latent) - targets)
@@ -36,3 +45,9 @@ def relative_norm(residual: np.ndarray, gradient: np.ndarray, weights: np.ndarra
     usual = min(max(1.0, float(np.median(positive))), float(positive.max()))
     unit = usual * float(np.clip(np.abs(gradient).max() / usual, 1e-8, 1.0))
     return float(np.abs(residual).max()) / unit
+
+
+def relative_norm_per_weight(dual: np.ndarray, gradient: np.ndarray, weights: np.ndarray) -> float:
+    """The same per unit of weight, by which conjugate gradients in the function space judge themselves."""
+    unit = float(np.clip(np.abs(gradient / weights).max(), 1e-8, 1.0))
+    return float(np.abs((dual + gradient) / weights).max()) / unit
