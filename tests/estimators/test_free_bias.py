@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from logikern import KernelLogisticClassifier, load_model
 from tests.estimators.samples import NAMES, SPECIES, X, fixed
 from tests.model.forgery import nameless, value, with_attribute, write
+from tests.reference.softmax import relative_norm, softmax
 
 WEIGHTS = np.linspace(0.5, 2.0, len(X))
 LARGE = 1e6
@@ -55,6 +57,22 @@ def test_leave_one_out_learns_beside_free_constants(criterion):
     model = free(criterion=criterion, tying="shared", ard=False, random_state=0).fit(X, NAMES)
     assert model.criterion_value_ == pytest.approx(model.loo_log_loss_, rel=1e-5)
     assert model.criterion_value_ < free(tying="shared").fit(X, NAMES).loo_log_loss_
+
+
+def test_large_weights_do_not_end_a_search():
+    model = free(criterion="loo", tying="shared", ard=False, random_state=0).fit(X, NAMES, np.full(len(X), 1e5))
+    assert np.isfinite(model.criterion_value_)
+
+
+def test_gradient_is_reported_in_units_of_weights_and_residuals():
+    weights = 100.0 * WEIGHTS
+    model = free(max_iter=2)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, NAMES, weights)
+    latent, targets = model.decision_function(X).T, np.eye(3)[SPECIES].T
+    gradient = weights * (softmax(latent) - targets)
+    wanted = relative_norm(gradient + model.dual_coef_.T, gradient, weights)
+    assert model.newton_trace_[-1].gradient_norm == pytest.approx(wanted, rel=1e-6)
 
 
 def test_frame_has_the_infinite_variance():

@@ -1,6 +1,7 @@
 """Fits with a constant of infinite prior variance for every class: the unpenalised bias of Cawley & Talbot (2008)."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,10 +9,13 @@ from logikern.fitting.exact import DenseSystems, dense_blocks
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.progress import Budget
 from logikern.fitting.systems import Aim
+from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.structure.covariance import ClassCovariance
 
+# In units of the largest residual of the targets, where that is small: see `fitting/units.py`.
+RELATIVE_TOLERANCE = 1e-4
 # Of the largest: constants that pull less than this on the duals are those that the likelihood does not see.
 VISIBLE_CONSTANT = 1e-10
 
@@ -26,7 +30,7 @@ class FreeBias(Solver):
     Parameters
     ----------
     tolerance : float, default=1e-8
-        For the largest absolute component of the gradient.
+        For the largest absolute component of the gradient, in units of the weights.
     budget : Budget
     """
 
@@ -62,13 +66,13 @@ class FreeBias(Solver):
                 length = _step_length(problem, (dual, latent), (new_dual - dual, new_latent - latent))
                 dual, latent = dual + length * (new_dual - dual), latent + length * (new_latent - latent)
                 at = latent
-                norm = max_norm(problem.gradient(dual, latent))
-                trace.append(_note(problem, step, dual, latent, norm, length))
+                loss, norm, by_weight = _measure(problem, dual, latent)
+                trace.append(NewtonStep(step, float(loss[0]), float(norm[0]), float(length[0]), 2 * step))
                 watch(trace[-1])
-                if norm[0] <= self.tolerance:
+                if by_weight[0] <= self.tolerance and norm[0] <= RELATIVE_TOLERANCE:
                     outcome = Outcome.CONVERGED
                     break
-        norm = max_norm(problem.gradient(dual, latent))
+        norm = _measure(problem, dual, latent).norm
         return FitResult(dual, latent, norm, (outcome,), tuple(trace), 2 * len(trace))
 
 
@@ -106,6 +110,17 @@ def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, A
     return convex_step_lengths(slope_at, 1)
 
 
-def _note(problem: Problem, step: int, dual: Array, latent: Array, norm: Array, length: Array) -> NewtonStep:
-    loss, _ = problem.likelihood.loss_and_gradient(latent, problem.targets, problem.weights)
-    return NewtonStep(step, float(loss[0] + 0.5 * np.vdot(dual, latent)), float(norm[0]), float(length[0]), 2 * step)
+class _Measured(NamedTuple):
+    """Penalised loss, gradient norm in the units of `FitResult.gradient_norm` and in those of the weights, (1,) each."""
+
+    loss: Array
+    norm: Array
+    by_weight: Array
+
+
+def _measure(problem: Problem, dual: Array, latent: Array) -> _Measured:
+    loss, gradient = problem.likelihood.loss_and_gradient(latent, problem.targets, problem.weights)
+    usual, largest = usual_weights(problem.weights), max_norm(gradient + dual)
+    return _Measured(
+        loss + 0.5 * np.vdot(dual, latent), largest / residual_sizes(gradient, usual), largest / usual
+    )
