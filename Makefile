@@ -6,17 +6,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
+# Of `make fuzz`: how long, and the first seed; without one, other cases every time.
+MINUTES ?= 20
+FIRST ?= $(shell date +%s)000
 export LOGIKERN_DATA ?= ../shared/data
 
 # One thread per test worker: more would compete for the same cores.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test fuzz lint bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    fit and compare on bundled data, offline"
 	@echo "make test    the test suite, WORKERS=$(WORKERS) processes"
+	@echo "make fuzz    random data and settings against a reference, MINUTES=$(MINUTES), FIRST=a seed"
 	@echo "make lint    ruff, and mypy on the core"
 	@echo "make bench   the benchmarks, data in LOGIKERN_DATA=$(LOGIKERN_DATA)"
 	@echo "make clean   remove .venv, caches and build products"
@@ -36,6 +40,9 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
+
+fuzz: $(INSTALLED)
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzz.run --minutes $(MINUTES) --first $(FIRST)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -111,7 +111,7 @@ def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, A
 
 
 class _Measured(NamedTuple):
-    """Penalised loss, gradient norm in the units of `FitResult.gradient_norm` and in those of the weights, (1,) each."""
+    """Penalised loss, norm of the gradient in the units of `FitResult`, and in those of the weights; (1,) each."""
 
     loss: Array
     norm: Array
