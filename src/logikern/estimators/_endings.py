@@ -26,6 +26,11 @@ _ADVICE = {
     Outcome.NOT_FINITE: "Check the kernel for values that are not finite, and the size of inputs, weights and "
     "variances.",
 }
+# The same where coefficients and latents were kept in single precision: other products would not help.
+_ADVICE_IN_SINGLE = {
+    Outcome.ROUNDING: "Use state_precision='double', or a smaller variance.",
+    Outcome.STALLED: "Use state_precision='double', and check that the kernel is positive semidefinite.",
+}
 
 
 def outcome(result: FitResult, wanted: float) -> Outcome:
@@ -80,9 +85,10 @@ def warn_unless_converged(
 ) -> None:
     """One warning, with the outcome's sentence and what to do."""
     if not ended.converged:
+        advice = _ADVICE | (_ADVICE_IN_SINGLE if result.dual.dtype == np.float32 else {})
         warnings.warn(
             f"{ended.value} After {result.trace[-1].step} steps the gradient norm is "
-            f"{result.gradient_norm.max():.1e} (wanted {wanted:.0e}). {_ADVICE[ended]}",
+            f"{result.gradient_norm.max():.1e} (wanted {wanted:.0e}). {advice[ended]}",
             ConvergenceWarning,
             stacklevel=3 + wrapper_frames,
         )

@@ -356,11 +356,22 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     # A step that moves no latent lies where the kernel is blind: taken whole, it ends there.
     unfelt = max_norm(direction_image) <= UNFELT * (1.0 + max_norm(latent))
     lengths = np.where(unfelt, 1.0, lengths)
+    stuck = lengths <= NO_STEP
+    if part.is_convex and stuck.any():
+        # Where K~ direction is little but rounding, as for contradicting labels of equal points, so is the slope.
+        halved = _norm_after(part, dual + direction, latent + direction_image, run.usual[members]) <= 0.5 * norms
+        lengths = np.where(stuck & halved, 1.0, lengths)
     steps = lengths.astype(run.problem.dtype)[:, None, None]
     add(run.dual, members, np.multiply(steps, direction, out=direction))
     add(run.latent, members, np.multiply(steps, direction_image, out=direction_image))
     run.step_lengths[members] = lengths
     run.fresh[members] = False
+
+
+def _norm_after(part: Problem, dual: Array, latent: Array, usual: Array) -> Array:
+    """Norm of the gradient elsewhere, (B,), in its own units; not a number where it is not finite."""
+    _, gradient = part.likelihood.loss_and_gradient(latent, part.targets, part.weights)
+    return max_norm(gradient + dual) / residual_sizes(gradient, usual)
 
 
 def slope_along(

@@ -95,7 +95,9 @@ def at_latent(problem: Problem, member: int, latent: Array) -> DualState:
 
 
 def _data(problem: Problem, member: int) -> tuple[Array, Array]:
-    return problem.targets.astype(np.float64), problem.weights[member].astype(np.float64)
+    """Targets and weights in double precision; targets that were rounded to single are distributions again."""
+    targets = problem.targets.astype(np.float64)
+    return targets / targets.sum(axis=0), problem.weights[member].astype(np.float64)
 
 
 def _state(targets: Array, weights: Array, log_shares: Array) -> DualState:

@@ -5,8 +5,9 @@ import numpy as np
 from logikern.fitting.problem import max_norm
 from logikern.numerics.outcome import Array
 
-# Residuals of the targets below this are not told from rounding.
-SMALLEST_SIZE = 1e-8
+# Residuals of the targets below this are not told from rounding: in single precision probabilities are right to 1e-7,
+# which must be well below the usual tolerance, 1e-4, times this size.
+SMALLEST_SIZE, SMALLEST_SINGLE_SIZE = 1e-8, 5e-3
 
 
 def usual_weights(weights: Array) -> Array:
@@ -26,4 +27,5 @@ def residual_sizes(likelihood_gradient: Array, usual: Array) -> Array:
     Where classes can be separated a large variance brings all probabilities so close to the targets that the
     gradient is small everywhere, long before the dual is right in any digit.
     """
-    return usual * np.clip(max_norm(likelihood_gradient) / usual, SMALLEST_SIZE, 1.0)
+    smallest = SMALLEST_SINGLE_SIZE if likelihood_gradient.dtype == np.float32 else SMALLEST_SIZE
+    return usual * np.clip(max_norm(likelihood_gradient) / usual, smallest, 1.0)
