@@ -13,6 +13,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from logikern.estimators._arguments import (
+    check_choice,
+    check_flag,
+    check_name,
+    check_positive,
+    check_whole,
+    is_auto,
+)
 from logikern.estimators._endings import refuse_failure
 from logikern.estimators._validation import TrainingData, make_kernel, parse_memory, parse_numbers
 from logikern.estimators._weights import weight_unit
@@ -67,10 +75,10 @@ logger = logging.getLogger("logikern")
 
 def check(estimator: Any) -> None:
     """Refuse arguments of a classifier that make no sense, before any work."""
-    _check_name("state_precision", estimator.state_precision, ("auto", "single", "double"))
+    check_name("state_precision", estimator.state_precision, ("auto", "single", "double"))
     check_fit(estimator, ("cv", "loo", "auto"), tuple(_SOLVERS))
-    _check_choice("sharpen", estimator.sharpen)
-    _check_flag("one_vs_rest", estimator.one_vs_rest)
+    check_choice("sharpen", estimator.sharpen)
+    check_flag("one_vs_rest", estimator.one_vs_rest)
     if np.isinf(estimator.bias_variance) and estimator.hierarchy is not None:
         raise ValueError(
             "`bias_variance` is infinite, which a hierarchy does not allow. Use a large finite value such as 1e4."
@@ -79,11 +87,11 @@ def check(estimator: Any) -> None:
 
 def check_fit(estimator: Any, criteria: tuple[str, ...], solvers: tuple[str, ...] | None = None) -> None:
     """Refuse what makes no sense for any estimator; unless told, all solvers but that of classes alone will do."""
-    _check_name("solver", estimator.solver, solvers or tuple(name for name in _SOLVERS if name != "smo"))
-    _check_name("operator", estimator.operator, ("auto", *OPERATORS))
-    _check_name("precision", estimator.precision, ("auto", "single", "double"))
-    _check_positive("tol", estimator.tol)
-    _check_whole("max_iter", estimator.max_iter, 1)
+    check_name("solver", estimator.solver, solvers or tuple(name for name in _SOLVERS if name != "smo"))
+    check_name("operator", estimator.operator, ("auto", *OPERATORS))
+    check_name("precision", estimator.precision, ("auto", "single", "double"))
+    check_positive("tol", estimator.tol)
+    check_whole("max_iter", estimator.max_iter, 1)
     bias = estimator.bias_variance
     if not isinstance(bias, numbers.Real) or not bias >= 0:
         raise ValueError(
@@ -109,16 +117,16 @@ def _check_search(estimator: Any, criteria: tuple[str, ...]) -> None:
             f"`criterion` must be {', '.join(map(repr, criteria))} or None (fixed hyperparameters), but is "
             f"{estimator.criterion!r}."
         )
-    _check_name("optimizer", estimator.optimizer, ("quasi-newton", "nelder-mead"))
+    check_name("optimizer", estimator.optimizer, ("quasi-newton", "nelder-mead"))
     if isinstance(estimator.cv, numbers.Integral) and estimator.cv < 2:
         raise ValueError(f"`cv` must be at least 2 folds, a splitter or splits, but is {estimator.cv!r}.")
-    _check_choice("ard", estimator.ard)
-    _check_flag("learn_bias", estimator.learn_bias)
-    if estimator.search_size is not None and not _is_auto(estimator.search_size):
-        _check_whole("search_size", estimator.search_size, 10)
-    _check_whole("n_starts", estimator.n_starts, 1)
+    check_choice("ard", estimator.ard)
+    check_flag("learn_bias", estimator.learn_bias)
+    if estimator.search_size is not None and not is_auto(estimator.search_size):
+        check_whole("search_size", estimator.search_size, 10)
+    check_whole("n_starts", estimator.n_starts, 1)
     if estimator.max_time is not None:
-        _check_positive("max_time", estimator.max_time)
+        check_positive("max_time", estimator.max_time)
 
 
 def _check_free_bias(estimator: Any) -> None:
@@ -141,11 +149,6 @@ def _refuse_free_bias(setting: str) -> None:
     )
 
 
-def _check_whole(argument: str, value: Any, least: int) -> None:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"`{argument}` must be a whole number of at least {least}, but is {value!r}.")
-
-
 def forget_fit(estimator: Any) -> None:
     """Remove what an earlier fit left: a fit that fails must not leave parts of two."""
     own = ("_training", "_left_out", "_seed")
@@ -156,31 +159,6 @@ def forget_fit(estimator: Any) -> None:
 def memory(estimator: Any) -> float | None:
     """Bytes that a fit may use, or None."""
     return parse_memory(estimator.memory_limit)
-
-
-def _check_name(argument: str, value: Any, names: tuple[str, ...]) -> None:
-    if not (isinstance(value, str) and value in names):
-        raise ValueError(f"`{argument}` must be one of {list(names)}, but is {value!r}.")
-
-
-def _check_choice(argument: str, value: Any) -> None:
-    if not (isinstance(value, bool | np.bool_) or _is_auto(value)):
-        raise ValueError(f"`{argument}` must be 'auto', True or False, but is {value!r}.")
-
-
-def _check_flag(argument: str, value: Any) -> None:
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"`{argument}` must be True or False, but is {value!r}.")
-
-
-def _is_auto(value: Any) -> bool:
-    """Whether a setting is "auto"; comparing an array with text would give an array."""
-    return isinstance(value, str) and value == "auto"
-
-
-def _check_positive(argument: str, value: Any) -> None:
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 < value < np.inf:
-        raise ValueError(f"`{argument}` must be a positive number, but is {value!r}.")
 
 
 def grows(estimator: Any) -> bool:
@@ -235,7 +213,7 @@ def _variances(estimator: Any, kernel: Any, data: TrainingData, n_variances: int
             f"where tying={estimator.tying!r} has {n_variances}."
         )
     for value in values:
-        _check_positive("variance", value)
+        check_positive("variance", value)
     return tuple(map(float, values))
 
 
