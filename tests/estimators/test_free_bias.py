@@ -59,6 +59,13 @@ def test_leave_one_out_learns_beside_free_constants(criterion):
     assert model.criterion_value_ < free(tying="shared").fit(X, NAMES).loo_log_loss_
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "linear"])
+def test_optimum_at_zero_is_found(kernel):
+    model = free(kernel, tol=1e-9).fit(np.ones((30, 2)), np.arange(30) % 3)
+    assert model.outcome_.converged
+    np.testing.assert_allclose(model.predict_proba(np.ones((1, 2))), 1 / 3, atol=1e-9)
+
+
 def test_large_weights_do_not_end_a_search():
     model = free(criterion="loo", tying="shared", ard=False, random_state=0).fit(X, NAMES, np.full(len(X), 1e5))
     assert np.isfinite(model.criterion_value_)

@@ -11,6 +11,8 @@ from tests.reference.iterative import certify, probability_bound
 from tests.reference.model import Model
 from tests.reference.newton import Optimum, softmax_optimum
 from tests.reference.softmax import (
+    SMALLEST,
+    SMALLEST_IN_SINGLE,
     complete,
     relative_norm,
     relative_norm_per_weight,
@@ -106,17 +108,20 @@ def judge_residual(
     """The gradient norm that the fit reports is the one that the reference finds."""
     targets = problem.targets_at(latent)
     gradient = problem.weights * (softmax(latent) - targets)
-    true = relative_norm(residual(dual, latent, targets, problem.weights), gradient, problem.weights)
-    unit = np.abs(gradient).max() / max(np.abs(gradient).max() / max(1.0, problem.weights.max()), 1e-8)
+    smallest = SMALLEST_IN_SINGLE if fitted.dual_coef_.dtype == np.float32 else SMALLEST
+    rest = residual(dual, latent, targets, problem.weights)
+    true = relative_norm(rest, gradient, problem.weights, smallest)
+    unit = np.abs(rest).max() / true if true else 1.0
     reported = float(fitted.newton_trace_[-1].gradient_norm)
     small = max(reported, true) <= fitted.tol
-    slack = 0.1 * true + rounding * problem.weights.max() / min(unit, 1.0)
+    slack = 0.1 * true + rounding * problem.weights.max() / unit
     checks.that(
         "fit: reported residual is the true one",
         small or abs(reported - true) <= slack,
         f"reported {reported:.3g}, true {true:.3g}, outcome {fitted.outcome_.name}, tol {fitted.tol:g} {told}",
     )
-    judged = relative_norm_per_weight(dual, gradient, problem.weights) if fitted.solver == "kcg" else reported
+    per_weight = relative_norm_per_weight(dual, gradient, problem.weights, smallest)
+    judged = per_weight if fitted.solver == "kcg" else reported
     if abs(judged - fitted.tol) > slack:
         agrees = fitted.outcome_.converged == (judged <= fitted.tol)
         checks.that("fit: outcome agrees with residual", agrees, f"{judged:.3g} {fitted.outcome_.name} {told}")

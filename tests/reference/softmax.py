@@ -2,6 +2,9 @@
 
 import numpy as np
 
+# The smallest part of the usual weight that is a unit of the gradient, where duals are in double and in single.
+SMALLEST, SMALLEST_IN_SINGLE = 1e-8, 5e-3
+
 
 def log_softmax(latent: np.ndarray) -> np.ndarray:
     """log P(class), (C, n)."""
@@ -35,19 +38,23 @@ def residual(dual: np.ndarray, latent: np.ndarray, targets: np.ndarray, weights:
     return dual + weights * (softmax(latent) - targets)
 
 
-def relative_norm(residual: np.ndarray, gradient: np.ndarray, weights: np.ndarray) -> float:
+def relative_norm(
+    residual: np.ndarray, gradient: np.ndarray, weights: np.ndarray, smallest: float = SMALLEST
+) -> float:
     """Largest component of the residual, in the unit that `NewtonStep.gradient_norm` has.
 
     The unit is the usual weight (its median if that is above one, but no more than the largest), times the largest
-    component of the loss's gradient where that is below the usual weight.
+    component of the loss's gradient where that is below the usual weight, but no less than `smallest`.
     """
     positive = weights[weights > 0]
     usual = min(max(1.0, float(np.median(positive))), float(positive.max()))
-    unit = usual * float(np.clip(np.abs(gradient).max() / usual, 1e-8, 1.0))
+    unit = usual * float(np.clip(np.abs(gradient).max() / usual, smallest, 1.0))
     return float(np.abs(residual).max()) / unit
 
 
-def relative_norm_per_weight(dual: np.ndarray, gradient: np.ndarray, weights: np.ndarray) -> float:
+def relative_norm_per_weight(
+    dual: np.ndarray, gradient: np.ndarray, weights: np.ndarray, smallest: float = SMALLEST
+) -> float:
     """The same per unit of weight, by which conjugate gradients in the function space judge themselves."""
-    unit = float(np.clip(np.abs(gradient / weights).max(), 1e-8, 1.0))
+    unit = float(np.clip(np.abs(gradient / weights).max(), smallest, 1.0))
     return float(np.abs((dual + gradient) / weights).max()) / unit

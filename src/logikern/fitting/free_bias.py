@@ -97,7 +97,7 @@ def _newton_step(problem: Problem, systems: DenseSystems, latent: Array) -> tupl
 
 
 def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, Array]) -> Array:
-    """Along a line of duals that sum to zero, for which the bias has no penalty."""
+    """Along a line of duals that sum to zero, for which the bias has no penalty; (1,)."""
     (dual, latent), (direction, image) = at, step
     linear, quadratic = np.vdot(dual, image), np.vdot(direction, image)
 
@@ -107,7 +107,12 @@ def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, A
         )
         return Slope(first + linear + lengths * quadratic, second + quadratic)
 
-    return convex_step_lengths(slope_at, 1)
+    length = convex_step_lengths(slope_at, 1)
+    if length[0] > 0:
+        return length
+    # At latents of zero that are optimal, as for contradicting labels of equal points, only the dual has to move.
+    whole = _measure(problem, dual + direction, latent + image).norm <= 0.5 * _measure(problem, dual, latent).norm
+    return np.where(whole, 1.0, length)
 
 
 class _Measured(NamedTuple):
