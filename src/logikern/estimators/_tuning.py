@@ -25,7 +25,7 @@ from logikern.fitting.newton import Newton
 from logikern.kernels import Linear, Stationary
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
-from logikern.operators.choose import available_memory, choose, physical_memory
+from logikern.operators.choose import choose
 from logikern.selection.growth import Plan, Verdict, learn, plan_tyings
 from logikern.selection.search import Arena, Effort, Ledger, Record, Watch
 from logikern.structure.specification import Specification
@@ -45,6 +45,9 @@ LOOSENED_FROM = 500_000
 # Texts, whose evaluations take time linear in the points, then have so many times as many points, and go on on ever
 # more by the same factor, up to the number per class above.
 ENLARGEMENT = 2.5
+# Classes times points of the largest of these subsets: 12 GB for the arrays of a fit by Newton's method, 3 GB for one
+# point by point. All 1733 classes of wordnet with 20 points each have 60 million.
+MOST_ENTRIES = 75_000_000
 # Leave-one-out takes about classes squared times points cubed operations: what "auto" allows for one evaluation.
 LOO_WORK = 12e9
 # Two classes of up to so many points are learned by leave-one-out faster than by five folds, on average over sets
@@ -52,8 +55,9 @@ LOO_WORK = 12e9
 LOO_UP_TO = 700
 SMALLEST_CLASS = 4
 DEFAULT_FOLDS = 5
-# Kernels of several classes that "auto" may give to a final fit.
-MOST_KERNELS = 30
+# The stage "separate" is tried by "auto" for at most this many kernels, whose matrices over all points have at most
+# this many entries (4 GB in single precision). Fixed bounds: a search does not depend on the memory of the machine.
+MOST_KERNELS, MOST_KERNEL_ENTRIES = 30, 1e9
 # Inputs up to which "auto" tries a rate for each.
 MOST_INPUTS = 100
 SEARCH_TOLERANCE = 1e-2
@@ -85,9 +89,7 @@ class Tuned:
     method: str
 
 
-def tune(
-    estimator: Any, data: TrainingData, start: Specification, given: GivenRows, watch: Watch, memory: float
-) -> Tuned:
+def tune(estimator: Any, data: TrainingData, start: Specification, given: GivenRows, watch: Watch) -> Tuned:
     """Learn the hyperparameters of the estimator's model; they stay at a start that cannot be fitted."""
     began = time.monotonic()
     identity = identify(estimator, data, given.groups)
@@ -103,7 +105,7 @@ def tune(
     arenas = [_arena(estimator, data, start, np.sort(order[:size]), cv, given.groups, seed) for size in sizes]
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
     effort = _effort(estimator, data, sizes[0])
-    plan = replace(_plan(estimator, data, start, memory), grow_last=bool(larger))
+    plan = replace(_plan(estimator, data, start), grow_last=bool(larger))
     with open_journal(estimator, identity, seed, arenas) as journal:
         ledger = Ledger(journal, watch, deadline)
         learned = learn(start.scaled(unit), plan, arenas, effort, ledger, np.random.default_rng(seed))
@@ -134,7 +136,7 @@ def learned_specification(
     estimator.verdicts_, estimator.trace_, estimator.criterion_value_ = (), (), np.nan
     if estimator.criterion is None:
         return start
-    tuned = tune(estimator, data, start, given, watch, _settings.memory(estimator) or available_memory())
+    tuned = tune(estimator, data, start, given, watch)
     estimator.verdicts_, estimator.trace_, estimator.criterion_value_ = tuned.verdicts, tuned.records, tuned.value
     estimator.criterion_method_ = tuned.method
     if tuned.stopped:
@@ -153,10 +155,9 @@ def _seed(estimator: Any, identity: str) -> int:
     return int(check_random_state(estimator.random_state).randint(2**31 - 1))
 
 
-def _plan(estimator: Any, data: TrainingData, start: Specification, memory: float) -> Plan:
+def _plan(estimator: Any, data: TrainingData, start: Specification) -> Plan:
     n, n_kernels = len(data.weights), tie("separate", data.mixing).n_kernels
-    itemsize = 4 if n >= 2000 else 8
-    fits = n_kernels * n * n * itemsize <= 0.5 * memory and n_kernels <= MOST_KERNELS
+    fits = n_kernels <= MOST_KERNELS and n_kernels * n * n <= MOST_KERNEL_ENTRIES
     has_parameters = bool(start.kernels[0].log_parameters.size)
     compare = _settings.grows(estimator)
     n_given = 1 if data.tree is None else 2  # of a tree, a variance per level at least
@@ -197,10 +198,10 @@ def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
 
 
 def _larger_sizes(estimator: Any, data: TrainingData, start: Specification, n_points: int) -> list[int]:
-    """Of texts whose many classes have few points among so many: larger ones, as far as memory allows.
+    """Larger subsets for texts of many classes, of which those so far have few points each; empty for others.
 
-    With four points of each class variances are best that are far too large for all points. Memory is what the
-    machine has, not what is free: a search that goes on from a checkpoint must have the same sizes.
+    With four points per class the best variances are far too large for all points. The sizes do not depend on memory:
+    a search that goes on from a checkpoint must have the same ones.
     """
     n, n_classes = len(data.weights), len(data.classes)
     is_text = is_sparse(data.points) and isinstance(start.kernels[0], Linear)
@@ -208,8 +209,7 @@ def _larger_sizes(estimator: Any, data: TrainingData, start: Specification, n_po
     # Splits that were given may be many at a time.
     if not (is_text and is_default) or not (estimator.cv is None or isinstance(estimator.cv, int | np.integer)):
         return []
-    memory = _settings.STATE_SHARE * (_settings.memory(estimator) or physical_memory())
-    enough = min(n, FINE_PER_CLASS * n_classes, int(memory / (_settings.N_STATES * 8 * n_classes)))
+    enough = min(n, FINE_PER_CLASS * n_classes, MOST_ENTRIES // n_classes)
     sizes = []
     while enough > 1.2 * n_points:
         n_points = min(enough, int(ENLARGEMENT * n_points))
