@@ -1,26 +1,25 @@
 import multiprocessing
+import os
+import subprocess
+import sys
 import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from logikern.numerics import parallel
 from logikern.numerics.parallel import for_each, n_threads, own_threads, shares
+from tests.numerics.blas_threads import blas_threads, three_blas_threads
 
 
 @pytest.fixture
-def three_threads(monkeypatch):
-    """As on a machine whose BLAS is allowed three threads."""
-    with own_threads():
-        monkeypatch.setattr(parallel._crew, "n_threads", 3)
+def three_threads():
+    """As in a fit on a machine whose BLAS is allowed three threads."""
+    with three_blas_threads(), own_threads():
         yield
-
-
-def blas_threads():
-    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
 
 def test_results_are_in_the_order_of_the_items(three_threads):
@@ -81,26 +80,10 @@ def test_blas_keeps_to_one_thread_inside_and_is_restored():
     assert blas_threads() == before
 
 
-def test_blas_is_restored_by_the_last_of_two_that_overlap():
-    before = blas_threads()
-    first, second = own_threads(), own_threads()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert blas_threads() == {1}
-    second.__exit__(None, None, None)
-    assert blas_threads() == before
-
-
-def test_as_many_threads_as_the_blas_was_allowed():
-    with threadpool_limits(1), own_threads():
-        assert n_threads() == 1
-
-
 def _child(queue):
+    meeting = threading.Barrier(3, timeout=20)
     with own_threads():
-        parallel._crew.n_threads = 2
-        queue.put(for_each(abs, [-1, -2, -3]))
+        queue.put(for_each(lambda item: (meeting.wait(), abs(item))[1], [-1, -2, -3]))
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="processes cannot be forked here")
@@ -115,6 +98,75 @@ def test_forked_child_has_threads_of_its_own(three_threads):
         assert queue.get(timeout=30) == [1, 2, 3]
     finally:
         child.kill()
+
+
+def test_work_does_not_wait_for_helpers_that_are_busy_with_other_work(three_threads):
+    going_on = threading.Event()
+    with ThreadPoolExecutor(1) as other:
+
+        def hold_and_wait():
+            with own_threads():
+                return for_each(lambda item: going_on.wait(20), range(3))
+
+        long = other.submit(hold_and_wait)
+        time.sleep(0.1)  # both helpers have begun
+        try:
+            assert for_each(abs, range(-9, 0)) == list(range(9, 0, -1))
+            assert not long.done()
+        finally:
+            going_on.set()
+        assert long.result(20) == [True] * 3
+
+
+def test_threads_of_a_smaller_pool_end_when_it_grows(monkeypatch):
+    monkeypatch.setattr(parallel, "_pool", parallel._Pool())
+    meeting = threading.Barrier(2, timeout=20)
+    with three_blas_threads():
+        with own_threads(2):
+            helper = set(for_each(lambda item: (meeting.wait(), threading.current_thread())[1], range(2)))
+        helper.discard(threading.current_thread())
+        with own_threads(3):
+            for_each(abs, range(3))
+    (thread,) = helper
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_interrupt_before_the_work_begins_ends_helpers(three_threads, monkeypatch):
+    submit, done = parallel._pool.submit, []
+
+    def interrupted(n_tasks, work):
+        submit(n_tasks, work)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parallel._pool, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        for_each(lambda item: (time.sleep(0.01), done.append(item)), range(500))
+    time.sleep(0.1)
+    assert len(done) < 10
+    assert n_threads() == 3
+
+
+LATE = """
+import threading, time
+import numpy
+from logikern.numerics import parallel
+from logikern.numerics.parallel import for_each, own_threads
+
+def work():
+    threading.main_thread().join()
+    time.sleep(0.1)
+    with own_threads():
+        print(for_each(abs, [-1, -2, -3]))
+
+threading.Thread(target=work).start()
+"""
+
+
+def test_work_goes_on_in_a_thread_that_outlives_the_main_one():
+    limits = {f"{library}_NUM_THREADS": "2" for library in ("OPENBLAS", "OMP", "MKL")}
+    found = subprocess.run([sys.executable, "-c", LATE], env={**os.environ, **limits}, capture_output=True, text=True)
+    assert found.stdout == "[1, 2, 3]\n", found.stderr
 
 
 @pytest.mark.parametrize("length, smallest, wanted", [(9, 1, 3), (9, 5, 1), (2, 1, 2), (0, 1, 1), (1000, 300, 3)])

@@ -167,7 +167,7 @@ PrecisionOption = Annotated[
 ]
 JobsOption = Annotated[
     int | None,
-    typer.Option("--n-jobs", help="Threads; -1 takes all (default: as set).", rich_help_panel=_COMPUTATION),
+    typer.Option("--n-jobs", help="Most threads (default: all that the BLAS may use).", rich_help_panel=_COMPUTATION),
 ]
 MemoryLimitOption = Annotated[
     str | None,

@@ -4,14 +4,12 @@ import contextlib
 import copy
 import logging
 import numbers
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from logikern.estimators._arguments import (
     check_choice,
@@ -316,12 +314,9 @@ def refitting_solver(bias_variance: float, tolerance: float, seed: int) -> Any:
     return Newton(tolerance, conditioning=LowRankConditioning(seed=seed), seed=seed)
 
 
-@contextlib.contextmanager
-def threads(n_jobs: int | None) -> Iterator[None]:
-    """A context with that many threads; None takes as many as the BLAS is allowed."""
-    limit = os.cpu_count() if n_jobs == -1 else n_jobs
-    with threadpool_limits(limit) if limit else contextlib.nullcontext(), own_threads():
-        yield
+def threads(n_jobs: int | None) -> contextlib.AbstractContextManager[None]:
+    """A context with at most that many threads; None and -1 take as many as the BLAS is allowed."""
+    return own_threads(None if n_jobs == -1 else n_jobs)
 
 
 def state_dtype(estimator: Any, data: TrainingData) -> np.dtype:

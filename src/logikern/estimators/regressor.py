@@ -90,7 +90,8 @@ class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     memory_limit : int, str or None, default=None
         Memory that a fit may use, in bytes or as text ("2GB"). None takes what is free.
     n_jobs : int or None, default=None
-        Threads for linear algebra; None leaves them as they are set, -1 takes all.
+        Largest number of threads. None and -1 take as many as the BLAS is allowed, by `OPENBLAS_NUM_THREADS` or
+        `threadpool_limits` for instance; a larger number is reduced to that.
     random_state : int, RandomState instance or None, default=None
         Of the part of the rows that the search sees, its folds, and the preconditioner's random pivots.
     verbose : int, default=0

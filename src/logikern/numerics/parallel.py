@@ -1,19 +1,20 @@
 """Work shared among threads of our own, each of which calls a BLAS of one thread.
 
 The BLAS divides one call at a time, waits for it, and keeps its threads spinning in between, against those of a
-second BLAS in the same process. What a fit does is many calls of middling size, so they are divided here instead.
+second BLAS in the same process. A fit makes many calls of moderate size, so they are divided here instead.
 """
 
 import contextvars
 import itertools
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from threadpoolctl import ThreadpoolController
+from logikern.numerics.blas_hold import limit_this_thread, one_blas_thread
 
 TILE_ENTRIES = 2**19
 SMALLEST_TILE = 256
@@ -21,51 +22,51 @@ SMALLEST_TILE = 256
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+# Threads that `for_each` may use in this thread; None outside of `own_threads`.
+_share: contextvars.ContextVar[int | None] = contextvars.ContextVar("logikern_threads", default=None)
 
-class _Crew:
-    """The threads of this process, and the hold on its BLAS while they are at work."""
+
+class _Pool:
+    """The threads of this process that help, as many as were ever asked for at once."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.local = threading.local()
-        self.n_holds = 0
-        self.n_threads = 1
-        self.limit: Any = None
-        self.pool: ThreadPoolExecutor | None = None
-        self.pool_size = 0
-
-    def hold(self) -> None:
-        """The first to come limits the BLAS: with two fits at once each must not restore the limit of the other."""
-        with self.lock:
-            self.n_holds += 1
-            if self.n_holds > 1:
-                return
-            controller = ThreadpoolController().select(user_api="blas")
-            self.n_threads = max((library["num_threads"] for library in controller.info()), default=1)
-            self.limit = controller.limit(limits=1)
-
-    def release(self) -> None:
-        with self.lock:
-            self.n_holds -= 1
-            if self.n_holds == 0:
-                self.limit.restore_original_limits()
-                self.n_threads, self.limit = 1, None
+        self.lock = threading.RLock()
+        self.executor: ThreadPoolExecutor | None = None
+        self.size = 0
 
     def submit(self, n_tasks: int, work: Callable[[], None]) -> list[Future]:
+        """Start tasks, or fewer where no threads are to be had: without any, the caller does all the work."""
+        tasks: list[Future] = []
         with self.lock:
-            if self.pool is None or self.pool_size < n_tasks:
-                self.pool, self.pool_size = ThreadPoolExecutor(n_tasks, "logikern"), n_tasks
-            # NumPy's error state belongs to the context, not to the process.
-            return [self.pool.submit(contextvars.copy_context().run, work) for _ in range(n_tasks)]
+            try:
+                executor = self._executor(n_tasks)
+                # NumPy's error state belongs to the context, not to the process.
+                tasks.extend(executor.submit(contextvars.copy_context().run, work) for _ in range(n_tasks))
+            except RuntimeError:  # the interpreter is about to end, or the system has no more threads
+                self._close(cancel=True)
+        return tasks
+
+    def _executor(self, n_threads: int) -> ThreadPoolExecutor:
+        if self.executor is None or self.size < n_threads:
+            self._close(cancel=False)
+            self.executor, self.size = ThreadPoolExecutor(n_threads, "logikern", limit_this_thread), n_threads
+        return self.executor
+
+    def _close(self, cancel: bool) -> None:
+        """Threads end after their last task; `for_each` finishes without tasks that are cancelled."""
+        if self.executor is not None:
+            self.executor.shutdown(wait=False, cancel_futures=cancel)
+        self.executor, self.size = None, 0
 
 
-_crew = _Crew()
+_pool = _Pool()
 
 
 def _forget_threads() -> None:
-    """A forked child has none of its parent's threads."""
-    global _crew
-    _crew = _Crew()
+    """Begin anew in a forked child, which has none of its parent's threads."""
+    global _pool
+    _pool = _Pool()
+    _share.set(None)
 
 
 if hasattr(os, "register_at_fork"):
@@ -73,19 +74,26 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def own_threads() -> Iterator[None]:
-    """Inside, the BLAS keeps to one thread and `for_each` uses as many as the BLAS was allowed before."""
-    crew = _crew
-    crew.hold()
-    try:
-        yield
-    finally:
-        crew.release()
+def own_threads(most: int | None = None) -> Iterator[None]:
+    """Inside, the BLAS keeps to one thread and `for_each` uses as many as the BLAS was allowed before.
+
+    Parameters
+    ----------
+    most : int or None, default=None
+        A smaller number of threads, if there is one to keep to.
+    """
+    with one_blas_thread() as allowed:
+        outer = _share.get()
+        try:
+            _share.set(min(limit for limit in (allowed, outer, most) if limit is not None))
+            yield
+        finally:
+            _share.set(outer)
 
 
 def n_threads() -> int:
     """How many threads `for_each` would use here."""
-    return 1 if getattr(_crew.local, "busy", False) else _crew.n_threads
+    return _share.get() or 1
 
 
 def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
@@ -95,27 +103,32 @@ def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[
     if n_helpers < 1:
         return [function(item) for item in own]
     results: dict[int, Result] = {}
-    numbers = itertools.count()
-    local = _crew.local
+    helpers: list[Future] = []
+    numbers = iter(range(len(own)))
 
     def work() -> None:
-        local.busy = True
+        outer = _share.get()
         try:
-            while (number := next(numbers)) < len(own):
+            _share.set(1)
+            for number in numbers:
                 results[number] = function(own[number])
         except BaseException:
-            for _ in zip(range(len(own)), numbers, strict=False):
-                pass  # nobody begins anything more
+            deque(numbers, maxlen=0)  # takes all that are left: no thread begins anything more
             raise
         finally:
-            local.busy = False
+            _share.set(outer)
 
-    helpers = _crew.submit(n_helpers, work)
     try:
+        helpers += _pool.submit(n_helpers, work)
         work()
+    except BaseException:
+        deque(numbers, maxlen=0)
+        raise
     finally:
-        wait(helpers)
-    for helper in helpers:
+        # Helpers that have not begun are busy with another fit: there is nothing left to wait for.
+        begun = [helper for helper in helpers if not helper.cancel()]
+        wait(begun)
+    for helper in begun:
         helper.result()
     return [results[number] for number in range(len(own))]
 
