@@ -7,9 +7,10 @@ from scipy.linalg import solve_triangular
 
 from logikern.fitting.groups import Groups
 from logikern.fitting.low_rank_system import LowRankModel, Woodbury, landmarked_operators
-from logikern.fitting.posterior import GroupBlocks
+from logikern.fitting.posterior import GroupBlocks, cross
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.products import multiply
 from logikern.operators.landmarks import PairWeights, weigh_derivative, weigh_values
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
@@ -64,7 +65,7 @@ class LowRankPosterior:
         lower = self.woodbury.lower
         inverse = solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False)
         pairs = zip(model.factors, model.places, strict=True)
-        plain = [factor.T @ inverse[:, place].T for factor, place in pairs]
+        plain = [multiply(factor.T, inverse[:, place].T) for factor, place in pairs]
         omega = self.woodbury.weigh(plain)
         for index, own in enumerate(omega):
             plain[index] -= self.residual[index][:, None] * own
@@ -87,14 +88,13 @@ class LowRankPosterior:
     def _blocks(self, members: Indices) -> GroupBlocks:
         n_groups, size = members.shape
         n_functions = len(self.scale)
-        rows = np.stack([gain[members] for gain in self.gain], axis=1).reshape(n_groups, n_functions * size, -1)
-        covariance = rows @ rows.swapaxes(1, 2)
+        blocks = cross(self.gain, members)
         locals_ = np.stack(
             [self.residual * self._localise(unit) for unit in _units(n_functions, self.scale.shape[1])]
         )  # (F, F, n), symmetric
         place = np.arange(size)
-        blocks = covariance.reshape(n_groups, n_functions, size, n_functions, size)
         blocks[:, :, place, :, place] += locals_[:, :, members].transpose(3, 2, 0, 1)
+        covariance = blocks.reshape(n_groups, n_functions * size, n_functions * size)
         return GroupBlocks(members, self._shrink(covariance, members), covariance)
 
     def _shrink(self, covariance: Array, members: Indices) -> Array:
@@ -122,12 +122,12 @@ class LowRankPosterior:
         pulled = [self.curvature.root_adjoint((self.residual * near)[None])[0] for near in (near_left, near_right)]
         for index, root in enumerate(self._roots()):
             own_left, own_right = pulled[0][index], pulled[1][index]
-            ahead = root @ middle
+            ahead = multiply(root, middle)
             ahead += own_left[:, None] * far_right
             ahead += own_right[:, None] * far_left
             products[index] = own_left * own_right + np.einsum("nr,nr->n", ahead, root)
             omega = self.omega[index]
-            mixed.append(omega @ middle)
+            mixed.append(multiply(omega, middle))
             mixed[-1] -= near_left[index][:, None] * far_right
             mixed[-1] -= near_right[index][:, None] * far_left
         return LowRankSensitivity(products, near_left, near_right, mixed)
@@ -142,8 +142,8 @@ class LowRankPosterior:
         """The weights of one function, as the approximation of one operator needs them."""
         left, right, mixed, omega = found.left[index], found.right[index], found.mixed[index], self.omega[index]
         diagonal = left * right + np.einsum("nr,nr->n", mixed, omega)
-        beyond = (interpolation @ mixed) @ omega.T
-        beyond += (interpolation @ omega) @ mixed.T
+        beyond = multiply(multiply(interpolation, mixed), omega.T)
+        beyond += multiply(multiply(interpolation, omega), mixed.T)
         beyond -= 2.0 * diagonal * interpolation
         if self.groups.alone:
             beyond += 2.0 * left * right * interpolation

@@ -9,6 +9,8 @@ from logikern.fitting.contrasts import Contrast, contrast_of
 from logikern.fitting.systems import NewtonSystem, Response
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import for_each
+from logikern.numerics.products import multiply
 from logikern.operators.landmarks import Landmarked
 from logikern.structure.covariance import ClassCovariance
 
@@ -75,16 +77,17 @@ class Woodbury:
         scaled = np.concatenate([factor * own for factor, own in zip(model.factors, self.strength, strict=True)])
         matrix = np.zeros((len(scaled),) * 2)
         for place, factor in zip(model.places, model.factors, strict=True):
-            matrix[place, place] = scaled[place] @ factor.T
+            matrix[place, place] = multiply(scaled[place], factor.T)
         if self.has_null:
             scaled /= np.sqrt(self.total)
-            matrix -= scaled @ scaled.T
+            matrix -= multiply(scaled, scaled.T)
         matrix.flat[:: len(matrix) + 1] += 1.0
         self.lower = np.linalg.cholesky(matrix)
 
     def weigh(self, functions: list[Array]) -> list[Array]:
         """W_D f for functions (n, r), one per function of the model."""
-        weighted = [own[:, None] * function for own, function in zip(self.strength, functions, strict=True)]
+        pairs = list(zip(self.strength, functions, strict=True))
+        weighted = for_each(lambda pair: pair[0][:, None] * pair[1], pairs)
         if self.has_null:
             mean = sum(weighted) / self.total[:, None]
             for own, function in zip(self.strength, weighted, strict=True):

@@ -3,14 +3,16 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.blas import dsyrk
 
 from logikern.fitting.groups import Groups
 from logikern.fitting.systems import null_coupling, scaled_covariance
+from logikern.kernels.tiles import row_tiles
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.symmetric import invert
+from logikern.numerics.parallel import for_each
+from logikern.numerics.products import fold_gram, multiply
+from logikern.numerics.symmetric import inverse_root, invert
+from logikern.numerics.tiled_cholesky import for_each_block
 
 # A curvature above this may be divided by: rounding of 1e-16 then stays below 1e-10.
 SAFE_CURVATURE = 1e-5
@@ -77,12 +79,13 @@ class ExactPosterior:
         self.null = None if curvature.null is None else curvature.null[0]
         self.groups = groups.repeat(self.scale.shape[1] // curvature.scale.shape[2])
         self.safe = self.scale**2 > SAFE_CURVATURE
-        inverses = [invert(scaled_covariance(block, own)) for block, own in zip(blocks, self.scale, strict=True)]
+        pairs = list(zip(blocks, self.scale, strict=True))
+        inverses = for_each_block(lambda pair: invert(scaled_covariance(*pair)), pairs, len(blocks[0]))
         self.bonds, self.reach = self._tie(inverses)
         if free_bias:
             self._free_bias(inverses)
         shrinkages = [self._shrinkage(inverses, members) for members in self.groups.batches]
-        self.own = [self._own(index, inverse) for index, inverse in enumerate(inverses)]
+        self.own = for_each(lambda index: self._own(index, inverses[index]), range(len(inverses)))
         self.batches = tuple(
             GroupBlocks(points, shrinkage, self._covariance(members))
             for points, members, shrinkage in zip(groups.batches, self.groups.batches, shrinkages, strict=True)
@@ -94,16 +97,17 @@ class ExactPosterior:
         """Bonds and reach of each block, n columns each; none where the curvature is diagonal."""
         if self.null is None:
             return [inverse[:, :0] for inverse in inverses], [inverse[:, :0] for inverse in inverses]
-        lower = np.linalg.cholesky(null_coupling(inverses, self.null))
-        root = solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T  # N^(-1/2)
-        bonds, reach = [], []
+        root = inverse_root(null_coupling(inverses, self.null))  # N^(-1/2)
         null = self.null.reshape(len(inverses), -1, len(root))
-        for index, inverse in enumerate(inverses):
-            free = (null[index][:, :, None] * root).reshape(len(inverse), -1)  # U N^(-1/2)
-            bonds.append(inverse @ free)
-            free -= bonds[-1]
-            reach.append(self._divide(index, free, bonds[-1]))
-        return bonds, reach
+
+        def tie(index: int) -> tuple[Array, Array]:
+            free = (null[index][:, :, None] * root).reshape(len(inverses[index]), -1)  # U N^(-1/2)
+            bonds = multiply(inverses[index], free)
+            free -= bonds
+            return bonds, self._divide(index, free, bonds)
+
+        bonds, reach = zip(*for_each_block(tie, range(len(inverses)), len(root)), strict=True)
+        return list(bonds), list(reach)
 
     def _own(self, index: int, inverse: Array) -> Array:
         """K S A^-1 = S^-1 (I - A^-1), in the memory of A^-1."""
@@ -139,14 +143,14 @@ class ExactPosterior:
 
     def _shrinkage(self, inverses: list[Array], members: Indices) -> Array:
         """Blocks of P."""
-        blocks = -_cross(self.bonds, members)
+        blocks = -cross(self.bonds, members)
         for index, inverse in enumerate(inverses):
             blocks[:, index, :, index] += inverse[members[:, :, None], members[:, None, :]]
         return _square(blocks)
 
     def _covariance(self, members: Indices) -> Array:
         """Blocks of Q."""
-        blocks = _cross(self.reach, members)
+        blocks = cross(self.reach, members)
         for index, own in enumerate(self.own):
             blocks[:, index, :, index] += self._own_covariance(index, own, members)
         return _square(blocks)
@@ -192,42 +196,54 @@ class ExactPosterior:
         )
 
     def _weigh(self, index: int, pair: tuple[Array, Array], tips: list[Array]) -> tuple[Array, Array]:
+        own, bonds, scale = self.own[index], self.bonds[index], self.scale[index]
+        rows = [self.groups.add_up(own * function[:, None]) for function in pair]
+
+        def finish(some: slice) -> Array:
+            for row, tip in zip(rows, tips, strict=True):
+                if tip.shape[1]:
+                    row[some] -= tip[some] @ bonds.T
+            products = np.einsum("gn,gn->n", rows[0][some], rows[1][some])
+            for row in rows:
+                row[some] *= -scale
+            return products
+
+        products = np.sum(for_each(finish, row_tiles(*rows[0].shape)), axis=0)
         places = self.groups.numbers, np.arange(len(self.groups.numbers))
-        rows = []
-        for function, tip in zip(pair, tips, strict=True):
-            rows.append(self.groups.add_up(self.own[index] * function[:, None]))
-            if tip.shape[1]:
-                rows[-1] -= tip @ self.bonds[index].T
-        products = np.einsum("gn,gn->n", *rows)
         for row, function in zip(rows, pair, strict=True):
-            row *= -self.scale[index]
             row[places] += function
-        return products, rows[0].T @ rows[1]
+        return products, multiply(rows[0].T, rows[1])
 
     def _weigh_alone(self, index: int, product: Array) -> tuple[Array, Array]:
         """The same for points one by one and no bonds: T diag(b a) T', with its two halves in one."""
-        size = np.sqrt(np.abs(product))
+        size, signs = np.sqrt(np.abs(product)), np.sign(product)
         rows = self.own[index] * size[:, None]
-        signs = [sign for sign in (1.0, -1.0) if (sign * product > 0).any()]
-        parts = [slice(None) if len(signs) < 2 else np.flatnonzero(sign * product > 0) for sign in signs]
-        products = np.zeros(len(product))
-        for sign, part in zip(signs, parts, strict=True):
-            products += sign * np.einsum("ij,ij->j", rows[part], rows[part])
+        products = signs @ rows**2
         rows *= -self.scale[index]
         rows.flat[:: len(rows) + 1] += size
-        weights = np.zeros((len(product),) * 2, order="F")
-        for sign, part in zip(signs, parts, strict=True):
-            weights = dsyrk(2.0 * sign, rows[part].T, beta=1.0, c=weights, overwrite_c=1)
-        weights.flat[:: len(weights) + 1] *= 0.5
-        return products, weights.T
+        return products, fold_gram(rows, signs)
 
 
-def _cross(tied: list[Array], members: Indices) -> Array:
-    """Blocks of L L' between the blocks of K~ at the places of each group, (k, B, m, B, m)."""
+def cross(tied: list[Array], members: Indices) -> Array:
+    """Blocks of L L' between the blocks of K~ at the places of each group, (k, B, m, B, m).
+
+    Parameters
+    ----------
+    tied : list of B arrays of shape (n, r)
+        The rows of L that belong to each block.
+    members : integer array of shape (k, m)
+    """
     n_groups, size = members.shape
-    rows = np.stack([own[members] for own in tied], axis=1)  # (k, B, m, r)
-    rows = rows.reshape(n_groups, len(tied) * size, -1)
-    return (rows @ rows.swapaxes(1, 2)).reshape(n_groups, len(tied), size, len(tied), size)
+    n_places, rank = len(tied) * size, tied[0].shape[1]
+    blocks = np.empty((n_groups, n_places, n_places))
+
+    def fill(some: slice) -> None:
+        rows = np.stack([own[members[some]] for own in tied], axis=1)  # (k, B, m, r)
+        rows = rows.reshape(len(rows), n_places, rank)
+        np.matmul(rows, rows.swapaxes(1, 2), out=blocks[some])
+
+    for_each(fill, row_tiles(n_groups, n_places * rank))
+    return blocks.reshape(n_groups, len(tied), size, len(tied), size)
 
 
 def _square(blocks: Array) -> Array:

@@ -8,11 +8,13 @@ import numpy as np
 from logikern.fitting.contrasts import contrast_of
 from logikern.fitting.preconditioner import Preconditioner
 from logikern.fitting.problem import max_norm
+from logikern.kernels.tiles import row_tiles
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.conjugate_gradient import Image, conjugate_gradient, inner_products
 from logikern.numerics.outcome import Array
 from logikern.numerics.parallel import for_each, point_tiles
 from logikern.numerics.symmetric import Solve, solver, solver_and_inverse
+from logikern.numerics.tiled_cholesky import for_each_block
 from logikern.structure.covariance import ClassCovariance
 
 # Of the right side: a response that is nearly right may have an image that is not, where K~ has large eigenvalues.
@@ -258,11 +260,13 @@ class ExactSystem(NewtonSystem):
 
     def _factorise(self, member: int) -> tuple[list[Solve], Solve | None]:
         scales = self.curvature.scale[member].reshape(len(self.covariances), -1)
-        matrices = [scaled_covariance(block, scale) for block, scale in zip(self.covariances, scales, strict=True)]
+        pairs = list(zip(self.covariances, scales, strict=True))
+        size = scales.shape[1]
         if self.curvature.null is None:
-            return [solver(matrix) for matrix in matrices], None
-        solves, inverses = zip(*[solver_and_inverse(matrix) for matrix in matrices], strict=True)
-        return list(solves), solver(null_coupling(list(inverses), self.curvature.null[member]))
+            return for_each_block(lambda pair: solver(scaled_covariance(*pair)), pairs, size), None
+        found = for_each_block(lambda pair: solver_and_inverse(scaled_covariance(*pair)), pairs, size)
+        coupling = null_coupling([inverse for _, inverse in found], self.curvature.null[member])
+        return [solve for solve, _ in found], solver(coupling)
 
     def response(self, functions: Array, tolerance: Array) -> Response:
         seen = self.contrast.see(functions)
@@ -293,8 +297,13 @@ def _solve_blocks(inverses: list[Solve], functions: Array) -> Array:
 
 def scaled_covariance(block: Array, scale: Array) -> Array:
     """A = I + S K S of one function, a new array."""
-    matrix = block * scale
-    matrix *= scale[:, None]
+    matrix = np.empty(block.shape)
+
+    def fill(rows: slice) -> None:
+        np.multiply(block[rows], scale, out=matrix[rows])
+        matrix[rows] *= scale[rows, None]
+
+    for_each(fill, row_tiles(*block.shape))
     matrix.flat[:: len(matrix) + 1] += 1.0
     return matrix
 
@@ -302,9 +311,17 @@ def scaled_covariance(block: Array, scale: Array) -> Array:
 def null_coupling(inverses: list[Array], null: Array) -> Array:
     """U' A^-1 U, (n, n), from the inverses of all blocks."""
     n = null.shape[1]
+    parts = null.reshape(len(inverses), -1, n)
+    places = [slice(start, start + n) for start in range(0, len(inverses[0]), n)]
     total = np.zeros((n, n))
-    for inverse, own in zip(inverses, null.reshape(len(inverses), -1, n), strict=True):
-        for row, first in enumerate(own):
-            for column, second in enumerate(own):
-                total += first[:, None] * inverse[row * n : (row + 1) * n, column * n : (column + 1) * n] * second
+
+    def fill(rows: slice) -> None:
+        for inverse, own in zip(inverses, parts, strict=True):
+            for row, first in zip(places, own, strict=True):
+                for column, second in zip(places, own, strict=True):
+                    term = inverse[row, column][rows] * second
+                    term *= first[rows, None]
+                    total[rows] += term
+
+    for_each(fill, row_tiles(n, n))
     return total

@@ -5,9 +5,11 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrs, dtrtri
 
+from logikern.numerics import lapack, tiled_cholesky
 from logikern.numerics.outcome import Array
+from logikern.numerics.parallel import for_each
 
 MIRROR_TILE = 64
 
@@ -40,12 +42,23 @@ def solver_and_inverse(matrix: Array) -> tuple[Solve, Array]:
     return _solve_by(factor), _inverse_by(factor, overwrite=False)
 
 
+def inverse_root(matrix: Array) -> Array:
+    """R, upper triangular, with R R' = matrix^-1. Overwrites the matrix (n, n), which must be positive definite."""
+    factor, _ = _cholesky(matrix)
+    if factor is None:
+        raise np.linalg.LinAlgError("The matrix is not positive definite.")
+    if tiled_cholesky.pays(len(factor)):
+        return tiled_cholesky.invert_lower(factor).T
+    return np.triu(dtrtri(factor, lower=1)[0].T)
+
+
 def _cholesky(matrix: Array) -> tuple[Array | None, Array]:
     """The factor as LAPACK wants it, written over the matrix; or None, and the matrix as it was."""
     diagonal = matrix.diagonal().copy()
     # The transposed view is what LAPACK can overwrite, half of it.
-    factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-    return (None, _recover(matrix, diagonal)) if failed else (factor, matrix)
+    factor = matrix.T
+    method = tiled_cholesky if tiled_cholesky.pays(len(factor)) else lapack
+    return (factor, matrix) if method.factorise(factor) else (None, _recover(matrix, diagonal))
 
 
 def _solve_by(factor: Array) -> Solve:
@@ -60,7 +73,13 @@ def _solve_by_pivots(whole: Array) -> Solve:
 
 
 def _inverse_by(factor: Array, overwrite: bool) -> Array:
-    return mirror(dpotri(factor, lower=1, overwrite_c=overwrite)[0].T)
+    if tiled_cholesky.pays(len(factor)):
+        inverse = factor if overwrite else np.empty_like(factor)
+        tiled_cholesky.write_inverse(factor, inverse)
+        return mirror(inverse).T
+    inverse = factor if overwrite else factor.copy(order="F")
+    lapack.invert_factor(inverse)
+    return mirror(inverse.T)
 
 
 def _inverse_by_pivots(whole: Array) -> Array:
@@ -80,9 +99,12 @@ def _recover(matrix: Array, diagonal: Array) -> Array:
 
 def mirror(matrix: Array) -> Array:
     """Copy the part above the diagonal to the one below it, in place."""
-    for start in range(0, len(matrix), MIRROR_TILE):
+
+    def copy(start: int) -> None:
         rows = slice(start, start + MIRROR_TILE)
         matrix[rows, :start] = matrix[:start, rows].T
         block = matrix[rows, rows]
         block[...] = np.triu(block) + np.triu(block, 1).T
+
+    for_each(copy, range(0, len(matrix), MIRROR_TILE))
     return matrix
