@@ -27,6 +27,7 @@ FIXED = (
     "solvers",
     "smo",
 )
+THREADS = ("cores", "threads")
 LEARNED = (
     "satimage_tyings",
     "against_grid",
@@ -45,7 +46,7 @@ LEARNED = (
     "regression",
 )
 TREES = ("hierarchies", "hierarchy_peers", "hierarchy_cost", "coarse_labels")
-NAMES = FIXED + LEARNED + TREES
+NAMES = FIXED + THREADS + LEARNED + TREES
 
 
 def describe(name: str) -> str:
