@@ -9,11 +9,12 @@ import numpy as np
 from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.criteria.expansion import ExactExpansion, FittedExpansion, LowRankExpansion
 from logikern.criteria.judgement import Judge
+from logikern.criteria.spot_check import SpotCheck, spot_check
 from logikern.fitting.descent import Fit, NewtonSolver, descend
 from logikern.fitting.exact import systems_of
 from logikern.fitting.free_bias import FreeBias
 from logikern.fitting.low_rank_system import LowRankSystems
-from logikern.fitting.problem import FitResult, Problem, ignore
+from logikern.fitting.problem import FitResult, Problem, Solver, ignore
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.operators.landmarks import enough_landmarks, landmarked, random_landmarks
@@ -97,6 +98,19 @@ class LeaveOneOut(Criterion):
             method=expansion.method,
             sharpness=judged.sharpness,
         )
+
+    def check(self, covariance: ClassCovariance, solver: Solver, seed: int) -> SpotCheck | None:
+        """Compare with refits without some points, by a solver; None where nothing is to be checked."""
+        problem = self._problem(covariance)
+        result, expand = self._fit(problem, None, self.solver.tolerance)
+        if self.likelihood.is_quadratic or not result.outcome.converged:
+            return None
+        try:
+            left_out = expand().leave_out()
+        except np.linalg.LinAlgError:
+            return None
+        sharpness = Judge(self.likelihood, self.sharpen).judge(left_out, self.targets, self.weights).sharpness
+        return spot_check(problem, result.latent, left_out, solver, seed, self.groups, sharpness)
 
     def _fit(
         self, problem: Problem, start: Array | None, tolerance: float

@@ -7,7 +7,7 @@ import numpy as np
 
 from logikern.fitting.groups import partition
 from logikern.fitting.problem import Problem, Solver
-from logikern.numerics.outcome import Array, Outcome
+from logikern.numerics.outcome import Array, Indices, Outcome
 
 
 class Refits(NamedTuple):
@@ -16,7 +16,7 @@ class Refits(NamedTuple):
     Attributes
     ----------
     latent : array of shape (C, n)
-        Of every point, from the fit without its group.
+        Of every point, from the fit without its group; not a number for groups that were not left out.
     outcome : Outcome
         The first that is not convergence, or convergence.
     n_products : int
@@ -33,6 +33,7 @@ def exact_leave_one_out(
     groups: Array | None = None,
     start: Array | None = None,
     batch: int = 32,
+    only: Indices | None = None,
 ) -> Refits:
     """Fit without each group of points in turn, some of them in lock-step.
 
@@ -47,11 +48,14 @@ def exact_leave_one_out(
         Latents of the fit to all points, from which the others are not far.
     batch : int, default=32
         Weightings in lock-step.
+    only : integer array or None, default=None
+        Numbers of the groups to be left out, in the order of their labels; None leaves out each of them.
     """
     numbers = partition(groups, problem.shape[2]).numbers
-    latent, outcome, n_products = np.empty(problem.shape[1:]), Outcome.CONVERGED, 0
-    for first in range(0, numbers.max(initial=-1) + 1, batch):
-        chosen = np.unique(numbers[(numbers >= first) & (numbers < first + batch)])
+    everyone = np.unique(numbers) if only is None else only
+    latent, outcome, n_products = np.full(problem.shape[1:], np.nan), Outcome.CONVERGED, 0
+    for first in range(0, len(everyone), batch):
+        chosen = everyone[first : first + batch]
         left_out = numbers == chosen[:, None]  # (b, n)
         part = replace(problem, weights=np.where(left_out, 0.0, problem.weights))
         result = solver.fit(part, None if start is None else np.repeat(start, len(chosen), axis=0))

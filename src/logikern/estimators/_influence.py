@@ -12,6 +12,7 @@ from logikern.criteria.expansion import ExactExpansion
 from logikern.criteria.leave_one_out import leave_out_by_landmarks
 from logikern.criteria.refitting import exact_leave_one_out
 from logikern.estimators import _settings
+from logikern.estimators._doubts import check_fit, tell
 from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Outcome
@@ -36,7 +37,9 @@ class InfluenceMixin:
     def loo_proba_(self) -> Array:
         """Probabilities of each training row without it, (n_samples, n_classes), approximately.
 
-        One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes).
+        One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes). Some rows
+        are left out by fitting again, and a warning tells if the closed form is far from that, as it may be at large
+        variances.
         Computed when first asked for, in O(n_classes * n^3), or of many rows from few landmarks, which make it
         too pessimistic; `loo_method_` tells which. It is nan for rows without weight.
         """
@@ -116,6 +119,9 @@ class InfluenceMixin:
                 dual = self.model_.dual[None]
                 result = FitResult(dual, latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
                 left_out = _leave_out(problem, result, rank, self._seed)
+                specification = self.model_.specification
+                found = None if rank else check_fit(specification, problem, latent, left_out, self._seed)
+            tell(found, "Use `exact_loo`, which fits again without each row, or cross-validate.", stacklevel=3)
             kept = self._on_all_rows(self._log_probabilities(left_out))
             self.__dict__["_left_out"] = kept
         return kept

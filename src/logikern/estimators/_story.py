@@ -18,6 +18,7 @@ def explain(estimator: Any) -> str:
         f"{len(records)} evaluations in {seconds:.1f} s ({products} kernel products, {unusable} without use); "
         f"criterion {estimator.criterion_value_:.4f} on {records[-1].n_points} points{_by(estimator)}."
     )
+    lines += [estimator.criterion_doubt_] if getattr(estimator, "criterion_doubt_", "") else []
     lines += _sharpness(estimator.model_.specification.sharpness)
     lines.append(f"Final fit: {len(estimator.newton_trace_) - 1} steps. {estimator.outcome_.value}")
     return "\n".join(lines)

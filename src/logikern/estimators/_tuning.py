@@ -13,8 +13,11 @@ from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds, folds_from_splits
 from logikern.criteria.leave_one_out import LeaveOneOut
 from logikern.criteria.noise import ProfiledNoise
+from logikern.criteria.spot_check import SpotCheck
 from logikern.estimators import _settings
+from logikern.estimators._callbacks import WRAPPER_FRAMES
 from logikern.estimators._checkpoint import identify, open_journal
+from logikern.estimators._doubts import check_search, tell
 from logikern.estimators._endings import warn_search
 from logikern.estimators._splits import GivenRows, list_splits, split_points
 from logikern.estimators._validation import TrainingData
@@ -79,6 +82,8 @@ class Tuned:
         Why it ended early; empty if it did not.
     method : str
         The criterion in words.
+    check : SpotCheck or None, default=None
+        Of leave-one-out in closed form by refits.
     """
 
     specification: Specification
@@ -87,6 +92,7 @@ class Tuned:
     records: tuple[Record, ...]
     stopped: str
     method: str
+    check: SpotCheck | None = None
 
 
 def tune(estimator: Any, data: TrainingData, start: Specification, given: GivenRows, watch: Watch) -> Tuned:
@@ -115,8 +121,9 @@ def tune(estimator: Any, data: TrainingData, start: Specification, given: GivenR
     loo = leaves_one_out(estimator, len(data.weights), len(data.classes))
     name = "leave-one-out" if loo else "cross-validation"
     method = f"{name} ({ledger.method})" if ledger.method else name
+    check = None if ledger.stopped else check_search(arenas[-1], learned.specification, seed)
     specification, records = learned.specification.scaled(1.0 / unit), tuple(ledger.records)
-    return Tuned(specification, learned.value, learned.verdicts, records, ledger.stopped, method)
+    return Tuned(specification, learned.value, learned.verdicts, records, ledger.stopped, method, check)
 
 
 def _effort(estimator: Any, data: TrainingData, n_points: int) -> Effort:
@@ -139,6 +146,7 @@ def learned_specification(
     tuned = tune(estimator, data, start, given, watch)
     estimator.verdicts_, estimator.trace_, estimator.criterion_value_ = tuned.verdicts, tuned.records, tuned.value
     estimator.criterion_method_ = tuned.method
+    estimator.criterion_doubt_ = tell(tuned.check, "Learn by criterion='cv'.", stacklevel=3 + WRAPPER_FRAMES)
     if tuned.stopped:
         warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")
     return tuned.specification

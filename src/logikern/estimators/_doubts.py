@@ -1,0 +1,50 @@
+"""Whether leave-one-out in closed form is to be believed, by refits without some rows."""
+
+import warnings
+
+import numpy as np
+
+from logikern.criteria.leave_one_out import LeaveOneOut
+from logikern.criteria.spot_check import SpotCheck, spot_check
+from logikern.estimators import _settings
+from logikern.fitting.problem import Problem
+from logikern.numerics.outcome import Array
+from logikern.selection.search import Arena
+from logikern.structure.specification import Specification
+
+# Of refits that are only to tell whether the closed form is far from them.
+TOLERANCE = 1e-3
+# Constants without a penalty make refits slow: then only smaller tables are checked.
+MOST_ROWS_WITH_FREE_CONSTANTS = 500
+
+
+def check_search(arena: Arena, specification: Specification, seed: int) -> SpotCheck | None:
+    """Of the criterion that hyperparameters were learned by; None where it needs no check."""
+    criterion = arena.criterion
+    if not isinstance(criterion, LeaveOneOut) or _is_slow(specification, arena.n_points):
+        return None
+    solver = _settings.refitting_solver(specification.bias_variance, TOLERANCE, seed)
+    return criterion.check(specification.bind(arena.points), solver, seed)
+
+
+def check_fit(
+    specification: Specification, problem: Problem, latent: Array, left_out: Array, seed: int
+) -> SpotCheck | None:
+    """Of a fit, from its latents (1, C, n) and those of rows left out, (C, n)."""
+    if _is_slow(specification, problem.shape[2]):
+        return None
+    solver = _settings.refitting_solver(specification.bias_variance, TOLERANCE, seed)
+    return spot_check(problem, latent, left_out, solver, seed, sharpness=specification.sharpness)
+
+
+def tell(found: SpotCheck | None, advice: str, stacklevel: int) -> str:
+    """Warn where the closed form is far from refits; returns what was said, or nothing."""
+    if found is None or not found.is_far:
+        return ""
+    told = f"{found}. {advice}"
+    warnings.warn(told, UserWarning, stacklevel=stacklevel + 1)
+    return told
+
+
+def _is_slow(specification: Specification, n_points: int) -> bool:
+    return bool(np.isinf(specification.bias_variance)) and n_points > MOST_ROWS_WITH_FREE_CONSTANTS
