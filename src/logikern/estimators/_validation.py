@@ -1,6 +1,5 @@
 """What comes through the estimator's door: checked once here, trusted inside."""
 
-import dataclasses
 import numbers
 import re
 from collections.abc import Iterable, Mapping
@@ -20,6 +19,7 @@ from logikern.kernels import (
     Kernel,
     Precomputed,
     Stationary,
+    leaves,
     new_points,
     training_points,
 )
@@ -82,13 +82,6 @@ class TrainingData:
     def mixing(self) -> Mixing:
         """How classes share latent functions."""
         return Flat(len(self.classes)) if self.tree is None else self.tree
-
-
-def leaves(kernel: Kernel) -> list[Kernel]:
-    """The kernels that sums, products and multiples are made of."""
-    values = [getattr(kernel, field.name) for field in dataclasses.fields(kernel)]
-    parts = [value for value in values if isinstance(value, Kernel)]
-    return [leaf for part in parts for leaf in leaves(part)] if parts else [kernel]
 
 
 def takes_objects(kernel: Any) -> bool:

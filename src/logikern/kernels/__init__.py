@@ -1,6 +1,6 @@
 """Kernels: how alike two inputs are."""
 
-from .base import Kernel, Product, Scaled, Sum
+from .base import Kernel, Product, Scaled, Sum, leaves
 from .distance import squared_distances
 from .function import FunctionKernel
 from .gaussian import Gaussian
@@ -39,6 +39,7 @@ __all__ = [
     "Scaled",
     "Stationary",
     "Sum",
+    "leaves",
     "new_points",
     "reference_points",
     "squared_distances",

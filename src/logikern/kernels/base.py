@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -198,6 +198,13 @@ class Scaled(Kernel):
     def features(self, X: Points) -> Any:
         inner = self.kernel.features(X)
         return None if inner is None else self.scale**0.5 * inner
+
+
+def leaves(kernel: Kernel) -> list[Kernel]:
+    """The kernels that sums, products and multiples are made of; a plain kernel is its own only leaf."""
+    values = [getattr(kernel, field.name) for field in fields(kernel)]  # type: ignore[arg-type]
+    parts = [value for value in values if isinstance(value, Kernel)]
+    return [leaf for part in parts for leaf in leaves(part)] if parts else [kernel]
 
 
 def _accumulate(operation: np.ufunc, first: Matrix, second: Matrix) -> Matrix:

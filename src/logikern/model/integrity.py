@@ -1,16 +1,19 @@
 """Whether a loaded model is one: types were judged by `audit`, here it is whether the parts fit each other."""
 
 import dataclasses
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from logikern.kernels import Kernel, KernelRows
+from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
 from logikern.model.audit import CLASSIFIER, REGRESSOR
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.sharpness import Sharpness
+from logikern.selection.growth import Verdict
 from logikern.selection.search import Record
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -39,13 +42,31 @@ def check_estimator(estimator: Any) -> None:
 
 
 def _check_ending(estimator: Any) -> None:
+    """How the fit ended, and the story that `explain` tells."""
     found = vars(estimator)
     _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
-    trace = found.get("trace_")
-    _require(
-        isinstance(trace, tuple) and all(isinstance(step, NewtonStep | Record) for step in trace),
-        "its trace is no trace",
-    )
+    _check_records(found.get("trace_"), NewtonStep | Record, "its trace is no trace")
+    # If an older version wrote it, one against the rest has its steps in its parts alone.
+    steps = found.get("newton_trace_", () if "binaries_" in found else None)
+    _check_records(steps, NewtonStep, "its steps are no steps")
+    _check_records(found.get("verdicts_"), Verdict, "its verdicts are no verdicts")
+    _require(_is_number(found.get("criterion_value_"), float), "its criterion has no value")
+    _require(_is_number(found.get("n_iter_"), int), "it does not say how many steps its fit took")
+
+
+def _check_records(records: Any, kind: Any, complaint: str) -> None:
+    """A tuple of records whose fields have the types that they declare."""
+    _require(isinstance(records, tuple) and all(isinstance(record, kind) for record in records), complaint)
+    for record in records:
+        for field in dataclasses.fields(record):
+            value = getattr(record, field.name, None)
+            _require(isinstance(value, str) if field.type is str else _is_number(value, field.type), complaint)
+
+
+def _is_number(value: Any, kind: Any) -> bool:
+    """Whether a value is a whole number, a truth value, or (float) any of these or a real number."""
+    allowed = {int: (int, np.integer), bool: (bool, np.bool_), float: (int, float, np.integer, np.floating)}[kind]
+    return isinstance(value, allowed)
 
 
 def _name(model: Any) -> str:
@@ -56,19 +77,64 @@ def _check_classifier(classifier: Any) -> None:
     _require(_name(classifier) == CLASSIFIER, f"{type(classifier).__name__} is no KernelLogisticClassifier")
     found = vars(classifier)
     model, classes, n_features = found.get("model_"), found.get("classes_"), found.get("n_features_in_")
-    _require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2, "its classes are no list")
+    _check_classes(classes)
+    _check_inputs(found)
     if isinstance(found.get("hierarchy"), Tree):
         _check_tree(found["hierarchy"])
     if isinstance(model, OneAgainstRest):
-        _require(len(model.models) == len(classes) == len(found["binaries_"]), "it has no model for every class")
-        for part, binary in zip(model.models, found["binaries_"], strict=True):
+        binaries = found.get("binaries_", ())
+        _require(len(model.models) == len(classes) == len(binaries), "it has no model for every class")
+        for part, binary in zip(model.models, binaries, strict=True):
             _check_class_model(part, 2, n_features)
             _check_classifier(binary)
             _check_ending(binary)
+            _require(np.array_equal(part.dual, binary.model_.dual), "its models are not those of its classes")
+        kernels = tuple(part.specification.kernels[0] for part in model.models)
+        variances = np.array([part.specification.latent_variances[1] for part in model.models])
     else:
         _check_class_model(model, len(classes), n_features)
-        _check_specification(found.get("start_"))
+        _check_start(found.get("start_"), model)
         _check_hierarchy(found.get("tree_"), model.specification.tree, classes)
+        kernels, variances = model.specification.kernels, model.specification.latent_variances
+    _check_shown(found, kernels, variances)
+    coefficients = found.get("dual_coef_")
+    _require(
+        isinstance(coefficients, np.ndarray) and coefficients.ndim == 2 and coefficients.shape[1] == len(classes),
+        "its coefficients are no table with a column for each class",
+    )
+    fitted = model.models[0] if isinstance(model, OneAgainstRest) else model
+    _require(len(coefficients) >= fitted.dual.shape[1], "its coefficients are fewer than its points")
+
+
+def _check_classes(classes: Any) -> None:
+    """Labels that differ, and that are there."""
+    _require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2, "its classes are no list")
+    _require(classes.dtype.kind in "biufUSmMO", "its classes are no labels")
+    labels = classes.tolist()
+    # What is missing is no label, and does not equal itself.
+    known = all(isinstance(label, Hashable) and label is not None and label == label for label in labels)
+    _require(known and len(set(labels)) == len(labels), "its classes are not all different labels")
+
+
+def _check_inputs(found: dict[str, Any]) -> None:
+    n_features, names = found.get("n_features_in_"), found.get("feature_names_in_")
+    _require(isinstance(n_features, int) and n_features >= 1, "it does not say how many features it takes")
+    if names is not None:
+        _require(isinstance(names, np.ndarray) and names.shape == (n_features,), "its features have other names")
+
+
+def _check_start(start: Any, model: FittedModel) -> None:
+    """Where the search began, with as many functions as the model."""
+    _check_specification(start)
+    same = len(start.tying.kernel_of) == len(model.specification.tying.kernel_of)
+    _require(same, "its start is that of another model")
+
+
+def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: np.ndarray) -> None:
+    """What users see of the hyperparameters is what the model has."""
+    _require(found.get("kernels_") == kernels, "its kernels are not those of its model")
+    shown = found.get("variances_")
+    _require(isinstance(shown, np.ndarray) and np.array_equal(shown, variances), "its variances are not its model's")
 
 
 def _check_class_model(model: Any, n_classes: int, n_features: int | None) -> None:
@@ -84,13 +150,18 @@ def _check_regressor(regressor: Any) -> None:
     found = vars(regressor)
     outputs, coefficients = found.get("outputs_"), found.get("dual_coef_")
     _require(isinstance(outputs, np.ndarray) and outputs.ndim == 1 and len(outputs) >= 1, "its outputs are no list")
-    _check_model(found.get("model_"), len(outputs), found.get("n_features_in_"))
+    _check_inputs(found)
+    _check_model(found.get("model_"), len(outputs), found["n_features_in_"])
     _check_constants(found["model_"])
-    _check_specification(found.get("start_"))
+    _check_start(found.get("start_"), found["model_"])
+    _check_shown(found, found["model_"].specification.kernels, found["model_"].specification.latent_variances)
     _require(found["model_"].specification.tree is None, "its outputs have a tree")
+    _require(found.get("n_outputs_") == len(outputs), "it has another number of outputs")
+    _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
     _require(found["model_"].specification.sharpness.is_neutral, "its outputs are sharpened")
     wanted = (1, 2) if len(outputs) == 1 else (2,)
     _require(isinstance(coefficients, np.ndarray) and coefficients.ndim in wanted, "its coefficients are no table")
+    _require(len(coefficients) >= found["model_"].dual.shape[1], "its coefficients are fewer than its points")
 
 
 _CHECKS = {CLASSIFIER: _check_classifier, REGRESSOR: _check_regressor}
@@ -106,22 +177,39 @@ def _check_model(model: Any, n_classes: int, n_features: int | None) -> None:
         "its coefficients have the wrong shape",
     )
     _require(dual.shape[1] == points.shape[0], "its points and coefficients differ in number")
+    _require(bool(np.isfinite(dual).all()), "its coefficients are not finite")
+    parts = [leaf for kernel in model.specification.kernels for leaf in leaves(kernel)]
+    is_given = [isinstance(part, Precomputed) for part in parts]
     if isinstance(points, KernelRows):
-        _require(
-            points.values is None and isinstance(points.indices, np.ndarray) and points.indices.dtype.kind == "i",
-            "its points are no places in a kernel matrix",
-        )
+        _require(all(is_given), "its points do not belong to its kernels")
+        _check_places(points, n_features)
     else:
+        _require(not any(is_given), "its points do not belong to its kernels")
         _require(points.dtype.kind == "f" and points.ndim == 2, "its points are no table of numbers")
         _require(points.shape[1] == n_features, "its points have another number of features")
+        values: Any = getattr(points, "data", None) if sparse.issparse(points) else points
+        _require(bool(np.isfinite(values).all()), "its points are not finite")
+        rates = [getattr(part, "rate", None) for part in parts]
+        fits = all(len(rate) == n_features for rate in rates if isinstance(rate, tuple))
+        _require(fits, "its kernels have rates for another number of features")
+
+
+def _check_places(points: KernelRows, n_training: int | None) -> None:
+    """Places in a kernel matrix with so many columns, none of them twice."""
+    places: Any = points.indices
+    is_list = isinstance(places, np.ndarray) and places.ndim == 1 and places.dtype.kind == "i" and len(places) > 0
+    _require(points.values is None and is_list, "its points are no places in a kernel matrix")
+    inside = places.min() >= 0 and places.max() < n_training and len(np.unique(places)) == len(places)
+    _require(bool(inside), f"its points are not places among the {n_training} rows that its kernel matrix had")
 
 
 def _check_constants(model: FittedModel) -> None:
-    constants = model.free_constants
+    constants: Any = model.free_constants
     _require(
         isinstance(constants, np.ndarray) and constants.dtype.kind == "f" and constants.shape == (len(model.dual),),
         "its constants have the wrong shape",
     )
+    _require(bool(np.isfinite(constants).all()), "its constants are not finite")
 
 
 def _check_specification(specification: Any) -> None:
@@ -131,6 +219,8 @@ def _check_specification(specification: Any) -> None:
     if specification.tree is not None:
         _check_tree(specification.tree)
     _require(len(tying.kernel_of) == specification.mixing.n_latent, "its tying is not that of its classes")
+    whole = all(type(number) is int for number in (*tying.kernel_of, *tying.variance_of))
+    _require(whole, "its tying has groups that are no whole numbers")
     _require(
         set(tying.kernel_of) == set(range(len(kernels)))
         and set(tying.variance_of) == set(range(len(variances)))
