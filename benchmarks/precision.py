@@ -23,8 +23,9 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -292,21 +293,35 @@ def summarise_searches(report: Report, rows: list[Row]) -> None:
 def run(report: Report, seeds: Sequence[int], jobs: int, search: bool) -> None:
     rows: list[Row] = []
     path = keep_at("precision.json")
-    # Forked workers would inherit threads of the BLAS.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(measure, seed, search) for seed in seeds]
-        for done in as_completed(waiting):
-            row = done.result()
-            rows.append(row)
-            told = row.get("error") or (
-                f"{row['seconds']:.1f} s {row['outcome']} difference {row['difference']:.1e} "
-                f"(known to {row['uncertainty']:.0e}), residual {row['reported']:.1e} true {row['true']:.1e}"
-                f"{'' if probability_holds(row) and residual_holds(row) else '   <-- off'}"
-            )
-            head = f"{row['seed']} {row['kind']}, {row['storage']}, {row['rows']} x {row['columns']}"
-            report.progress(f"[{len(rows)}/{len(seeds)}] {head}, {row['classes']} classes: {told}")
-            keep(path, json.dumps(rows, default=str))
+    for row in measure_all(seeds, jobs, search):
+        rows.append(row)
+        told = row.get("error") or (
+            f"{row['seconds']:.1f} s {row['outcome']} difference {row['difference']:.1e} "
+            f"(known to {row['uncertainty']:.0e}), residual {row['reported']:.1e} true {row['true']:.1e}"
+            f"{'' if probability_holds(row) and residual_holds(row) else '   <-- off'}"
+        )
+        head = f"{row['seed']} {row['kind']}, {row['storage']}, {row['rows']} x {row['columns']}"
+        report.progress(f"[{len(rows)}/{len(seeds)}] {head}, {row['classes']} classes: {told}")
+        keep(path, json.dumps(rows, default=str))
     summarise(report, sorted(rows, key=lambda row: row["seed"]))
+
+
+def measure_all(seeds: Sequence[int], jobs: int, search: bool) -> Iterator[Row]:
+    """Rows as they come, from several processes; those that a process took with it when it died are tried again."""
+    left, tries = list(seeds), 3
+    while left and tries:
+        # Forked workers would inherit threads of the BLAS.
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            waiting = {pool.submit(measure, seed, search): seed for seed in left}
+            try:
+                for done in as_completed(waiting):
+                    row = done.result()
+                    left.remove(waiting[done])
+                    yield row
+            except BrokenProcessPool:
+                tries -= 1
+    if left:
+        raise RuntimeError(f"A process died three times. The problems {left} were not measured.")
 
 
 def main() -> None:

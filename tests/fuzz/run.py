@@ -126,6 +126,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 1 where a case failed."""
     options = _options(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a time limit from outside is told of as well
     began = time.time()
     until = began + 60 * (options.minutes or float("inf"))
     count = options.count or float("inf")
