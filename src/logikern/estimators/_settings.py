@@ -251,7 +251,7 @@ def draw_seed(estimator: Any) -> int:
 def _newton(estimator: Any, memory: float) -> Newton:
     seed = draw_seed(estimator)
     conditioning = LowRankConditioning(memory=CONDITIONING_SHARE * memory, seed=seed)
-    return Newton(float(estimator.tol), Budget(newton=int(estimator.max_iter)), conditioning, seed)
+    return Newton(float(estimator.tol), Budget(newton=int(estimator.max_iter)), conditioning, seed=seed)
 
 
 def _exact(estimator: Any, memory: float) -> Exact:

@@ -201,7 +201,12 @@ class Scaled(Kernel):
 
 
 def leaves(kernel: Kernel) -> list[Kernel]:
-    """The kernels that sums, products and multiples are made of; a plain kernel is its own only leaf."""
+    """The kernels that sums, products and multiples are made of; a plain kernel is its own only leaf.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    """
     values = [getattr(kernel, field.name) for field in fields(kernel)]  # type: ignore[arg-type]
     parts = [value for value in values if isinstance(value, Kernel)]
     return [leaf for part in parts for leaf in leaves(part)] if parts else [kernel]
