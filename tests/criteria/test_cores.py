@@ -23,7 +23,8 @@ FITS = ("shared", "separate", "many classes", "balanced tree, separate", "withou
 def many_small_pieces(monkeypatch):
     """Divide matrices that would be too small for it."""
     monkeypatch.setattr(tiled_cholesky, "TILE", 8)
-    monkeypatch.setattr(tiled_cholesky, "SMALLEST", 10)
+    monkeypatch.setattr(tiled_cholesky, "FACTOR_FROM", 10)
+    monkeypatch.setattr(tiled_cholesky, "INVERSE_FROM", 10)
     monkeypatch.setattr(products, "SMALLEST_SHARE", 2)
     monkeypatch.setattr(products, "TILE", 8)
     monkeypatch.setattr("logikern.kernels.tiles.SMALLEST_TILE", 64)

@@ -298,7 +298,7 @@ ERRORS = {
     "circle": ({"hierarchy": {"a": "b", "b": "a"}}, Y, "circle"),
     "no paths": ({"hierarchy": "path"}, Y, "`hierarchy` must be"),
     "too few rows": ({}, Y[:-1], "inconsistent numbers of samples"),
-    "missing label": ({}, np.where(Y == "music", None, Y.astype(object)), "Drop such rows"),
+    "missing label": ({}, np.where(Y == "music", None, Y.astype(object)), "None, NaN or NA in rows"),
     "unknown weight": ({"class_weight": {"arts": 2.0}}, Y, "'arts', which is no class, and nothing for 'biology'"),
     "encoded labels": ({}, NUMBERS, "holds the numbers 0 to 5. Where a tool of scikit-learn made them"),
     "unknown column": ({}, pd.DataFrame({"music": 0.5, "musik": np.full(len(X), 0.5)}), "'musik' at column 1"),

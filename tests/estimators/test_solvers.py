@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from logikern.estimators import _settings
 from logikern.fitting.smo import Smo
@@ -90,3 +91,9 @@ def test_newton_goes_on_where_sweeps_overflow(large, wanted, overflowing):
 def test_overflow_of_a_solver_asked_for_is_an_error(overflowing):
     with pytest.raises(ValueError, match="not finite"):
         fixed(solver="smo", **GIVEN).fit(X, NAMES)
+
+
+@pytest.mark.parametrize("solver", ["newton", "exact"])
+def test_advice_names_the_precision_that_is_the_cause(solver):
+    with pytest.warns(ConvergenceWarning, match="Use state_precision='double'"):
+        fixed(solver=solver, variance=1e5, tol=1e-6, state_precision="single", random_state=0).fit(X, NAMES)

@@ -58,7 +58,7 @@ def test_few_rounds_are_enough_where_points_share_little():
     constant = np.random.default_rng(0).standard_normal(problem.shape)
     constant -= constant.mean(axis=1, keepdims=True)
     response = system.damp(constant, Aim(np.full(1, 1e-3)))
-    assert response.n_products <= 40  # a round is five of visits and one to look
+    assert response.n_products <= 40  # a round is up to eight of visits and one to look
 
 
 def test_rounds_go_on_while_they_bring_something(monkeypatch):

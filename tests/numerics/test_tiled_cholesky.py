@@ -13,7 +13,8 @@ from tests.numerics.blas_threads import three_blas_threads
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     monkeypatch.setattr(tiled_cholesky, "TILE", 32)
-    monkeypatch.setattr(tiled_cholesky, "SMALLEST", 40)
+    monkeypatch.setattr(tiled_cholesky, "FACTOR_FROM", 40)
+    monkeypatch.setattr(tiled_cholesky, "INVERSE_FROM", 40)
     with three_blas_threads():
         yield
 
@@ -107,12 +108,14 @@ def test_one_matrix_is_divided_among_threads(monkeypatch):
 @pytest.mark.parametrize("n_items, alone", [(1, 1), (2, 0), (3, 0), (4, 1), (5, 0), (6, 0), (7, 1)])
 def test_few_matrices_that_are_left_over_are_divided_themselves(n_items, alone):
     with own_threads(3):
-        found = tiled_cholesky.for_each_block(lambda item: (item, tiled_cholesky.pays(100)), range(n_items), 100)
+        found = tiled_cholesky.for_each_block(
+            lambda item: (item, tiled_cholesky.inverse_pays(100)), range(n_items), 100
+        )
     assert [item for item, _ in found] == list(range(n_items))
     assert sum(divided for _, divided in found) == alone
 
 
 def test_small_matrices_are_not_divided():
     with own_threads(3):
-        found = tiled_cholesky.for_each_block(lambda item: tiled_cholesky.pays(30), range(4), 30)
+        found = tiled_cholesky.for_each_block(lambda item: tiled_cholesky.inverse_pays(30), range(4), 30)
     assert found == [False] * 4

@@ -26,8 +26,8 @@ class SpotCheckPolicy:
         Differences of the mean loss below this do not matter, nor is anything checked where leaving out changes it
         by less.
     share : float, default=0.15
-        Of the mean loss of refits: differences below this are usual. With hyperparameters that were learned they are
-        a few per cent; on 13 tables of 50 and 120 rows at a variance of 300 they are 9 to 37 per cent.
+        Of the mean loss of refits: smaller differences are usual. On 13 tables of 50 and 120 rows they are a few per
+        cent where hyperparameters were learned, and up to 37 per cent at a variance of 300.
     """
 
     n_largest: int = 5

@@ -47,7 +47,7 @@ def inverse_root(matrix: Array) -> Array:
     factor, _ = _cholesky(matrix)
     if factor is None:
         raise np.linalg.LinAlgError("The matrix is not positive definite.")
-    if tiled_cholesky.pays(len(factor)):
+    if tiled_cholesky.inverse_pays(len(factor)):
         return tiled_cholesky.invert_lower(factor).T
     return np.triu(dtrtri(factor, lower=1)[0].T)
 
@@ -57,7 +57,7 @@ def _cholesky(matrix: Array) -> tuple[Array | None, Array]:
     diagonal = matrix.diagonal().copy()
     # The transposed view is what LAPACK can overwrite, half of it.
     factor = matrix.T
-    method = tiled_cholesky if tiled_cholesky.pays(len(factor)) else lapack
+    method = tiled_cholesky if tiled_cholesky.factor_pays(len(factor)) else lapack
     return (factor, matrix) if method.factorise(factor) else (None, _recover(matrix, diagonal))
 
 
@@ -73,7 +73,7 @@ def _solve_by_pivots(whole: Array) -> Solve:
 
 
 def _inverse_by(factor: Array, overwrite: bool) -> Array:
-    if tiled_cholesky.pays(len(factor)):
+    if tiled_cholesky.inverse_pays(len(factor)):
         inverse = factor if overwrite else np.empty_like(factor)
         tiled_cholesky.write_inverse(factor, inverse)
         return mirror(inverse).T

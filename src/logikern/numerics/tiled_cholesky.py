@@ -19,14 +19,20 @@ Result = TypeVar("Result")
 # With 1500 rows on two threads, tiles of 128 rows take a tenth more CPU time for a factor, tiles of 256 as much; an
 # inverse takes the same with all of them.
 TILE = 192
-# Below it threads hardly save what tiles cost: with 1000 rows, on two threads, a factor takes 0.9 of the time of
-# LAPACK's and an inverse 0.7.
-SMALLEST = 1000
+# Sizes from which tiles pay, by the CPU time of the calling thread, two threads against one call of LAPACK: a factor
+# takes 1.0 of it with 1000 rows and 0.8 with 1500, an inverse of a factor 0.85 with 800 and 0.7 with 1000.
+FACTOR_FROM = 1500
+INVERSE_FROM = 1000
 
 
-def pays(n_rows: int) -> bool:
-    """Whether there are threads for a matrix of this size."""
-    return n_threads() > 1 and n_rows >= SMALLEST
+def factor_pays(n_rows: int) -> bool:
+    """Whether `factorise` is faster here than LAPACK on one core."""
+    return n_threads() > 1 and n_rows >= FACTOR_FROM
+
+
+def inverse_pays(n_rows: int) -> bool:
+    """The same for `write_inverse` and `invert_lower`."""
+    return n_threads() > 1 and n_rows >= INVERSE_FROM
 
 
 def for_each_block(function: Callable[[Item], Result], items: Sequence[Item], n_rows: int) -> list[Result]:
@@ -35,7 +41,7 @@ def for_each_block(function: Callable[[Item], Result], items: Sequence[Item], n_
     Each thread has as many as the others. A few that are left over are done one after the other, each by all threads.
     """
     n_left = len(items) % n_threads()
-    if not pays(n_rows) or 2 * n_left > n_threads():
+    if not inverse_pays(n_rows) or 2 * n_left > n_threads():
         return for_each(function, items)
     n_even = len(items) - n_left
     return for_each(function, items[:n_even]) + [function(item) for item in items[n_even:]]
