@@ -15,7 +15,18 @@ from pathlib import Path
 from data import require_folder
 
 HERE = Path(__file__).resolve().parent
-FIXED = ("newton", "where_time_goes", "scaling", "robustness", "tiled", "peers", "defaults", "solvers", "smo")
+FIXED = (
+    "newton",
+    "where_time_goes",
+    "scaling",
+    "robustness",
+    "tiled",
+    "memory",
+    "peers",
+    "defaults",
+    "solvers",
+    "smo",
+)
 LEARNED = (
     "satimage_tyings",
     "against_grid",

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 
-from logikern.estimators import _settings, _tuning
+from logikern.estimators import _tuning
 from logikern.kernels import Gaussian, Linear, Matern32
 from tests.tuning.samples import MOONS, NAMES, SIDES, SPECIES, X, default_fit, same, tuned
 
@@ -269,8 +269,7 @@ def test_search_on_texts_of_many_classes_goes_on_on_ever_more(monkeypatch):
     assert sizes(X) == [20]
     assert sizes(texts, search_size=30) == [20, 30]
     assert sizes(texts, cv=StratifiedKFold(3)) == [20]
-    # Memory for 35 rows of three classes.
-    monkeypatch.setattr(_tuning, "physical_memory", lambda: 35 * 3 * 8 * _settings.N_STATES / _settings.STATE_SHARE)
+    monkeypatch.setattr(_tuning, "MOST_ENTRIES", 35 * 3)  # 35 rows of three classes
     assert sizes(texts) == [30]
 
 

@@ -16,18 +16,19 @@ from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds, folds_from_splits
 from logikern.criteria.leave_one_out import LeaveOneOut
 from logikern.criteria.noise import ProfiledNoise
-from logikern.estimators import _settings
+from logikern.estimators import _memory, _settings
 from logikern.estimators._endings import warn_search
 from logikern.estimators._splits import is_splitter, split_points
 from logikern.estimators._validation import TrainingData
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
+from logikern.fitting.footprint import search_conditioning
 from logikern.fitting.newton import Newton
 from logikern.kernels import KernelRows, Linear, Stationary
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
-from logikern.operators.choose import available_memory, choose, physical_memory
-from logikern.selection.growth import Plan, Verdict, learn, plan_tyings
+from logikern.operators.choose import choose
+from logikern.selection.growth import Plan, Verdict, learn, plan_tyings, spread
 from logikern.selection.journal import Journal, read
 from logikern.selection.search import Arena, Effort, Ledger, Record, Watch
 from logikern.structure.specification import Specification
@@ -47,6 +48,9 @@ LOOSENED_FROM = 500_000
 # Texts, whose evaluations take time linear in the points, then have so many times as many points, and go on on ever
 # more by the same factor, up to the number per class above.
 ENLARGEMENT = 2.5
+# Classes times points of the largest of these subsets: 12 GB for the arrays of a fit by Newton's method, 3 GB for one
+# point by point. All 1733 classes of wordnet with 20 points each have 60 million.
+MOST_ENTRIES = 75_000_000
 # Leave-one-out takes about classes squared times points cubed operations: what "auto" allows for one evaluation.
 LOO_WORK = 12e9
 # Two classes of up to so many points are learned by leave-one-out faster than by five folds, on average over sets
@@ -54,8 +58,9 @@ LOO_WORK = 12e9
 LOO_UP_TO = 700
 SMALLEST_CLASS = 4
 DEFAULT_FOLDS = 5
-# Kernels of several classes that "auto" may give to a final fit.
-MOST_KERNELS = 30
+# The stage "separate" is tried by "auto" for at most this many kernels, whose matrices over all points have at most
+# this many entries (4 GB in single precision). Fixed bounds: a search does not depend on the memory of the machine.
+MOST_KERNELS, MOST_KERNEL_ENTRIES = 30, 1e9
 # Inputs up to which "auto" tries a rate for each.
 MOST_INPUTS = 100
 SEARCH_TOLERANCE = 1e-2
@@ -90,7 +95,7 @@ class Tuned:
 
 
 def tune(
-    estimator: Any, data: TrainingData, start: Specification, groups: Array | None, watch: Watch, memory: float
+    estimator: Any, data: TrainingData, start: Specification, groups: Array | None, watch: Watch
 ) -> Tuned:
     """Learn the hyperparameters of the estimator's model; they stay at a start that cannot be fitted."""
     began = time.monotonic()
@@ -102,11 +107,13 @@ def tune(
     order = _nested_order(data, seed)
     # Splits may be readable only once, but are needed for every arena.
     cv = estimator.cv if is_splitter(estimator.cv) else list(estimator.cv)
-    arenas = [_arena(estimator, data, start, np.sort(order[:size]), cv, groups, seed) for size in sizes]
+    plan = replace(_plan(estimator, data, start), grow_last=bool(larger))
+    finest = spread(start, plan.tyings[-1][1])
+    _settings.room_for(estimator, finest, data, _settings.state_dtype(estimator, data))  # refused before the search
+    arenas = [_arena(estimator, data, finest, np.sort(order[:size]), cv, groups, seed) for size in sizes]
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
     ledger = Ledger(_journal(estimator, fingerprint, seed, arenas), watch, deadline)
     effort = _effort(estimator, data, sizes[0])
-    plan = replace(_plan(estimator, data, start, memory), grow_last=bool(larger))
     learned = learn(start, plan, arenas, effort, ledger, np.random.default_rng(seed))
     if learned is None:
         reason = ledger.stopped or "no start could be fitted"
@@ -135,7 +142,7 @@ def learned_specification(
     estimator.verdicts_, estimator.trace_, estimator.criterion_value_ = (), (), np.nan
     if estimator.criterion is None:
         return start
-    tuned = tune(estimator, data, start, groups, watch, _settings.memory(estimator) or available_memory())
+    tuned = tune(estimator, data, start, groups, watch)
     estimator.verdicts_, estimator.trace_, estimator.criterion_value_ = tuned.verdicts, tuned.records, tuned.value
     estimator.criterion_method_ = tuned.method
     if tuned.stopped:
@@ -181,10 +188,9 @@ def _partition(criterion: Criterion) -> tuple[Any, ...]:
     return (criterion.folds,) if isinstance(criterion, CrossValidation) else (criterion.groups,)
 
 
-def _plan(estimator: Any, data: TrainingData, start: Specification, memory: float) -> Plan:
+def _plan(estimator: Any, data: TrainingData, start: Specification) -> Plan:
     n, n_kernels = len(data.weights), tie("separate", data.mixing).n_kernels
-    itemsize = 4 if n >= 2000 else 8
-    fits = n_kernels * n * n * itemsize <= 0.5 * memory and n_kernels <= MOST_KERNELS
+    fits = n_kernels <= MOST_KERNELS and n_kernels * n * n <= MOST_KERNEL_ENTRIES
     has_parameters = bool(start.kernels[0].log_parameters.size)
     compare = _settings.grows(estimator)
     n_given = 1 if data.tree is None else 2  # of a tree, a variance per level at least
@@ -221,10 +227,10 @@ def _arena_sizes(estimator: Any, data: TrainingData) -> list[int]:
 
 
 def _larger_sizes(estimator: Any, data: TrainingData, start: Specification, n_points: int) -> list[int]:
-    """Of texts whose many classes have few points among so many: larger ones, as far as memory allows.
+    """Larger subsets for texts of many classes, of which those so far have few points each; empty for others.
 
-    With four points of each class variances are best that are far too large for all points. Memory is what the
-    machine has, not what is free: a search that goes on from a checkpoint must have the same sizes.
+    With four points per class the best variances are far too large for all points. The sizes do not depend on memory:
+    a search that goes on from a checkpoint must have the same ones.
     """
     n, n_classes = len(data.weights), len(data.classes)
     is_text = is_sparse(data.points) and isinstance(start.kernels[0], Linear)
@@ -232,8 +238,7 @@ def _larger_sizes(estimator: Any, data: TrainingData, start: Specification, n_po
     # Splits that were given may be many at a time.
     if not (is_text and is_default) or not (estimator.cv is None or isinstance(estimator.cv, int | np.integer)):
         return []
-    memory = _settings.STATE_SHARE * (_settings.memory(estimator) or physical_memory())
-    enough = min(n, FINE_PER_CLASS * n_classes, int(memory / (_settings.N_STATES * 8 * n_classes)))
+    enough = min(n, FINE_PER_CLASS * n_classes, MOST_ENTRIES // n_classes)
     sizes = []
     while enough > 1.2 * n_points:
         n_points = min(enough, int(ENLARGEMENT * n_points))
@@ -295,21 +300,27 @@ def _labels(data: TrainingData) -> Indices:
 def _arena(
     estimator: Any,
     data: TrainingData,
-    start: Specification,
+    finest: Specification,
     chosen: Indices,
     cv: Any,
     groups: Array | None,
     seed: int,
 ) -> Arena:
+    """A criterion on some of the points, for all models up to the finest one."""
     targets, points = np.ascontiguousarray(data.targets[:, chosen]), data.points[chosen]
     loo = leaves_one_out(estimator, len(data.weights), len(data.classes))
     exact = loo or _settings.solver_name(estimator, len(chosen), data.likelihood) == "exact"
     precision = "double" if exact or estimator.precision == "double" else "single"
-    how = choose(start.kernels, points, estimator.operator, precision, _settings.memory(estimator))
-    solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed)
-    sharpen = data.labels is not None and _sharpens(estimator, data, start)
+    folds = None if loo else _folds(cv, data, chosen, groups, seed)
+    size = _memory.size_of(data, finest.tying, len(chosen), n_batch=1 if folds is None else len(folds.kept))
+    kind = "loo" if loo else "exact" if exact else "newton"
+    room = _memory.room_for_search(estimator, data, kind, size, finest.kernels[0])
+    n_matrices = _memory.search_matrices(finest.kernels[0], data, size.n_kernels)
+    how = choose(finest.kernels[:1], points, estimator.operator, precision, room, n_matrices)
+    solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed, search_conditioning(size))
+    sharpen = data.labels is not None and _sharpens(estimator, data, finest)
     criterion: Criterion
-    if loo:
+    if folds is None:
         if len(targets) != len(data.classes):
             raise ValueError(
                 "`criterion` is leave-one-out, but some labels are inner nodes of the hierarchy. Use criterion='cv'."
@@ -321,7 +332,6 @@ def _arena(
             data.likelihood, targets, data.weights[chosen], solver, own_groups, sharpen=sharpen
         )
     else:
-        folds = _folds(cv, data, chosen, groups, seed)
         criterion = CrossValidation(data.likelihood, targets, folds, solver, sharpen)
     if data.labels is None:
         criterion = ProfiledNoise(criterion, len(targets))
@@ -350,8 +360,8 @@ def _groups_of_folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array
     return held_out.argmax(axis=0)
 
 
-def _inner_newton(seed: int) -> Newton:
-    return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(seed=seed))
+def _inner_newton(seed: int, memory: float) -> Newton:
+    return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(memory=memory, seed=seed))
 
 
 def _folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array | None, seed: int) -> Folds:

@@ -6,15 +6,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from logikern.estimators import _endings, _settings
+from logikern.estimators import _endings, _memory, _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
 from logikern.estimators._decisions import DecisionMixin
 from logikern.estimators._frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._influence import InfluenceMixin
+from logikern.estimators._prediction import latents
 from logikern.estimators._story import explain
 from logikern.estimators._streaming import StreamingMixin
 from logikern.estimators._tuning import learned_specification
-from logikern.estimators._validation import check_groups, is_precomputed, latents, takes_objects, training_data
+from logikern.estimators._validation import check_groups, is_precomputed, takes_objects, training_data
 from logikern.fitting.free_bias import free_constants
 from logikern.fitting.problem import FitResult
 from logikern.model import persistence
@@ -108,7 +109,9 @@ class KernelLogisticClassifier(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' likelihoods.
     memory_limit : int, str or None, default=None
-        Memory that a fit may use, in bytes or as text ("2GB"). None takes what is free.
+        Memory that a call may take beside the data given to it, in bytes or as text ("2GB"): `fit`, predictions,
+        leave-one-out. None takes what is free, within the limits of control groups. Kernel matrices that do not fit
+        are recomputed in tiles; a call that cannot do with it is refused before its work begins.
     n_jobs : int or None, default=None
         Threads for linear algebra; None leaves them as they are set, -1 takes all.
     random_state : int, RandomState instance or None, default=None
@@ -267,6 +270,7 @@ class KernelLogisticClassifier(
         if not isinstance(self.tying, str):
             raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
         own = self.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}
+        own["memory_limit"] = _memory.limit_for_each(self, data)
         binaries = []
         for number, label in enumerate(data.classes):
             own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"

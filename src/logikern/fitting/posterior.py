@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsyrk
 
 from logikern.fitting.groups import Groups
-from logikern.fitting.systems import null_coupling, scaled_covariance
+from logikern.fitting.systems import add_null_coupling, scaled_covariance
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.symmetric import invert
@@ -16,6 +16,10 @@ from logikern.numerics.symmetric import invert
 SAFE_CURVATURE = 1e-5
 # Of the largest: a constant with less pull on the duals than this is one that the likelihood does not see.
 VISIBLE_CONSTANT = 1e-10
+# Rows of a block that are multiplied at a time.
+ROW_TILE = 256
+# Entries of all blocks that are gathered at a time.
+CROSS_ENTRIES = 2**19
 
 
 class GroupBlocks(NamedTuple):
@@ -82,7 +86,8 @@ class ExactPosterior:
         if free_bias:
             self._free_bias(inverses)
         shrinkages = [self._shrinkage(inverses, members) for members in self.groups.batches]
-        self.own = [self._own(index, inverse) for index, inverse in enumerate(inverses)]
+        # Each inverse is given up before the next one is read: there are as many matrices as classes.
+        self.own = [self._own(index, inverses.pop(0)) for index in range(len(blocks))]
         self.batches = tuple(
             GroupBlocks(points, shrinkage, self._covariance(members))
             for points, members, shrinkage in zip(groups.batches, self.groups.batches, shrinkages, strict=True)
@@ -94,10 +99,14 @@ class ExactPosterior:
         """Bonds and reach of each block, n columns each; none where the curvature is diagonal."""
         if self.null is None:
             return [inverse[:, :0] for inverse in inverses], [inverse[:, :0] for inverse in inverses]
-        lower = np.linalg.cholesky(null_coupling(inverses, self.null))
-        root = solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T  # N^(-1/2)
+        n = self.null.shape[1]
+        null, coupling = self.null.reshape(len(inverses), -1, n), np.zeros((n, n))
+        for inverse, own in zip(inverses, null, strict=True):
+            add_null_coupling(coupling, inverse, own)
+        lower = np.linalg.cholesky(coupling)
+        root = solve_triangular(lower, np.eye(n), lower=True, check_finite=False).T  # N^(-1/2)
+        del coupling, lower
         bonds, reach = [], []
-        null = self.null.reshape(len(inverses), -1, len(root))
         for index, inverse in enumerate(inverses):
             free = (null[index][:, :, None] * root).reshape(len(inverse), -1)  # U N^(-1/2)
             bonds.append(inverse @ free)
@@ -116,8 +125,11 @@ class ExactPosterior:
         """K S factor, equal to S^-1 times a difference that is given; in place."""
         safe, scale = self.safe[index], self.scale[index]
         difference /= np.where(safe, scale, 1.0)[:, None]
-        if factor is not None and not safe.all():
-            difference[~safe] = (self.blocks[index][~safe] * scale) @ factor
+        if factor is not None:
+            unsafe = np.flatnonzero(~safe)
+            for start in range(0, len(unsafe), ROW_TILE):
+                rows = unsafe[start : start + ROW_TILE]
+                difference[rows] = (self.blocks[index][rows] * scale) @ factor
         return difference
 
     def _free_bias(self, inverses: list[Array]) -> None:
@@ -223,11 +235,16 @@ class ExactPosterior:
 
 
 def _cross(tied: list[Array], members: Indices) -> Array:
-    """Blocks of L L' between the blocks of K~ at the places of each group, (k, B, m, B, m)."""
+    """Blocks of L L' between the blocks of K~ at the places of each group, (k, B, m, B, m), some groups at a time."""
     n_groups, size = members.shape
-    rows = np.stack([own[members] for own in tied], axis=1)  # (k, B, m, r)
-    rows = rows.reshape(n_groups, len(tied) * size, -1)
-    return (rows @ rows.swapaxes(1, 2)).reshape(n_groups, len(tied), size, len(tied), size)
+    side = len(tied) * size
+    result = np.empty((n_groups, side, side))
+    width = max(1, CROSS_ENTRIES // max(1, side * tied[0].shape[1]))
+    for start in range(0, n_groups, width):
+        some = slice(start, start + width)
+        rows = np.stack([own[members[some]] for own in tied], axis=1).reshape(len(members[some]), side, -1)
+        np.matmul(rows, rows.swapaxes(1, 2), out=result[some])
+    return result.reshape(n_groups, len(tied), size, len(tied), size)
 
 
 def _square(blocks: Array) -> Array:

@@ -257,12 +257,19 @@ class ExactSystem(NewtonSystem):
         self.inverses = [self._factorise(member) for member in range(len(curvature.scale))]
 
     def _factorise(self, member: int) -> tuple[list[Solve], Solve | None]:
+        """Solves with A, and with the coupling U' A^-1 U, for which one inverse exists at a time."""
         scales = self.curvature.scale[member].reshape(len(self.covariances), -1)
-        matrices = [scaled_covariance(block, scale) for block, scale in zip(self.covariances, scales, strict=True)]
+        pairs = zip(self.covariances, scales, strict=True)
         if self.curvature.null is None:
-            return [solver(matrix) for matrix in matrices], None
-        solves, inverses = zip(*[solver_and_inverse(matrix) for matrix in matrices], strict=True)
-        return list(solves), solver(null_coupling(list(inverses), self.curvature.null[member]))
+            return [solver(scaled_covariance(block, scale)) for block, scale in pairs], None
+        n = self.curvature.null.shape[2]
+        null, coupling, solves = self.curvature.null[member].reshape(len(scales), -1, n), np.zeros((n, n)), []
+        for (block, scale), own in zip(pairs, null, strict=True):
+            solve, inverse = solver_and_inverse(scaled_covariance(block, scale))
+            add_null_coupling(coupling, inverse, own)
+            del inverse
+            solves.append(solve)
+        return solves, solver(coupling)
 
     def response(self, functions: Array, tolerance: Array) -> Response:
         seen = self.contrast.see(functions)
@@ -299,12 +306,12 @@ def scaled_covariance(block: Array, scale: Array) -> Array:
     return matrix
 
 
-def null_coupling(inverses: list[Array], null: Array) -> Array:
-    """U' A^-1 U, (n, n), from the inverses of all blocks."""
+def add_null_coupling(total: Array, inverse: Array, null: Array) -> None:
+    """Add one block's part of U' A^-1 U to the total (n, n), from its inverse and its rows of U, (F, n)."""
     n = null.shape[1]
-    total = np.zeros((n, n))
-    for inverse, own in zip(inverses, null.reshape(len(inverses), -1, n), strict=True):
-        for row, first in enumerate(own):
-            for column, second in enumerate(own):
-                total += first[:, None] * inverse[row * n : (row + 1) * n, column * n : (column + 1) * n] * second
-    return total
+    part = np.empty((n, n))
+    for row, first in enumerate(null):
+        for column, second in enumerate(null):
+            np.multiply(inverse[row * n : (row + 1) * n, column * n : (column + 1) * n], second, out=part)
+            part *= first[:, None]
+            total += part
