@@ -137,8 +137,8 @@ def run(report: Report, quick: bool) -> None:
         rows.append(row)
         report.progress(str(row))
     report.table("Peak growth", rows)
-    right = sum(verdict in ("within", "refused") for verdict in verdicts)
-    report.verdict("cells within 110 % of the limit or refused", str(len(verdicts)), str(right), right == len(verdicts))
+    n_right, n_all = sum(verdict in ("within", "refused") for verdict in verdicts), len(verdicts)
+    report.verdict("cells within 110 % of the limit or refused", str(n_all), str(n_right), n_right == n_all)
 
 
 if __name__ == "__main__":

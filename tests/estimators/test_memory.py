@@ -64,14 +64,14 @@ FITS = {
     "folds": ({"criterion": "cv"}, "A fit to 200 rows"),
     "tree": (TREE, "A fit to 200 rows with 4 classes"),
     "exact tree": (TREE | {"solver": "exact"}, "solver='newton'"),
-    "one against the rest": ({"one_vs_rest": True}, "with 2 classes"),
+    "one against the rest": ({"one_vs_rest": True}, "One model for each of 4 classes"),
 }
 
 
 @pytest.mark.parametrize("settings, fragment", FITS.values(), ids=FITS)
 def test_fit_with_too_little_memory_is_refused(settings, fragment):
     with pytest.raises(ValueError, match=r"needs about \d+ MB, but `memory_limit` allows \d+ MB\.") as refusal:
-        fixed(memory_limit="9MB", **settings).fit(X, Y)
+        fixed(memory_limit="5MB", **settings).fit(X, Y)
     assert fragment in str(refusal.value) and "Pass a larger `memory_limit`" in str(refusal.value)
 
 
@@ -94,11 +94,11 @@ def test_search_with_too_little_memory_is_refused_before_it(settings, fragment, 
 
 def test_regression_with_too_little_memory_is_refused():
     with pytest.raises(ValueError, match="200 rows with 1 outputs needs about"):
-        KernelRegressor(memory_limit="9MB").fit(X, X[:, 0])
+        KernelRegressor(memory_limit="5MB").fit(X, X[:, 0])
 
 
 def test_stream_with_too_little_memory_is_refused():
-    model = fixed(memory_limit="9MB")
+    model = fixed(memory_limit="5MB")
     with pytest.raises(ValueError, match="A fit to 200 rows with 4 classes needs about"):
         model.partial_fit(X, Y, classes=range(4))
 

@@ -13,13 +13,12 @@ from logikern.kernels.inputs import is_sparse
 from logikern.model.fitted import TILE_ENTRIES as PREDICTION_ENTRIES
 from logikern.numerics.free_memory import available_memory
 from logikern.numerics.parallel import n_threads
-from logikern.operators.choose import TILE_SHARE
 from logikern.operators.linear import BLOCK
 from logikern.structure.tying import Tying
 
-# With less memory than lets products compute this many rows of kernel values at a time, of so many bytes for each
-# value, and lets the preconditioner of Newton's method have this rank, a fit would be too slow.
-LEAST_ROWS, BYTES_PER_VALUE, LEAST_RANK = 16, 24, 8
+# Rows of kernel values that products compute at a time at least, and bytes of each value. They may have half of the
+# room that is left.
+LEAST_ROWS, BYTES_PER_VALUE = 16, 24
 # Weightings that refits without single rows have in lock-step at most.
 MOST_REFITS = 32
 # Numbers for each row that a fitted model of two classes keeps beside its points.
@@ -124,9 +123,7 @@ def room_for_fit(estimator: Any, data: TrainingData, solver: str, size: Size, ke
     needed += _copies(data, n)
     if dense or estimator.operator == "dense":
         needed += fit_matrices(kernel, data, size.n_kernels) * size.matrix
-    least = 0.0 if dense else _least_products(data, n)
-    if solver not in ("exact", "kcg"):
-        least = max(least, footprint.conditioning(size, LEAST_RANK) / TILE_SHARE)
+    least = 0.0 if dense else _least_room(data, n)
     what = f"A fit to {n} rows with {_classes(data)}"
     may = require(estimator, what, needed + least, _advice(estimator, solver, data))
     return may.n_bytes if dense else may.n_bytes - needed - footprint.LEAST
@@ -150,7 +147,7 @@ def room_for_search(estimator: Any, data: TrainingData, criterion: str, size: Si
     needed = _copies(data, len(data.weights)) + size.n_threads * _scaled(data, n)
     if not by_products or estimator.operator == "dense":
         needed += search_matrices(kernel, data, size.n_kernels) * size.matrix
-    least = _least_products(data, n) if by_products else 0.0
+    least = _least_room(data, n) if by_products else 0.0
     needed += _CRITERIA[criterion](size)
     by_loo, n_folds = criterion == "loo", size.n_batch
     what = f"A search {'by leave-one-out' if by_loo else f'by {n_folds} folds'} on {n} rows with {_classes(data)}"
@@ -201,12 +198,9 @@ def temporary_matrices(kernel: Kernel, data: TrainingData) -> int:
     return 0 if plain else 3 if is_sparse(data.points) else 1
 
 
-def _least_products(data: TrainingData, n_points: int) -> float:
-    """Room in which products are not too slow: its share for tiles has some rows of kernel values.
-
-    Explicit features need a block of functions of them for every thread instead.
-    """
-    room = LEAST_ROWS * BYTES_PER_VALUE * float(n_points) / TILE_SHARE
+def _least_room(data: TrainingData, n_points: int) -> float:
+    """Room for the smallest tiles of kernel values, or for a block of functions of explicit features per thread."""
+    room = 2.0 * LEAST_ROWS * BYTES_PER_VALUE * n_points
     if not is_sparse(data.points):
         return room
     n_features = min(data.points.shape[1], data.points.nnz)
@@ -254,7 +248,7 @@ def check_leave_one_out(estimator: Any, data: TrainingData, rank: int, size: Siz
     n, needed = size.n_points, _scaled(data, size.n_points)
     if rank:
         needed += footprint.low_rank_leave_one_out(size, rank, TILE_ENTRIES)
-        least = _least_products(data, n)
+        least = _least_room(data, n)
     else:
         needed += footprint.leave_one_out(size)
         least = (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix

@@ -23,6 +23,8 @@ PRODUCTS_PER_BUILD = 2.0
 FLOPS_PER_BYTE = 5.0
 # Beside each product an iteration passes so many times over all functions; it is nothing beside a dense matrix.
 PASSES_PER_PRODUCT = 20.0
+# A preconditioner of a lower rank is hardly worth its name: this one is allowed whatever the memory.
+LEAST_RANK = 4
 # Products for one direction above which a larger factor is tried.
 MANY_PRODUCTS = 25
 
@@ -56,7 +58,7 @@ class LowRankConditioning(Conditioning):
     staleness : float, default=0.03
         Relative change of the curvature up to which an old preconditioner is used again.
     memory : float, default=inf
-        Bytes that it may take, whatever the number of weightings.
+        Bytes that it may take, for all weightings together, at ranks beyond the least.
     seed : int, default=0
         Of the random pivots.
     """
@@ -112,8 +114,8 @@ def largest_rank(covariance: ClassCovariance, n_batch: int, memory: float) -> in
     n, n_rows, n_kernels = covariance.n_points, rows_per_rank(covariance), len(covariance.operators)
     by_size = int(min(n, LARGEST_WOODBURY / n_rows))
     ranks = np.arange(by_size + 1)
-    fits = preconditioner_bytes(n_rows, n, n_kernels, n_batch, ranks) <= memory
-    return int(fits.sum()) - 1 if fits[0] else 0
+    by_memory = np.flatnonzero(preconditioner_bytes(n_rows, n, n_kernels, n_batch, ranks) <= memory).max(initial=0)
+    return int(max(by_memory, min(by_size, LEAST_RANK)))
 
 
 def preconditioner_bytes(n_rows: int, n_points: int, n_kernels: int, n_batch: int, rank: Any) -> Any:

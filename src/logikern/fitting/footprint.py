@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from logikern.fitting.conditioning import LARGEST_WOODBURY, preconditioner_bytes
+from logikern.fitting.conditioning import LARGEST_WOODBURY, LEAST_RANK, preconditioner_bytes
 from logikern.fitting.posterior import CROSS_ENTRIES
 from logikern.kernels.tiles import SMALLEST_TILE, TILE_ENTRIES
 from logikern.numerics.parallel import TILE_ENTRIES as POINT_TILE_ENTRIES
@@ -106,8 +106,8 @@ def tiles(size: Size, n_each: int = KERNEL_TILES) -> float:
 
 
 def newton(size: Size) -> float:
-    """Newton's method without its preconditioner."""
-    return functions(size, NEWTON_ARRAYS) + tiles(size)
+    """Newton's method, with a preconditioner of the least rank."""
+    return functions(size, NEWTON_ARRAYS) + tiles(size) + conditioning(size, LEAST_RANK)
 
 
 def kernel_gradient(size: Size) -> float:
@@ -128,16 +128,17 @@ def cross_validation(size: Size) -> float:
 
 
 def conditioning(size: Size, rank: float) -> float:
-    """The preconditioner of Newton's method."""
+    """The preconditioner of Newton's method, of a rank as far as that is possible."""
     rows = max(size.n_classes, size.n_latent)
-    return float(preconditioner_bytes(rows, size.n_points, size.n_kernels, size.n_batch, min(rank, size.n_points)))
+    rank = min(rank, size.n_points, LARGEST_WOODBURY / rows)
+    return float(preconditioner_bytes(rows, size.n_points, size.n_kernels, size.n_batch, rank))
 
 
 def search_conditioning(size: Size) -> float:
     """The bound on the preconditioner of a search, which depends on the problem alone."""
-    largest = conditioning(size, LARGEST_WOODBURY / max(size.n_classes, size.n_latent))
     share = CONDITIONING_MATRICES * size.matrix + functions(size, NEWTON_ARRAYS)
-    return float(min(largest, max(LEAST_CONDITIONING, share)))
+    least = conditioning(size, LEAST_RANK)
+    return max(least, min(conditioning(size, LARGEST_WOODBURY), max(LEAST_CONDITIONING, share)))
 
 
 def exact(size: Size) -> float:
@@ -195,4 +196,4 @@ def _low_rank(size: Size, rank: float) -> float:
 def refits(size: Size, n_batch: int) -> float:
     """Newton fits without each of so many points, in lock-step, with their preconditioner."""
     batch = replace(size, n_batch=n_batch)
-    return newton(batch) + search_conditioning(batch)
+    return functions(batch, NEWTON_ARRAYS) + tiles(batch) + search_conditioning(batch)
