@@ -22,6 +22,7 @@ FIXED = (
     "robustness",
     "precision",
     "tiled",
+    "memory",
     "peers",
     "defaults",
     "solvers",

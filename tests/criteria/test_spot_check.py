@@ -7,7 +7,7 @@ import pytest
 
 from logikern.criteria.expansion import ExactExpansion
 from logikern.criteria.refitting import exact_leave_one_out
-from logikern.criteria.spot_check import SpotCheckPolicy, spot_check
+from logikern.criteria.spot_check import Refitting, SpotCheckPolicy, spot_check
 from logikern.fitting.exact import Exact
 from logikern.fitting.newton import Newton
 from logikern.kernels import Gaussian
@@ -33,7 +33,7 @@ def check(variance, groups=None, seed=0, **settings):
     problem, latent, expansion = make(variance)
     if groups is not None:
         expansion = ExactExpansion(problem, Exact().fit(problem), groups)
-    return spot_check(problem, latent, expansion.leave_out(), Newton(1e-4), seed, groups, **settings)
+    return spot_check(problem, latent, expansion.leave_out(), Refitting(Newton(1e-4), 32), seed, groups, **settings)
 
 
 def refitted_loss(variance, groups=None):
@@ -68,12 +68,10 @@ def test_nothing_is_checked_where_leaving_out_changes_nothing():
 
 def test_squared_loss_needs_no_check():
     targets = RANDOM.standard_normal((1, 50))
-    problem = replace(
-        catalogue.make_problem(Gaussian(2.0), POINTS, targets, variances=300.0), likelihood=Squared()
-    )
+    problem = replace(catalogue.make_problem(Gaussian(2.0), POINTS, targets, variances=300.0), likelihood=Squared())
     result = Exact().fit(problem)
     left_out = ExactExpansion(problem, result).leave_out()
-    assert spot_check(problem, result.latent, left_out, Newton(1e-4), 0) is None
+    assert spot_check(problem, result.latent, left_out, Refitting(Newton(1e-4), 32), 0) is None
 
 
 def test_sentence_tells_both_losses():

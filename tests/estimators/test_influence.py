@@ -249,8 +249,8 @@ def test_each_model_against_the_rest_has_its_own():
 
 
 def test_too_many_rows_for_the_memory_are_refused():
-    model = fixed(memory_limit="100kB").fit(X, NAMES)
-    with pytest.raises(ValueError, match="75 rows and 3 classes needs about .* raise `memory_limit`"):
+    model = fixed().fit(X, NAMES).set_params(memory_limit="100kB")
+    with pytest.raises(ValueError, match="75 rows and 3 classes needs about .* Pass a larger `memory_limit`"):
         _ = model.loo_proba_
 
 

@@ -42,7 +42,7 @@ def with_latents(latents, labels):
     """A fitted estimator that gives these latents, whatever it is asked."""
 
     class Fixed(FittedModel):
-        def latents(self, X):
+        def latents(self, X, tile_entries):
             return latents
 
     model = fixed().fit(X, labels)
@@ -88,7 +88,7 @@ def test_far_from_the_data_the_bias_remains():
 def test_training_points_in_tiles_give_the_same_latents(monkeypatch):
     model = fixed().fit(X, SPECIES)
     whole = model.decision_function(X)
-    monkeypatch.setattr("logikern.model.fitted.TILE_ENTRIES", 100)
+    monkeypatch.setattr("logikern.estimators._memory.PREDICTION_ENTRIES", 100)
     np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-10)
 
 

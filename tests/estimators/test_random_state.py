@@ -77,4 +77,3 @@ def test_asking_draws_nothing_from_a_generator():
     before = generator.get_state()[2]
     model.exact_loo()
     assert generator.get_state()[2] == before
-

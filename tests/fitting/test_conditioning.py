@@ -1,7 +1,14 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from logikern.fitting.conditioning import DiagonalConditioning, LowRankConditioning, affordable_rank
+from logikern.fitting.conditioning import (
+    DiagonalConditioning,
+    LowRankConditioning,
+    affordable_rank,
+    preconditioner_bytes,
+)
 from logikern.fitting.newton import Newton
 from logikern.kernels import Gaussian
 from tests.fitting import catalogue
@@ -59,10 +66,25 @@ def test_no_memory_still_converges():
     assert fit(LowRankConditioning(memory=1.0)).outcome.converged
 
 
-def test_rank_keeps_to_the_memory():
-    covariance = problem().covariance
-    memory = 20 * 120 * 4 * 8
-    assert affordable_rank(covariance, 1, memory) * 120 * 4 * 8 <= memory
+@pytest.mark.parametrize("n_batch", [1, 5])
+def test_rank_keeps_to_the_memory(n_batch):
+    covariance, memory = problem().covariance, preconditioner_bytes(4, 120, 1, n_batch, 6)
+    assert affordable_rank(covariance, n_batch, np.inf) > 6
+    assert [affordable_rank(covariance, n_batch, factor * memory) for factor in (1.01, 0.99)] == [6, 5]
+
+
+@pytest.mark.parametrize("n_batch", [1, 5])
+def test_preconditioner_takes_no_more_than_its_bytes(n_batch):
+    weights = np.random.default_rng(0).random((n_batch, 120))
+    own, rank = problem(weights=weights), 40
+    condition = LowRankConditioning(rank=rank).prepare(own.covariance)
+    curvature = own.likelihood.expand(np.zeros(own.shape), own.targets, own.weights).curvature
+    tracemalloc.start()
+    condition(curvature, np.arange(n_batch))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    beside = 8 * own.weights.size * 4 * 20  # arrays of the size of the functions
+    assert peak <= preconditioner_bytes(4, 120, 1, n_batch, rank) + beside
 
 
 def test_rank_keeps_to_the_number_of_points():

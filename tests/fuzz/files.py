@@ -75,9 +75,7 @@ def _answers(model: Any, X: Any) -> np.ndarray:
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
-def _judge_damage(
-    random: Random, checks: Checks, path: Path, X: Any, wanted: np.ndarray, told: str
-) -> None:
+def _judge_damage(random: Random, checks: Checks, path: Path, X: Any, wanted: np.ndarray, told: str) -> None:
     """A flipped bit, a cut, or bytes that were overwritten: an equal model or one clear error."""
     whole = path.read_bytes()
     for _ in range(N_FLIPS):

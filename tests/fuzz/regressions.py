@@ -26,9 +26,7 @@ def regress(random: Random, checks: Checks) -> None:
     _, variance_of = tie_classes(tying, y.shape[1])
     variances = draw_variances(random, inputs, drawn.matrix, int(variance_of.max()) + 1)
     bias = float(random.choice([16.0, 0.0, 1.0, np.inf]))
-    model = Model(
-        (drawn.matrix,), np.zeros(y.shape[1], int), variances[variance_of], flat_paths(y.shape[1]), bias
-    )
+    model = Model((drawn.matrix,), np.zeros(y.shape[1], int), variances[variance_of], flat_paths(y.shape[1]), bias)
     settings: dict[str, Any] = {"tying": tying, "variance": variances.tolist(), "bias_variance": bias, "tol": 1e-9}
     if not np.isinf(bias):
         settings["solver"] = str(random.choice(["auto", "exact", "newton", "kcg"]))
@@ -107,4 +105,3 @@ def _draw_weights(random: Random, n: int) -> np.ndarray | None:
     weights = random.gamma(1.0, size=n) + 0.01
     weights[random.random(n) < 0.1] = 0.0
     return weights if (weights > 0).sum() >= 2 else None
-

@@ -139,9 +139,7 @@ def tree_scores(random: Random, checks: Checks) -> None:
     )
 
 
-def _judge_decisions(
-    random: Random, checks: Checks, shape: Shape, tree: Any, proba: np.ndarray, told: str
-) -> None:
+def _judge_decisions(random: Random, checks: Checks, shape: Shape, tree: Any, proba: np.ndarray, told: str) -> None:
     """Each rule decides what has the least expected loss."""
     ends, everything = shape.leaves, list(range(len(shape.labels)))
     zero_one = 1.0 - np.eye(len(ends))

@@ -271,7 +271,7 @@ def test_search_on_texts_of_many_classes_goes_on_on_ever_more(monkeypatch):
     assert sizes(X) == [20]
     assert sizes(texts, search_size=30) == [20, 30]
     assert sizes(texts, cv=StratifiedKFold(3)) == [20]
-    monkeypatch.setattr(_tuning, "MOST_ENTRIES", 35 * 3)
+    monkeypatch.setattr(_tuning, "MOST_ENTRIES", 35 * 3)  # 35 rows of three classes
     assert sizes(texts) == [30]
 
 

@@ -52,9 +52,7 @@ def _separator_hint(columns: Sequence[str]) -> str:
     return ""
 
 
-def _read_delimited(
-    source: Source, reading: Reading, as_text: Sequence[str], missing: Sequence[str]
-) -> pd.DataFrame:
+def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
     separator = (reading.separator or SEPARATORS[source.format]).replace("\\t", "\t")
     if len(separator) != 1:
         raise typer.BadParameter(f"`--separator` must be one character, but is {separator!r}.")

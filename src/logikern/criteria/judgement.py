@@ -83,9 +83,7 @@ class Judge:
         sharpened = sharpness.scale(open_) * latent
         return float(weights @ self.likelihood.losses(sharpened[None], targets)[0]) + _penalty(sharpness)
 
-    def _newton_step(
-        self, now: Sharpness, parts: Array, latent: Array, targets: Array, weights: Array
-    ) -> "_Step":
+    def _newton_step(self, now: Sharpness, parts: Array, latent: Array, targets: Array, weights: Array) -> "_Step":
         """Where targets are completed, by the curvature of what lies above the loss."""
         sharpened = (now.scale(parts[1]) * latent)[None]
         completed = self.likelihood.complete(sharpened, targets).reshape(latent.shape)

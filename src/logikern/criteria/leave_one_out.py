@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 
 from logikern.criteria.base import Criterion, Evaluation, unusable
+from logikern.criteria.cavity import Cavity
 from logikern.criteria.expansion import ExactExpansion, FittedExpansion, LowRankExpansion
 from logikern.criteria.judgement import Judge
-from logikern.criteria.spot_check import SpotCheck, spot_check
+from logikern.criteria.spot_check import Refitting, SpotCheck, spot_check
+from logikern.fitting.contrasts import contrast_of
 from logikern.fitting.descent import Fit, NewtonSolver, descend
 from logikern.fitting.exact import systems_of
 from logikern.fitting.free_bias import FreeBias
-from logikern.fitting.low_rank_system import LowRankSystems
-from logikern.fitting.problem import FitResult, Problem, Solver, ignore
+from logikern.fitting.groups import partition
+from logikern.fitting.low_rank_posterior import LowRankPosterior
+from logikern.fitting.low_rank_system import LowRankSystems, Woodbury
+from logikern.fitting.problem import FitResult, Problem, ignore
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.operators.landmarks import enough_landmarks, landmarked, random_landmarks
@@ -22,6 +26,8 @@ from logikern.structure.covariance import ClassCovariance
 
 # Of the points, over the root of the number of classes: with more landmarks than this, dense factors are as fast.
 LARGEST_SHARE = 0.35
+# Entries of the factor G of Q = D E + G G' that are computed at a time, 8 MB.
+TILE_ENTRIES = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +105,8 @@ class LeaveOneOut(Criterion):
             sharpness=judged.sharpness,
         )
 
-    def check(self, covariance: ClassCovariance, solver: Solver, seed: int) -> SpotCheck | None:
-        """Compare with refits without some points, by a solver; None where nothing is to be checked."""
+    def check(self, covariance: ClassCovariance, refitting: Refitting, seed: int) -> SpotCheck | None:
+        """Compare with refits without some points; None where nothing is to be checked."""
         problem = self._problem(covariance)
         result, expand = self._fit(problem, None, self.solver.tolerance)
         if self.likelihood.is_quadratic or not result.outcome.converged:
@@ -110,7 +116,7 @@ class LeaveOneOut(Criterion):
         except np.linalg.LinAlgError:
             return None
         sharpness = Judge(self.likelihood, self.sharpen).judge(left_out, self.targets, self.weights).sharpness
-        return spot_check(problem, result.latent, left_out, solver, seed, self.groups, sharpness)
+        return spot_check(problem, result.latent, left_out, refitting, seed, self.groups, sharpness)
 
     def _fit(
         self, problem: Problem, start: Array | None, tolerance: float
@@ -136,10 +142,22 @@ class LeaveOneOut(Criterion):
 
 
 def leave_out_by_landmarks(problem: Problem, result: FitResult, rank: int, seed: int = 0) -> Array:
-    """Latents (C, n) of every point without it, after a fit that is too large for dense factors."""
+    """Latents (C, n) of every point without it, after a fit that is too large for dense factors.
+
+    A point needs Q at itself alone: it is computed for some points at a time, and never held for all.
+    """
     systems = LowRankSystems(with_landmarks(problem.covariance, choose_landmarks(problem.covariance, rank, seed)))
-    fit = Fit(result, problem.covariance, systems)
-    return LowRankExpansion(problem, fit, systems, tolerance=np.inf).leave_out()
+    curvature = problem.likelihood.expand(result.latent, problem.targets, problem.weights).curvature
+    contrast = contrast_of(curvature)
+    model, seen, dual = systems.seen(contrast), contrast.curvature(curvature), contrast.reduce(result.dual[0])
+    woodbury, moved = Woodbury(model, seen, 0), np.empty_like(dual)
+    width = max(1, TILE_ENTRIES // (len(dual) * len(woodbury.lower)))
+    for start in range(0, problem.shape[2], width):
+        points = slice(start, min(start + width, problem.shape[2]))
+        own, alone = seen.at(points), partition(None, points.stop - points.start)
+        cavity = Cavity(LowRankPosterior(model.at(points), own, alone, woodbury.at(points)).batches, own)
+        moved[:, points] = cavity.covary(cavity.amplify(dual[:, points]))
+    return result.latent[0] - contrast.lift(moved)
 
 
 def choose_landmarks(covariance: ClassCovariance, rank: int, seed: int = 0) -> tuple[Indices, ...]:

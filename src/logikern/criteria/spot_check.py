@@ -12,6 +12,13 @@ from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.sharpness import Sharpness
 
 
+class Refitting(NamedTuple):
+    """How rows are left out by fitting again: the solver, and how many fits are in lock-step."""
+
+    solver: Solver
+    batch: int
+
+
 @dataclass(frozen=True)
 class SpotCheckPolicy:
     """How much is fitted again, and what counts as far.
@@ -66,7 +73,7 @@ def spot_check(
     problem: Problem,
     latent: Array,
     left_out: Array,
-    solver: Solver,
+    refitting: Refitting,
     seed: int,
     groups: Array | None = None,
     sharpness: Sharpness = NEUTRAL,
@@ -82,7 +89,7 @@ def spot_check(
         Of the fit to all points.
     left_out : array of shape (C, n)
         Of every point without its group, in closed form.
-    solver : Solver
+    refitting : Refitting
     seed : int
         Of the groups drawn.
     groups : array of shape (n,) or None, default=None
@@ -101,7 +108,9 @@ def spot_check(
     if problem.likelihood.is_quadratic or lost.sum() < policy.least * total:
         return None
     largest, drawn = _choose(lost, policy, seed)
-    refits = exact_leave_one_out(problem, solver, groups, latent, only=np.concatenate([largest, drawn]))
+    refits = exact_leave_one_out(
+        problem, refitting.solver, groups, latent, refitting.batch, np.concatenate([largest, drawn])
+    )
     if not refits.outcome.converged:
         return None
     seen = np.isin(numbers, largest) | np.isin(numbers, drawn)

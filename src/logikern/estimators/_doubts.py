@@ -1,12 +1,14 @@
 """Whether leave-one-out in closed form is to be believed, by refits without some rows."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
 from logikern.criteria.leave_one_out import LeaveOneOut
-from logikern.criteria.spot_check import SpotCheck, spot_check
+from logikern.criteria.spot_check import Refitting, SpotCheck, spot_check
 from logikern.estimators import _settings
+from logikern.fitting.footprint import Size, affordable_refits, leave_one_out, search_conditioning
 from logikern.fitting.problem import Problem
 from logikern.numerics.outcome import Array
 from logikern.selection.search import Arena
@@ -18,23 +20,29 @@ TOLERANCE = 1e-3
 MOST_ROWS_WITH_FREE_CONSTANTS = 500
 
 
-def check_search(arena: Arena, specification: Specification, seed: int) -> SpotCheck | None:
+def check_search(arena: Arena, specification: Specification, seed: int, size: Size) -> SpotCheck | None:
     """Of the criterion that hyperparameters were learned by; None where it needs no check."""
     criterion = arena.criterion
     if not isinstance(criterion, LeaveOneOut) or _is_slow(specification, arena.n_points):
         return None
-    solver = _settings.refitting_solver(specification.bias_variance, TOLERANCE, seed)
-    return criterion.check(specification.bind(arena.points), solver, seed)
+    return criterion.check(specification.bind(arena.points), _refitting(specification, seed, size), seed)
 
 
 def check_fit(
-    specification: Specification, problem: Problem, latent: Array, left_out: Array, seed: int
+    specification: Specification, problem: Problem, latent: Array, left_out: Array, seed: int, size: Size
 ) -> SpotCheck | None:
     """Of a fit, from its latents (1, C, n) and those of rows left out, (C, n)."""
     if _is_slow(specification, problem.shape[2]):
         return None
-    solver = _settings.refitting_solver(specification.bias_variance, TOLERANCE, seed)
-    return spot_check(problem, latent, left_out, solver, seed, sharpness=specification.sharpness)
+    how = _refitting(specification, seed, size)
+    return spot_check(problem, latent, left_out, how, seed, sharpness=specification.sharpness)
+
+
+def _refitting(specification: Specification, seed: int, size: Size) -> Refitting:
+    """As many refits in lock-step as the memory allows that the closed form has given up."""
+    batch = affordable_refits(size, leave_one_out(size))
+    memory = search_conditioning(replace(size, n_batch=batch))
+    return Refitting(_settings.refitting_solver(specification.bias_variance, TOLERANCE, memory, seed), batch)
 
 
 def tell(found: SpotCheck | None, advice: str, stacklevel: int) -> str:

@@ -11,22 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 from logikern.criteria.expansion import ExactExpansion
 from logikern.criteria.leave_one_out import leave_out_by_landmarks
 from logikern.criteria.refitting import exact_leave_one_out
-from logikern.estimators import _settings
+from logikern.estimators import _memory, _settings
 from logikern.estimators._doubts import check_fit, tell
+from logikern.fitting.footprint import Size, search_conditioning
 from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Outcome
 from logikern.numerics.simplex import log_probabilities
-from logikern.operators.choose import available_memory, choose
+from logikern.operators.choose import choose
 
-# Matrices of n x n doubles that the posterior covariance holds at its peak, for each function.
-N_MATRICES = 7
 # Classes times points cubed, up to which dense factors are a matter of seconds.
 LARGEST_WORK = 2e11
-# Beyond that: landmarks of all classes together, and memory for them, of which each takes so many bytes per point.
-LARGEST_RANK = 3000
-LOW_RANK_MEMORY = 3e9
-LOW_RANK_BYTES = 24
+# Beyond that: landmarks of all classes together, and products of landmarks, points and squared classes, at most.
+LARGEST_RANK, LARGEST_PRODUCT = 3000, 1.25e8
 REFIT_TOLERANCE = 1e-6
 
 
@@ -60,10 +57,13 @@ class InfluenceMixin:
     def exact_loo(self) -> Array:
         """The same as `loo_proba_` by fitting again without each row, (n_samples, n_classes): slow, a reference."""
         with _settings.threads(self.n_jobs):
+            data, size = self._training_data(), self._loo_size()
+            batch = _memory.refits_at_a_time(self, data, size, self.model_.specification.kernels[0])
             problem, latent = self._final_problem()
+            memory = search_conditioning(replace(size, n_batch=batch))
             bias_variance = self.model_.specification.bias_variance
-            solver = _settings.refitting_solver(bias_variance, REFIT_TOLERANCE, self._seed)
-            refits = exact_leave_one_out(problem, solver, start=latent)
+            solver = _settings.refitting_solver(bias_variance, REFIT_TOLERANCE, memory, self._seed)
+            refits = exact_leave_one_out(problem, solver, start=latent, batch=batch)
         if not refits.outcome.converged:
             raise ValueError(f"A fit without one of the rows failed: {refits.outcome.value}")
         return np.exp(self._on_all_rows(self._log_probabilities(refits.latent)))
@@ -114,13 +114,15 @@ class InfluenceMixin:
         kept: Array | None = self.__dict__.get("_left_out")
         if kept is None:
             with _settings.threads(self.n_jobs):
-                rank = self._loo_rank()
-                problem, latent = self._final_problem(dense=not rank)
+                rank, data, kernel = self._loo_rank(), self._training_data(), self.model_.specification.kernels[0]
+                size = self._loo_size()
+                room = _memory.check_leave_one_out(self, data, rank, size, kernel)
+                problem, latent = self._final_problem(room if rank else None)
                 dual = self.model_.dual[None]
                 result = FitResult(dual, latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
                 left_out = _leave_out(problem, result, rank, self._seed)
                 specification = self.model_.specification
-                found = None if rank else check_fit(specification, problem, latent, left_out, self._seed)
+                found = None if rank else check_fit(specification, problem, latent, left_out, self._seed, size)
             tell(found, "Use `exact_loo`, which fits again without each row, or cross-validate.", stacklevel=3)
             kept = self._on_all_rows(self._log_probabilities(left_out))
             self.__dict__["_left_out"] = kept
@@ -137,19 +139,18 @@ class InfluenceMixin:
         result[data.kept] = log_proba.T
         return result
 
-    def _final_problem(self, dense: bool = True) -> tuple[Problem, Array]:
-        """The problem that the final fit has solved, in double precision where it is dense, and its latents."""
+    def _final_problem(self, room: float | None = None) -> tuple[Problem, Array]:
+        """The problem that the final fit has solved, in double precision, and its latents.
+
+        Its kernel matrices are stored, unless there is only so much room for values: then they are computed for a few
+        rows at a time, which suffices for landmarks.
+        """
         data = self._training_data()
         specification = self.model_.specification
-        if len(data.targets) != len(data.classes):
-            raise ValueError("Leave-one-out is not there where labels are inner nodes of the hierarchy.")
-        if dense:
-            self._check_memory(len(data.weights), len(data.classes))
-            how = choose(specification.kernels, data.points, "dense", "double")
-        else:
-            how = choose(specification.kernels, data.points, memory_limit=_settings.memory(self))
-        points = how.points(data.points)
-        covariance = specification.bind(points)
+        how = choose(specification.kernels, data.points, "dense" if room is None else "auto", "double", room)
+        if room is not None and how.name == "dense":
+            how = replace(how, name="tiled")
+        covariance = specification.bind(how.points(data.points))
         finite = covariance
         if np.isinf(specification.bias_variance):
             finite = replace(covariance, bias_variance=0.0)
@@ -158,6 +159,16 @@ class InfluenceMixin:
             latent += self.model_.constants[:, None]
         return Problem(covariance, Softmax(), data.targets, data.weights[None]), latent
 
+    def _loo_size(self) -> Size:
+        """Sizes of the problem; leave-one-out needs labels that are classes."""
+        data = self._training_data()
+        if len(data.targets) != len(data.classes):
+            raise ValueError(
+                "Leave-one-out needs labels that are classes, but some are inner nodes of the hierarchy. Use "
+                "cross-validation."
+            )
+        return _memory.size_of(data, self.model_.specification.tying)
+
     def _loo_rank(self) -> int:
         """Rank of the factors that stand for the kernel matrices; zero where these are factored whole."""
         data = self._training_data()
@@ -165,18 +176,8 @@ class InfluenceMixin:
         is_free = np.isinf(self.model_.specification.bias_variance)
         if is_free or n_classes * n_points**3 <= LARGEST_WORK:
             return 0
-        by_memory = LOW_RANK_MEMORY / (LOW_RANK_BYTES * n_points * n_classes**2)
-        return int(np.clip(min(LARGEST_RANK / n_classes, by_memory), 4, n_points))
-
-    def _check_memory(self, n_points: int, n_classes: int) -> None:
-        n_functions = 1 if n_classes == 2 else n_classes
-        needed = 8.0 * N_MATRICES * n_functions * n_points**2
-        allowed = _settings.memory(self) or available_memory()
-        if needed > allowed:
-            raise ValueError(
-                f"Leave-one-out of {n_points} rows and {n_classes} classes needs about {needed / 1e9:.2g} GB, but "
-                f"{allowed / 1e9:.2g} GB are allowed. Fit to fewer rows, raise `memory_limit`, or cross-validate."
-            )
+        by_work = LARGEST_PRODUCT / (n_points * n_classes**2)
+        return int(np.clip(min(LARGEST_RANK / n_classes, by_work), 4, n_points))
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """The attributes that scikit-learn shows in a notebook, where nothing is to be computed for it."""

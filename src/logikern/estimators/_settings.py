@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from logikern.estimators import _memory
 from logikern.estimators._arguments import (
     check_choice,
     check_flag,
@@ -24,6 +25,7 @@ from logikern.estimators._validation import TrainingData, make_kernel, parse_mem
 from logikern.estimators._weights import weight_unit
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
+from logikern.fitting.footprint import NEWTON_ARRAYS, functions
 from logikern.fitting.free_bias import FreeBias
 from logikern.fitting.joint_rows import MOST_COUPLINGS
 from logikern.fitting.kernel_gradient import KernelGradient
@@ -37,7 +39,7 @@ from logikern.likelihoods.softmax import Softmax
 from logikern.model.defaults import default_rate, default_variance
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.numerics.parallel import own_threads
-from logikern.operators.choose import OPERATORS, Choice, available_memory, choose
+from logikern.operators.choose import OPERATORS, Choice, choose
 from logikern.structure.covariance import ClassCovariance
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
@@ -59,8 +61,7 @@ SWEEPS = 20
 CONDITIONING_SHARE = 0.15
 ROWS_SHARE = 0.3
 
-# Arrays of the size of the coefficients that a fit holds at its peak, and the part of the memory that they may take.
-N_STATES = 20
+# Of the memory allowed, the part that coefficients and latents may take in double precision where "auto" decides.
 STATE_SHARE = 0.5
 # A tolerance below this is not for single precision.
 FINEST_SINGLE = 1e-5
@@ -154,11 +155,6 @@ def forget_fit(estimator: Any) -> None:
         delattr(estimator, name)
 
 
-def memory(estimator: Any) -> float | None:
-    """Bytes that a fit may use, or None."""
-    return parse_memory(estimator.memory_limit)
-
-
 def grows(estimator: Any) -> bool:
     """Whether the search decides how classes share kernels; `tying` may be a list or an array as well."""
     return isinstance(estimator.tying, str) and estimator.tying == "auto"
@@ -222,8 +218,8 @@ def _path_length(data: TrainingData) -> float:
     return float(data.tree.latent_depths[data.tree.leaf_latents].mean())
 
 
-def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
-    """How products are computed."""
+def choice(estimator: Any, chosen: Specification, data: TrainingData, dtype: np.dtype) -> Choice:
+    """How products are computed; refused where the memory does not suffice."""
     # Factors of few points gain no time from single precision, and conjugate gradients lose twice the steps by it.
     unrounded = {"exact": True, "kcg": estimator.precision == "auto"}
     name = final_solver_name(estimator, chosen, data)
@@ -234,7 +230,8 @@ def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
         data.points,
         "dense" if np.isinf(estimator.bias_variance) else "tiled" if by_rows else estimator.operator,
         "double" if double else estimator.precision,
-        parse_memory(estimator.memory_limit),
+        room_for(estimator, chosen, data, dtype),
+        _memory.fit_matrices(chosen.kernels[0], data, len(chosen.kernels)),
     )
     if by_rows:
         return replace(result, reason="Rows of the kernel matrix are computed as pairwise training needs them.")
@@ -246,6 +243,12 @@ def choice(estimator: Any, chosen: Specification, data: TrainingData) -> Choice:
 def draw_seed(estimator: Any) -> int:
     """The next seed from `random_state`."""
     return int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
+
+
+def room_for(estimator: Any, chosen: Specification, data: TrainingData, dtype: np.dtype) -> float:
+    """Bytes for kernel values and preconditioner of the final fit of a specification."""
+    size = _memory.size_of(data, chosen.tying, itemsize=dtype.itemsize)
+    return _memory.room_for_fit(estimator, data, final_solver_name(estimator, chosen, data), size, chosen.kernels[0])
 
 
 def _newton(estimator: Any, memory: float) -> Newton:
@@ -307,11 +310,11 @@ def solver_name(estimator: Any, n_points: int, likelihood: Likelihood) -> str:
     return "exact" if estimator.solver == "auto" and few else estimator.solver
 
 
-def refitting_solver(bias_variance: float, tolerance: float, seed: int) -> Any:
-    """The solver for many fits to nearly the same rows."""
+def refitting_solver(bias_variance: float, tolerance: float, memory: float, seed: int) -> Any:
+    """The solver for many fits to nearly the same rows, with a preconditioner of so many bytes."""
     if np.isinf(bias_variance):
         return FreeBias(tolerance)
-    return Newton(tolerance, conditioning=LowRankConditioning(seed=seed), seed=seed)
+    return Newton(tolerance, conditioning=LowRankConditioning(memory=memory, seed=seed), seed=seed)
 
 
 def threads(n_jobs: int | None) -> contextlib.AbstractContextManager[None]:
@@ -321,10 +324,12 @@ def threads(n_jobs: int | None) -> contextlib.AbstractContextManager[None]:
 
 def state_dtype(estimator: Any, data: TrainingData) -> np.dtype:
     """Of coefficients and latents: single on request, or where many classes of many rows would not fit."""
-    allowed = memory(estimator) or available_memory()
-    double = N_STATES * 8.0 * len(data.classes) * len(data.weights)
+    if data.labels is None:
+        return np.dtype(np.float64)  # of numbers there are few outputs
+    double = functions(_memory.size_of(data, tie("shared", data.mixing)), NEWTON_ARRAYS)
+    large = double > STATE_SHARE * _memory.allowed(estimator).n_bytes
     single = estimator.state_precision == "single" or (
-        estimator.state_precision == "auto" and double > STATE_SHARE * allowed and estimator.tol >= FINEST_SINGLE
+        estimator.state_precision == "auto" and large and estimator.tol >= FINEST_SINGLE
     )
     return np.dtype(np.float32 if single else np.float64)
 
@@ -345,7 +350,7 @@ def solve(
     dual: Array | None = None,
 ) -> Solved:
     """Fit the model of a specification, from a dual (C, n) if given; how products are computed is kept."""
-    how = choice(estimator, chosen, data)
+    how = choice(estimator, chosen, data, dtype)
     covariance = chosen.bind(how.points(data.points, len(chosen.kernels) > 1))
     targets, weights = data.targets.astype(dtype, copy=False), data.weights[None].astype(dtype, copy=False)
     problem = Problem(covariance, data.likelihood, targets, weights)

@@ -14,7 +14,7 @@ from logikern.criteria.folds import Folds, folds_from_splits
 from logikern.criteria.leave_one_out import LeaveOneOut
 from logikern.criteria.noise import ProfiledNoise
 from logikern.criteria.spot_check import SpotCheck
-from logikern.estimators import _settings
+from logikern.estimators import _memory, _settings
 from logikern.estimators._callbacks import WRAPPER_FRAMES
 from logikern.estimators._checkpoint import identify, open_journal
 from logikern.estimators._doubts import check_search, tell
@@ -24,12 +24,13 @@ from logikern.estimators._validation import TrainingData
 from logikern.estimators._weights import weight_unit
 from logikern.fitting.conditioning import LowRankConditioning
 from logikern.fitting.exact import Exact
+from logikern.fitting.footprint import search_conditioning
 from logikern.fitting.newton import Newton
 from logikern.kernels import Linear, Stationary
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import choose
-from logikern.selection.growth import Plan, Verdict, learn, plan_tyings
+from logikern.selection.growth import Plan, Verdict, learn, plan_tyings, spread
 from logikern.selection.search import Arena, Effort, Ledger, Record, Watch
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
@@ -108,10 +109,12 @@ def tune(estimator: Any, data: TrainingData, start: Specification, given: GivenR
     sizes = larger or few
     order = _nested_order(data, seed)
     cv = _splits(estimator, data, given, order[: max(sizes)])
-    arenas = [_arena(estimator, data, start, np.sort(order[:size]), cv, given.groups, seed) for size in sizes]
+    plan = replace(_plan(estimator, data, start), grow_last=bool(larger))
+    finest = spread(start, plan.tyings[-1][1])
+    _settings.room_for(estimator, finest, data, _settings.state_dtype(estimator, data))  # refused before the search
+    arenas = [_arena(estimator, data, finest, np.sort(order[:size]), cv, given.groups, seed) for size in sizes]
     deadline = np.inf if estimator.max_time is None else began + float(estimator.max_time)
     effort = _effort(estimator, data, sizes[0])
-    plan = replace(_plan(estimator, data, start), grow_last=bool(larger))
     with open_journal(estimator, identity, seed, arenas) as journal:
         ledger = Ledger(journal, watch, deadline)
         learned = learn(start.scaled(unit), plan, arenas, effort, ledger, np.random.default_rng(seed))
@@ -121,7 +124,8 @@ def tune(estimator: Any, data: TrainingData, start: Specification, given: GivenR
     loo = leaves_one_out(estimator, len(data.weights), len(data.classes))
     name = "leave-one-out" if loo else "cross-validation"
     method = f"{name} ({ledger.method})" if ledger.method else name
-    check = None if ledger.stopped else check_search(arenas[-1], learned.specification, seed)
+    size = _memory.size_of(data, learned.specification.tying, arenas[-1].n_points)
+    check = None if ledger.stopped else check_search(arenas[-1], learned.specification, seed, size)
     specification, records = learned.specification.scaled(1.0 / unit), tuple(ledger.records)
     return Tuned(specification, learned.value, learned.verdicts, records, ledger.stopped, method, check)
 
@@ -279,21 +283,27 @@ def _labels(data: TrainingData) -> Indices:
 def _arena(
     estimator: Any,
     data: TrainingData,
-    start: Specification,
+    finest: Specification,
     chosen: Indices,
     cv: Any,
     groups: Array | None,
     seed: int,
 ) -> Arena:
+    """A criterion on some of the points, for all models up to the finest one."""
     targets, points = np.ascontiguousarray(data.targets[:, chosen]), data.points[chosen]
     loo = leaves_one_out(estimator, len(data.weights), len(data.classes))
     exact = loo or _settings.solver_name(estimator, len(chosen), data.likelihood) == "exact"
     precision = "double" if exact or estimator.precision == "double" else "single"
-    how = choose(start.kernels, points, estimator.operator, precision, _settings.memory(estimator))
-    solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed)
-    sharpen = data.labels is not None and _sharpens(estimator, data, start)
+    folds = None if loo else _folds(cv, data, chosen, groups, seed)
+    size = _memory.size_of(data, finest.tying, len(chosen), n_batch=1 if folds is None else len(folds.kept))
+    kind = "loo" if loo else "exact" if exact else "newton"
+    room = _memory.room_for_search(estimator, data, kind, size, finest.kernels[0])
+    n_matrices = _memory.search_matrices(finest.kernels[0], data, size.n_kernels)
+    how = choose(finest.kernels[:1], points, estimator.operator, precision, room, n_matrices)
+    solver = Exact(_settings.EXACT_TOLERANCE) if exact else _inner_newton(seed, search_conditioning(size))
+    sharpen = data.labels is not None and _sharpens(estimator, data, finest)
     criterion: Criterion
-    if loo:
+    if folds is None:
         if len(targets) != len(data.classes):
             raise ValueError(
                 "`criterion` is leave-one-out, but some labels are inner nodes of the hierarchy. Use criterion='cv'."
@@ -301,11 +311,8 @@ def _arena(
         own_groups = None if groups is None else _held_out_together(np.asarray(groups)[data.kept[chosen]])
         if data.labels is None and cv is not None:
             own_groups = _groups_of_folds(cv, data, chosen, groups, seed)
-        criterion = LeaveOneOut(
-            data.likelihood, targets, data.weights[chosen], solver, own_groups, sharpen=sharpen
-        )
+        criterion = LeaveOneOut(data.likelihood, targets, data.weights[chosen], solver, own_groups, sharpen=sharpen)
     else:
-        folds = _folds(cv, data, chosen, groups, seed)
         criterion = CrossValidation(data.likelihood, targets, folds, solver, sharpen)
     if data.labels is None:
         criterion = ProfiledNoise(criterion, len(targets))
@@ -334,9 +341,10 @@ def _groups_of_folds(cv: Any, data: TrainingData, chosen: Indices, groups: Array
     return held_out.argmax(axis=0)
 
 
-def _inner_newton(seed: int) -> Newton:
+def _inner_newton(seed: int, memory: float) -> Newton:
     # The criterion looks at the latents itself, at a sample of the points.
-    return Newton(SEARCH_TOLERANCE, conditioning=LowRankConditioning(seed=seed), proves=False, seed=seed)
+    conditioning = LowRankConditioning(memory=memory, seed=seed)
+    return Newton(SEARCH_TOLERANCE, conditioning=conditioning, proves=False, seed=seed)
 
 
 def _splits(estimator: Any, data: TrainingData, given: GivenRows, seen: Indices) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
 from logikern.estimators._hierarchy import tree_targets, warn_of_guesses
 from logikern.estimators._labels import is_table, read_distributions, read_labels, refuse_missing
@@ -20,7 +20,6 @@ from logikern.kernels import (
     Precomputed,
     Stationary,
     leaves,
-    new_points,
     training_points,
 )
 from logikern.likelihoods.base import Likelihood
@@ -33,6 +32,8 @@ from logikern.structure.tree import Tree
 
 # Squares of larger inputs overflow, and those of inputs that are all smaller vanish.
 LARGEST_INPUT, SMALLEST_INPUT = 1e150, 1e-150
+# Rows of a kernel matrix that are compared with its columns at a time.
+ROW_TILE = 256
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
@@ -184,8 +185,10 @@ def _check_magnitude(X: Any) -> None:
 
 
 def _check_symmetric(matrix: Array) -> None:
-    asymmetry = np.abs(matrix - matrix.T).max(initial=0.0)
-    if asymmetry > 1e-5 * max(np.abs(matrix).max(initial=0.0), 1e-300):
+    tiles = [slice(start, start + ROW_TILE) for start in range(0, len(matrix), ROW_TILE)]
+    asymmetry = max((np.abs(matrix[tile] - matrix[:, tile].T).max() for tile in tiles), default=0.0)
+    largest = max((np.abs(matrix[tile]).max() for tile in tiles), default=0.0)
+    if asymmetry > 1e-5 * max(largest, 1e-300):
         raise ValueError(
             f"A precomputed kernel matrix must be symmetric, but differs from its transpose by {asymmetry:g}. "
             "Pass k(x_i, x_j) for all pairs of training points."
@@ -236,33 +239,6 @@ def _check_enough(targets: Array, kept: Indices) -> None:
             f"Points with positive weight must belong to at least two classes, but {n_present} of {len(targets)} "
             "classes have any. Pass rows of others, or change `sample_weight` or `class_weight`."
         )
-
-
-def new_data(estimator: Any, X: Any) -> Any:
-    """Points to predict, in the form that the fitted kernel expects."""
-    kernel = estimator.kernels_[0]  # `kernel` may have been set to another one since the fit
-    if takes_objects(kernel):
-        return as_objects(X)
-    # In double precision also where the training rows are not: kernel values are then computed and kept so.
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
-    if not is_precomputed(kernel):
-        return X
-    X = X.toarray() if sparse.issparse(X) else X
-    return new_points(X)
-
-
-def latents(estimator: Any, X: Any) -> Array:
-    """Functions of a fitted model at new points, (n_new, C); values that are no numbers are refused."""
-    check_is_fitted(estimator)
-    with np.errstate(over="ignore", invalid="ignore"):
-        values: Array = estimator.model_.latents(new_data(estimator, X))
-    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if wrong.size:
-        raise ValueError(
-            f"The kernel gives no finite values between row {wrong[0]} of `X` and the training points. "
-            "Check that row for values far beyond those of the training data."
-        )
-    return values
 
 
 def parse_memory(limit: Any) -> float | None:

@@ -6,17 +6,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from logikern.estimators import _endings, _settings
+from logikern.estimators import _endings, _memory, _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
 from logikern.estimators._decisions import DecisionMixin
 from logikern.estimators._frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._influence import InfluenceMixin
 from logikern.estimators._labels import class_against_rest
+from logikern.estimators._prediction import latents
 from logikern.estimators._splits import GivenRows, list_splits
 from logikern.estimators._story import explain
 from logikern.estimators._streaming import StreamingMixin
 from logikern.estimators._tuning import learned_specification, leaves_one_out
-from logikern.estimators._validation import check_groups, is_precomputed, latents, takes_objects, training_data
+from logikern.estimators._validation import check_groups, is_precomputed, takes_objects, training_data
 from logikern.fitting.free_bias import free_constants
 from logikern.fitting.problem import FitResult
 from logikern.model import persistence
@@ -115,7 +116,9 @@ class KernelLogisticClassifier(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' likelihoods.
     memory_limit : int, str or None, default=None
-        Memory that a fit may use, in bytes or as text ("2GB"). None takes what is free.
+        Memory that a call may take beside the data given to it, in bytes or as text ("2GB"): `fit`, predictions,
+        leave-one-out. None takes what is free, within the limits of control groups. Kernel matrices that do not fit
+        are recomputed in tiles; a call that cannot do with it is refused before its work begins.
     n_jobs : int or None, default=None
         Largest number of threads. None and -1 take as many as the BLAS is allowed, by `OPENBLAS_NUM_THREADS` or
         `threadpool_limits` for instance; a larger number is reduced to that.
@@ -275,6 +278,7 @@ class KernelLogisticClassifier(
         if self.criterion is not None and not leaves_one_out(self, len(data.weights), 2):
             # All models have the same splits, which may be readable only once.
             own["cv"] = list_splits(self.cv, GivenRows(X, y, groups), data, data.kept)
+        own["memory_limit"] = _memory.limit_for_each(self, data)
         binaries = []
         for number, of_class in enumerate(class_against_rest(data)):
             own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"

@@ -10,11 +10,12 @@ from logikern.criteria.noise import unexplained
 from logikern.estimators import _endings, _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
 from logikern.estimators._frames import hyperparameter_frame
+from logikern.estimators._prediction import latents
 from logikern.estimators._regression import Numbers, fitted_model, numbers
 from logikern.estimators._splits import GivenRows
 from logikern.estimators._story import explain
 from logikern.estimators._tuning import learned_specification
-from logikern.estimators._validation import check_groups, is_precomputed, latents, takes_objects
+from logikern.estimators._validation import check_groups, is_precomputed, takes_objects
 from logikern.fitting.problem import FitResult
 from logikern.model import persistence
 from logikern.model.fitted import FittedModel
@@ -88,7 +89,9 @@ class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     max_iter : int, default=60
         Newton steps at most, of which the squared loss takes one or two; of conjugate gradients a hundred for each.
     memory_limit : int, str or None, default=None
-        Memory that a fit may use, in bytes or as text ("2GB"). None takes what is free.
+        Memory that a call may take beside the data given to it, in bytes or as text ("2GB"): `fit` and predictions.
+        None takes what is free, within the limits of control groups. Kernel matrices that do not fit are recomputed
+        in tiles; a call that cannot do with it is refused before its work begins.
     n_jobs : int or None, default=None
         Largest number of threads. None and -1 take as many as the BLAS is allowed, by `OPENBLAS_NUM_THREADS` or
         `threadpool_limits` for instance; a larger number is reduced to that.

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,8 @@ PRODUCTS_PER_BUILD = 2.0
 FLOPS_PER_BYTE = 5.0
 # Beside each product an iteration passes so many times over all functions; it is nothing beside a dense matrix.
 PASSES_PER_PRODUCT = 20.0
+# A preconditioner of a lower rank is hardly worth its name: this one is allowed whatever the memory.
+LEAST_RANK = 4
 # Products for one direction above which a larger factor is tried.
 MANY_PRODUCTS = 25
 
@@ -55,7 +58,7 @@ class LowRankConditioning(Conditioning):
     staleness : float, default=0.03
         Relative change of the curvature up to which an old preconditioner is used again.
     memory : float, default=inf
-        Bytes that the stacked factors may take.
+        Bytes that it may take, for all weightings together, at ranks beyond the least.
     seed : int, default=0
         Of the random pivots.
     """
@@ -103,15 +106,33 @@ def affordable_rank(covariance: ClassCovariance, n_batch: int, memory: float) ->
     """The rank at which building the preconditioner takes the time of a few products."""
     per_square = n_batch * covariance.n_points * rows_per_rank(covariance) ** 2
     by_time = np.sqrt(PRODUCTS_PER_BUILD * product_cost(covariance, n_batch) / per_square)
-    return int(min(by_time, largest_rank(covariance, memory)))
+    return int(min(by_time, largest_rank(covariance, n_batch, memory)))
 
 
-def largest_rank(covariance: ClassCovariance, memory: float) -> int:
+def largest_rank(covariance: ClassCovariance, n_batch: int, memory: float) -> int:
     """What memory allows, and the size of the Woodbury matrix."""
-    n, n_rows = covariance.n_points, rows_per_rank(covariance)
-    by_size = LARGEST_WOODBURY / n_rows
-    by_memory = memory / (n * n_rows * covariance.operators[0].dtype.itemsize)
-    return int(np.clip(min(by_size, by_memory), 0, n))
+    n, n_rows, n_kernels = covariance.n_points, rows_per_rank(covariance), len(covariance.operators)
+    by_size = int(min(n, LARGEST_WOODBURY / n_rows))
+    ranks = np.arange(by_size + 1)
+    by_memory = np.flatnonzero(preconditioner_bytes(n_rows, n, n_kernels, n_batch, ranks) <= memory).max(initial=0)
+    return int(max(by_memory, min(by_size, LEAST_RANK)))
+
+
+def preconditioner_bytes(n_rows: int, n_points: int, n_kernels: int, n_batch: int, rank: Any) -> Any:
+    """What the preconditioner of a rank holds at its peak.
+
+    Factors of all kernels, while they are put together; for every weighting the scaled rows of all classes, and
+    Woodbury's matrix, twice while it is built. All in double precision, in which they are where variances are large.
+
+    Parameters
+    ----------
+    n_rows : int
+        `rows_per_rank`; each class has a row for its constant besides.
+    n_points, n_kernels, n_batch : int
+    rank : number or array of them
+    """
+    size = (rank + 1.0) * n_rows
+    return 8.0 * (2.0 * n_kernels * rank * n_points + n_batch * size * n_points + 2.0 * (n_batch + 1) * size**2)
 
 
 class _Conditioner:
@@ -129,7 +150,9 @@ class _Conditioner:
     def __call__(self, curvature: Curvature, members: Indices) -> Preconditioner:
         if self.built is not None and self._still_good(self.built, curvature, members):
             return _Reused(self.built, curvature, np.searchsorted(self.built_for, members))
-        self.built = _Counted(LowRank(self._factors(len(members)), curvature))
+        factors = self._factors(len(members))
+        self.built = None  # before its successor is built, which takes as much memory
+        self.built = _Counted(LowRank(factors, curvature))
         self.built_for = members
         return self.built
 
@@ -146,13 +169,14 @@ class _Conditioner:
     def _factors(self, n_batch: int) -> CovarianceFactors:
         """Factors of the covariance, of twice the rank when the last direction cost more products than they would."""
         rank = self.rank or self.policy.rank_for(self.covariance, n_batch)
-        doubled = min(2 * rank + 1, largest_rank(self.covariance, self.policy.memory))
+        doubled = min(2 * rank + 1, largest_rank(self.covariance, n_batch, self.policy.memory))
         n_solves = self.built.n_solves if self.built is not None else 0
         cost = build_cost(self.covariance, n_batch, doubled) / product_cost(self.covariance, n_batch)
         if self.policy.rank is None and n_solves > MANY_PRODUCTS + cost:
             rank = doubled
         if self.factors is None or rank > self.rank:
             self.rank = rank
+            self.factors = self.built = None
             self.factors = factorise(self.covariance, rank, self.random)
         return self.factors
 

@@ -250,9 +250,7 @@ def _creeps(last: NewtonStep) -> bool:
     return 1 < last.step <= EARLY_STEPS and NO_STEP < last.step_length <= SHORT_STEP
 
 
-def _begin(
-    problem: Problem, start: Start, make_system: MakeSystem, close: bool, proves: bool, rough: bool
-) -> _Run:
+def _begin(problem: Problem, start: Start, make_system: MakeSystem, close: bool, proves: bool, rough: bool) -> _Run:
     """At zero, or one full Newton step from the latents given, cut back to its best multiple.
 
     A Newton iterate depends on the latents alone: alpha' = b - R K~ b with b = W u - g. Latents vary little with

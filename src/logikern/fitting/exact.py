@@ -73,16 +73,12 @@ def dense_blocks(covariance: ClassCovariance) -> Array:
     bias_variance = covariance.bias_variance if np.isfinite(covariance.bias_variance) else 0.0
     own = [correlation(operator) for operator in covariance.operators]
     pairs = list(zip(covariance.assignment, covariance.variances, strict=True))
-    if len(set(pairs)) == 1:
-        only = _block(own[pairs[0][0]], pairs[0][1], bias_variance)
-        return np.broadcast_to(only, (len(pairs), *only.shape))
-    return np.stack([_block(own[index], variance, bias_variance) for index, variance in pairs])
-
-
-def _block(correlation: Array, variance: float, bias_variance: float) -> Array:
-    block = variance * correlation
-    block += bias_variance
-    return block
+    distinct = pairs[:1] if len(set(pairs)) == 1 else pairs
+    blocks = np.empty((len(distinct), *own[0].shape))
+    for block, (index, variance) in zip(blocks, distinct, strict=True):
+        np.multiply(own[index], variance, out=block)
+        block += bias_variance
+    return np.broadcast_to(blocks, (len(pairs), *own[0].shape)) if len(distinct) < len(pairs) else blocks
 
 
 def weigh_blocks(

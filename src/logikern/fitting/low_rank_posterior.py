@@ -1,9 +1,9 @@
 """The posterior covariance at one expansion with kernel matrices taken from landmarks, in O(n (F r)^2)."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from logikern.fitting.groups import Groups
 from logikern.fitting.low_rank_system import LowRankModel, Woodbury, landmarked_operators
@@ -49,22 +49,22 @@ class LowRankPosterior:
     curvature : Curvature
         Of one weighting.
     groups : Groups
+    woodbury : Woodbury or None, default=None
+        At the points of the model, if it is known already: that of all points at some of them gives Q at these.
     """
 
-    def __init__(self, model: LowRankModel, curvature: Curvature, groups: Groups):
+    def __init__(self, model: LowRankModel, curvature: Curvature, groups: Groups, woodbury: Woodbury | None = None):
         self.curvature = curvature
         self.groups = groups
         self.scale = curvature.scale[0]
         self.residual = model.residual
-        self.woodbury = Woodbury(model, curvature, 0)
+        self.woodbury = Woodbury(model, curvature, 0) if woodbury is None else woodbury
         self.omega, self.gain = self._factorise(model)
         self.batches = tuple(self._blocks(members) for members in groups.batches)
 
     def _factorise(self, model: LowRankModel) -> tuple[list[Array], list[Array]]:
         """Omega and G, (n, R) for each function."""
-        lower = self.woodbury.lower
-        inverse = solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False)
-        pairs = zip(model.factors, model.places, strict=True)
+        inverse, pairs = self.woodbury.inverse, zip(model.factors, model.places, strict=True)
         plain = [multiply(factor.T, inverse[:, place].T) for factor, place in pairs]
         omega = self.woodbury.weigh(plain)
         for index, own in enumerate(omega):
@@ -76,14 +76,18 @@ class LowRankPosterior:
         spread = self.woodbury.weigh([own[:, None] for own in self.residual * functions])
         return functions - np.stack([own[:, 0] for own in spread])
 
-    def _roots(self) -> list[Array]:
-        """V' G, (n, R) for each function."""
-        scaled = [own[:, None] * gain for own, gain in zip(self.scale, self.gain, strict=True)]
-        if self.curvature.null is None:
-            return scaled
-        null = self.curvature.null[0][:, :, None]
-        along = sum(own * function for own, function in zip(null, scaled, strict=True))
-        return [function - own * along for own, function in zip(null, scaled, strict=True)]
+    def _roots(self) -> Iterator[Array]:
+        """V' G, (n, R) for each function, one at a time."""
+        scale, null = self.scale[:, :, None], self.curvature.null
+        if null is None:
+            yield from (size * gain for size, gain in zip(scale, self.gain, strict=True))
+            return
+        null = null[0][:, :, None]
+        along = sum(own * size * gain for own, size, gain in zip(null, scale, self.gain, strict=True))
+        for own, size, gain in zip(null, scale, self.gain, strict=True):
+            root = size * gain
+            root -= own * along
+            yield root
 
     def _blocks(self, members: Indices) -> GroupBlocks:
         n_groups, size = members.shape

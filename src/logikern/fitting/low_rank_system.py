@@ -1,9 +1,11 @@
 """Newton systems of a covariance that is known through landmarks, solved directly in O(n (F r)^2)."""
 
+import copy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve
+from scipy.linalg import cho_solve, solve_triangular
 
 from logikern.fitting.contrasts import Contrast, contrast_of
 from logikern.fitting.systems import NewtonSystem, Response
@@ -35,6 +37,10 @@ class LowRankModel:
         """Where the coordinates of each function are."""
         ends = np.cumsum([len(factor) for factor in self.factors])
         return [slice(end - len(factor), end) for factor, end in zip(self.factors, ends, strict=True)]
+
+    def at(self, points: slice) -> "LowRankModel":
+        """The model at some of the points."""
+        return LowRankModel([factor[:, points] for factor in self.factors], self.residual[:, points])
 
 
 def landmarked_operators(covariance: ClassCovariance) -> list[Landmarked]:
@@ -74,15 +80,29 @@ class Woodbury:
         self.strength = square / (1.0 + square * model.residual)  # t
         total = self.strength.sum(axis=0)
         self.total = np.where(total > 0, total, 1.0)
-        scaled = np.concatenate([factor * own for factor, own in zip(model.factors, self.strength, strict=True)])
+        scaled = np.empty((model.places[-1].stop, len(total)))
         matrix = np.zeros((len(scaled),) * 2)
-        for place, factor in zip(model.places, model.factors, strict=True):
+        for place, factor, own in zip(model.places, model.factors, self.strength, strict=True):
+            np.multiply(factor, own, out=scaled[place])
             matrix[place, place] = multiply(scaled[place], factor.T)
         if self.has_null:
             scaled /= np.sqrt(self.total)
             matrix -= multiply(scaled, scaled.T)
+        del scaled
         matrix.flat[:: len(matrix) + 1] += 1.0
         self.lower = np.linalg.cholesky(matrix)
+
+    @cached_property
+    def inverse(self) -> Array:
+        """L^-1."""
+        return solve_triangular(self.lower, np.eye(len(self.lower)), lower=True, check_finite=False)
+
+    def at(self, points: slice) -> "Woodbury":
+        """The same L and L^-1, and W_D at some of the points."""
+        part = copy.copy(self)
+        part.inverse = self.inverse
+        part.strength, part.total = self.strength[:, points], self.total[points]
+        return part
 
     def weigh(self, functions: list[Array]) -> list[Array]:
         """W_D f for functions (n, r), one per function of the model."""

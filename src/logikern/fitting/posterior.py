@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from logikern.fitting.groups import Groups
-from logikern.fitting.systems import null_coupling, scaled_covariance
+from logikern.fitting.systems import add_null_coupling, scaled_covariance
 from logikern.kernels.tiles import row_tiles
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
@@ -18,6 +18,8 @@ from logikern.numerics.tiled_cholesky import for_each_block
 SAFE_CURVATURE = 1e-5
 # Of the largest: a constant with less pull on the duals than this is one that the likelihood does not see.
 VISIBLE_CONSTANT = 1e-10
+# Rows of a block that are multiplied at a time.
+ROW_TILE = 256
 
 
 class GroupBlocks(NamedTuple):
@@ -85,7 +87,13 @@ class ExactPosterior:
         if free_bias:
             self._free_bias(inverses)
         shrinkages = [self._shrinkage(inverses, members) for members in self.groups.batches]
-        self.own = for_each(lambda index: self._own(index, inverses[index]), range(len(inverses)))
+
+        def read(index: int) -> Array:
+            # Each inverse is given up once it is read: there are as many matrices as classes.
+            inverse, inverses[index] = inverses[index], np.empty((0, 0))
+            return self._own(index, inverse)
+
+        self.own = for_each(read, range(len(inverses)))
         self.batches = tuple(
             GroupBlocks(points, shrinkage, self._covariance(members))
             for points, members, shrinkage in zip(groups.batches, self.groups.batches, shrinkages, strict=True)
@@ -97,8 +105,11 @@ class ExactPosterior:
         """Bonds and reach of each block, n columns each; none where the curvature is diagonal."""
         if self.null is None:
             return [inverse[:, :0] for inverse in inverses], [inverse[:, :0] for inverse in inverses]
-        root = inverse_root(null_coupling(inverses, self.null))  # N^(-1/2)
-        null = self.null.reshape(len(inverses), -1, len(root))
+        n = self.null.shape[1]
+        coupling = np.zeros((n, n))
+        add_null_coupling(coupling, inverses, self.null)
+        root = inverse_root(coupling)  # N^(-1/2)
+        null = self.null.reshape(len(inverses), -1, n)
 
         def tie(index: int) -> tuple[Array, Array]:
             free = (null[index][:, :, None] * root).reshape(len(inverses[index]), -1)  # U N^(-1/2)
@@ -106,7 +117,7 @@ class ExactPosterior:
             free -= bonds
             return bonds, self._divide(index, free, bonds)
 
-        bonds, reach = zip(*for_each_block(tie, range(len(inverses)), len(root)), strict=True)
+        bonds, reach = zip(*for_each_block(tie, range(len(inverses)), n), strict=True)
         return list(bonds), list(reach)
 
     def _own(self, index: int, inverse: Array) -> Array:
@@ -120,8 +131,11 @@ class ExactPosterior:
         """K S factor, equal to S^-1 times a difference that is given; in place."""
         safe, scale = self.safe[index], self.scale[index]
         difference /= np.where(safe, scale, 1.0)[:, None]
-        if factor is not None and not safe.all():
-            difference[~safe] = (self.blocks[index][~safe] * scale) @ factor
+        if factor is not None:
+            unsafe = np.flatnonzero(~safe)
+            for start in range(0, len(unsafe), ROW_TILE):
+                rows = unsafe[start : start + ROW_TILE]
+                difference[rows] = (self.blocks[index][rows] * scale) @ factor
         return difference
 
     def _free_bias(self, inverses: list[Array]) -> None:

@@ -12,7 +12,7 @@ from logikern.kernels.tiles import row_tiles
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.conjugate_gradient import Image, conjugate_gradient, inner_products
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each, point_tiles
+from logikern.numerics.parallel import for_each, n_threads, point_tiles
 from logikern.numerics.symmetric import Solve, solver, solver_and_inverse
 from logikern.numerics.tiled_cholesky import for_each_block
 from logikern.structure.covariance import ClassCovariance
@@ -259,14 +259,20 @@ class ExactSystem(NewtonSystem):
         self.inverses = [self._factorise(member) for member in range(len(curvature.scale))]
 
     def _factorise(self, member: int) -> tuple[list[Solve], Solve | None]:
+        """Solves with A, and with the coupling U' A^-1 U, for which each thread has one inverse at a time."""
         scales = self.curvature.scale[member].reshape(len(self.covariances), -1)
         pairs = list(zip(self.covariances, scales, strict=True))
         size = scales.shape[1]
         if self.curvature.null is None:
             return for_each_block(lambda pair: solver(scaled_covariance(*pair)), pairs, size), None
-        found = for_each_block(lambda pair: solver_and_inverse(scaled_covariance(*pair)), pairs, size)
-        coupling = null_coupling([inverse for _, inverse in found], self.curvature.null[member])
-        return [solve for solve, _ in found], solver(coupling)
+        n = self.curvature.null.shape[2]
+        null, coupling, solves = self.curvature.null[member].reshape(len(scales), -1, n), np.zeros((n, n)), []
+        for start in range(0, len(pairs), n_threads()):
+            some = slice(start, start + n_threads())
+            found = for_each_block(lambda pair: solver_and_inverse(scaled_covariance(*pair)), pairs[some], size)
+            add_null_coupling(coupling, [inverse for _, inverse in found], null[some])
+            solves += [solve for solve, _ in found]
+        return solves, solver(coupling)
 
     def response(self, functions: Array, tolerance: Array) -> Response:
         seen = self.contrast.see(functions)
@@ -308,12 +314,11 @@ def scaled_covariance(block: Array, scale: Array) -> Array:
     return matrix
 
 
-def null_coupling(inverses: list[Array], null: Array) -> Array:
-    """U' A^-1 U, (n, n), from the inverses of all blocks."""
-    n = null.shape[1]
+def add_null_coupling(total: Array, inverses: list[Array], null: Array) -> None:
+    """Add the part of some blocks to U' A^-1 U, (n, n), from their inverses and their rows of U."""
+    n = len(total)
     parts = null.reshape(len(inverses), -1, n)
     places = [slice(start, start + n) for start in range(0, len(inverses[0]), n)]
-    total = np.zeros((n, n))
 
     def fill(rows: slice) -> None:
         for inverse, own in zip(inverses, parts, strict=True):
@@ -324,4 +329,3 @@ def null_coupling(inverses: list[Array], null: Array) -> Array:
                     total[rows] += term
 
     for_each(fill, row_tiles(n, n))
-    return total

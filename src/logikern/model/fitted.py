@@ -10,7 +10,7 @@ from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import log_probabilities
 from logikern.structure.specification import Specification
 
-# Kernel values between new points and all training points are computed for so many entries at a time.
+# Kernel values between new points and all training points that are computed at a time, unless fewer are allowed.
 TILE_ENTRIES = 2**22
 
 
@@ -41,9 +41,9 @@ class FittedModel:
             return self.free_constants
         return np.asarray(self.specification.bias_variance * self.dual.sum(axis=1))
 
-    def latents(self, X: Any) -> Array:
+    def latents(self, X: Any, tile_entries: int = TILE_ENTRIES) -> Array:
         """Class functions at new points, as sharp as the specification says, (n_new, C)."""
-        step = max(1, TILE_ENTRIES // max(1, self.points.shape[0]))
+        step = max(1, tile_entries // max(1, self.points.shape[0]))
         sharpness = self.specification.sharpness
         starts = range(0, X.shape[0], step)
         tiles = [sharpness.apply(self._latents(X[start : start + step]).T).T for start in starts]
@@ -98,6 +98,6 @@ class OneAgainstRest:
 
     models: tuple[FittedModel, ...]
 
-    def latents(self, X: Any) -> Array:
+    def latents(self, X: Any, tile_entries: int = TILE_ENTRIES) -> Array:
         """Log probabilities of each class against the rest, (n_new, C)."""
-        return np.stack([log_probabilities(model.latents(X).T)[1] for model in self.models], axis=1)
+        return np.stack([log_probabilities(model.latents(X, tile_entries).T)[1] for model in self.models], axis=1)

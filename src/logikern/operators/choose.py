@@ -1,6 +1,5 @@
 """The only policy on how a kernel's products are computed."""
 
-import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.kernels.stationary import Stationary
+from logikern.numerics.free_memory import available_memory
 from logikern.operators.base import KernelOperator, count_points, in_precision
 from logikern.operators.dense import dense
 from logikern.operators.isotropic import Distances, distances_for, is_isotropic, isotropic
@@ -101,6 +101,7 @@ def choose(
     operator: str = "auto",
     precision: str = "auto",
     memory_limit: float | None = None,
+    n_matrices: int | None = None,
 ) -> Choice:
     """Decide from the kernels, the number of points, sparsity and memory.
 
@@ -113,12 +114,15 @@ def choose(
     precision : {"auto", "single", "double"}, default="auto"
     memory_limit : float or None, default=None
         Bytes; None takes what the machine has free.
+    n_matrices : int or None, default=None
+        Matrices that would be in memory at once; None counts one for each kernel, and one for distances that they
+        share.
     """
     n = count_points(X)
     memory = available_memory() if memory_limit is None else memory_limit
     single = precision == "single" or (precision == "auto" and n >= SINGLE_FROM)
     dtype = np.dtype(np.float32 if single else np.float64)
-    n_matrices = len(kernels) + (len(kernels) > 1)  # one more for the distances that they share
+    n_matrices = n_matrices or len(kernels) + (len(kernels) > 1)
     matrices = n_matrices * n * n * dtype.itemsize
     if operator == "features" and any(kernel.features(X[:1]) is None for kernel in kernels):
         raise ValueError(
@@ -151,24 +155,6 @@ def _features_pay(kernels: tuple[Kernel, ...], X: Any) -> bool:
         return False
     stored = X.nnz if hasattr(X, "nnz") else X.shape[0] * features.shape[1]
     return bool(2 * stored <= X.shape[0] ** 2)
-
-
-def available_memory() -> float:
-    """Bytes of memory that the machine can still give, or half of all of it where it does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            fields = dict(line.split(":", 1) for line in lines)
-        return float(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return 0.5 * physical_memory()
-
-
-def physical_memory() -> float:
-    """Bytes of memory that the machine has, 8 GB where it does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return 8e9
 
 
 def _size(n_bytes: float) -> str:

@@ -179,9 +179,7 @@ def encode(tree: Tree, labels: Any, unit: str = "point") -> Indices:
 def _describe_unknown(tree: Tree, unknown: list[Any], where: str) -> str:
     label = unknown[0]
     if is_missing(label):
-        return (
-            f"`y` must have a label for every point, but has {shown(label)} at {where}. Leave the point out."
-        )
+        return f"`y` must have a label for every point, but has {shown(label)} at {where}. Leave the point out."
     n_others = len(dict.fromkeys(unknown)) - 1
     others = f", nor are {n_others} other labels" if n_others > 1 else ", nor is one other label" if n_others else ""
     if n_others and set(unknown) == set(range(n_others + 1)):

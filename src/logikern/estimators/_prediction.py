@@ -1,0 +1,40 @@
+"""Points to predict, and the class functions of a fitted model at them."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from logikern.estimators._memory import prediction_tile
+from logikern.estimators._validation import as_objects, is_precomputed, takes_objects
+from logikern.kernels import new_points
+from logikern.numerics.outcome import Array
+
+
+def new_data(estimator: Any, X: Any) -> Any:
+    """Points to predict, in the form that the fitted kernel expects."""
+    kernel = estimator.kernels_[0]  # `kernel` may have been set to another one since the fit
+    if takes_objects(kernel):
+        return as_objects(X)
+    # In double precision also where the training rows are not: kernel values are then computed and kept so.
+    X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
+    if not is_precomputed(kernel):
+        return X
+    X = X.toarray() if sparse.issparse(X) else X
+    return new_points(X)
+
+
+def latents(estimator: Any, X: Any) -> Array:
+    """Functions of a fitted model at new points, (n_new, C); values that are no numbers are refused."""
+    check_is_fitted(estimator)
+    points = new_data(estimator, X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values: Array = estimator.model_.latents(points, prediction_tile(estimator, points))
+    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if wrong.size:
+        raise ValueError(
+            f"The kernel gives no finite values between row {wrong[0]} of `X` and the training points. "
+            "Check that row for values far beyond those of the training data."
+        )
+    return values

@@ -1,0 +1,82 @@
+"""What calls are said to need: `fitting.footprint` and the checks that are made of it."""
+
+import numpy as np
+import pytest
+
+from logikern import KernelLogisticClassifier
+from logikern.estimators import _memory, _settings, _tuning
+from logikern.estimators._validation import training_data
+from logikern.fitting import footprint
+from logikern.structure.tying import tie
+from tests.estimators.memory_cells import pairs_of, sample
+
+X, Y = sample(200, 4)
+
+
+def fixed(**settings):
+    return KernelLogisticClassifier(**{"rate": 0.3, "variance": 10.0, "criterion": None} | settings)
+
+
+def test_classes_of_a_tree_are_counted_as_one_matrix():
+    # 60 classes x 400 rows: one matrix of 24,000^2 doubles has 4.6 GB.
+    points, labels = sample(400, 60)
+    data = training_data(fixed(hierarchy=pairs_of(60)), points, labels, None)
+    size = _memory.size_of(data, tie("level", data.mixing))
+    assert footprint.leave_one_out(size) > 3 * 24_000**2 * 8
+    assert footprint.exact(size) > 3 * 24_000**2 * 8
+
+
+def test_free_memory_is_the_limit_where_none_is_given(monkeypatch):
+    monkeypatch.setattr(_memory, "available_memory", lambda: 5e6)
+    with pytest.raises(ValueError, match=r"but 5 MB are free\. Free some memory, or pass fewer rows"):
+        fixed().fit(X, Y)
+
+
+def test_small_predictions_do_not_ask_for_free_memory(monkeypatch):
+    model = fixed().fit(X, Y)
+    monkeypatch.setattr(_memory, "available_memory", None)
+    assert model.predict(X).shape == (200,)
+
+
+def test_refits_in_small_batches_are_the_same():
+    points, labels = sample(30, 3)
+    model = fixed().fit(points, labels)
+    wanted = model.exact_loo()
+    data = model._training_data()
+    least = footprint.LEAST + footprint.refits(_memory.size_of(data, model.model_.specification.tying), 2)
+    model.set_params(memory_limit=least + 3 * 30 * 30 * 8)
+    assert _memory.refits_at_a_time(model, data, model._loo_size(), model.kernels_[0]) < 10
+    np.testing.assert_allclose(model.exact_loo(), wanted, atol=1e-5)
+
+
+def test_preconditioner_of_a_search_is_bounded_by_the_problem():
+    data = training_data(fixed(), X, Y, None)
+    bounds = []
+    for limit in ("100MB", "1TB"):
+        estimator = KernelLogisticClassifier(memory_limit=limit, cv=5)
+        start = _settings.specification(estimator, data)
+        arena = _tuning._arena(estimator, data, start, np.arange(200), 5, None, 0)
+        bounds.append(arena.criterion.solver.conditioning.memory)
+    assert bounds[0] == bounds[1] == footprint.search_conditioning(_memory.size_of(data, start.tying, n_batch=5))
+
+
+ROWS = {"newton": footprint.newton, "exact": footprint.exact, "pairs": footprint.pairs}
+
+
+@pytest.mark.parametrize("bytes_of", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("field", ["n_points", "n_classes", "n_batch", "n_threads"])
+def test_larger_problems_need_more(bytes_of, field):
+    size = footprint.Size(300, 5, 5, 5, True, False)
+    larger = footprint.Size(**{**vars(size), field: 2 * getattr(size, field)})
+    assert bytes_of(larger) >= bytes_of(size)
+
+
+def test_points_of_every_kind_are_counted():
+    from scipy import sparse
+
+    from logikern.kernels import training_points
+
+    dense = np.ones((10, 3))
+    assert _memory.bytes_of(dense) == _memory.bytes_of(dense.astype(np.float32)) == 240
+    assert _memory.bytes_of(sparse.csr_array(dense)) >= 30 * 12
+    assert _memory.bytes_of(training_points(np.eye(10))) == 800
