@@ -145,7 +145,9 @@ def search_conditioning(size: Size) -> float:
 def exact(size: Size) -> float:
     """Newton's method with dense factors."""
     per_member = size.n_classes**2 if size.coupled else size.n_functions
-    temporary = (size.n_classes**2 if size.coupled else 1) + 3 if size.has_null else 1
+    # For the null directions each thread has the inverse of one block beside its factor.
+    at_once = size.n_classes**2 if size.coupled else min(size.n_threads, size.n_functions)
+    temporary = at_once + 3 if size.has_null else 1
     matrices = size.n_matrices + size.n_batch * float(per_member) + temporary
     free_bias = DOUBLE * 4.0 * size.n_classes**2 * size.n_points
     return matrices * size.matrix + free_bias + functions(size, NEWTON_ARRAYS) + tiles(size)
