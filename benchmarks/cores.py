@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from data import Split, load
-from logikern.criteria.leave_one_out import LeaveOneOut
-from logikern.fitting.exact import Exact
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.fitting.newton.dense import Exact
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.parallel import n_threads, own_threads
 from logikern.structure.targets import from_labels

@@ -19,8 +19,8 @@ from data import Split, load
 from logikern.criteria.base import Evaluation
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import folds_from_splits
-from logikern.fitting.conditioning import LowRankConditioning
-from logikern.fitting.newton import Newton
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.preconditioning.adaptive import LowRankConditioning
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.parallel import own_threads

@@ -24,7 +24,7 @@ from scipy import sparse
 
 import wordnet
 from hierarchies import METHODS, judge_decisions, judge_tree
-from logikern.fitting import visits
+from logikern.fitting.pointwise import schedule as visits
 from logikern.kernels import Linear
 from logikern.operators.choose import choose
 from logikern.structure.base import Mixing

@@ -17,9 +17,9 @@ import numpy as np
 
 from data import folder
 from logikern import KernelLogisticClassifier, KernelRegressor
-from logikern.fitting.kernel_gradient import ORTHOGONAL, RESTART_AFTER, KernelGradient, best_lengths
+from logikern.fitting.functional_cg import ORTHOGONAL, RESTART_AFTER, KernelGradient, best_lengths
+from logikern.fitting.iteration import Budget
 from logikern.fitting.problem import Problem
-from logikern.fitting.progress import Budget
 from logikern.likelihoods.softmax import Softmax
 from logikern.likelihoods.squared import Squared
 from logikern.operators.choose import Choice

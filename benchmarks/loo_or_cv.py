@@ -18,11 +18,11 @@ from data import Split, load
 from logikern.criteria.base import Criterion
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import folds_from_splits
-from logikern.criteria.leave_one_out import LeaveOneOut
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut
 from logikern.estimators._settings import EXACT_TOLERANCE, EXACT_UP_TO
-from logikern.fitting.conditioning import LowRankConditioning
-from logikern.fitting.exact import Exact
-from logikern.fitting.newton import Newton
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.preconditioning.adaptive import LowRankConditioning
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Points, choose
 from logikern.structure.specification import Specification

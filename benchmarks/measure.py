@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from data import Split
-from logikern.fitting.newton import Newton
+from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.problem import FitResult, Problem, Solver
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from data import Split, load
-from logikern.fitting.conditioning import Conditioning, DiagonalConditioning, LowRankConditioning
-from logikern.fitting.newton import Newton
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.preconditioning.adaptive import Conditioning, DiagonalConditioning, LowRankConditioning
 from measure import Fit, counted_products, fit, shared
 from report import Report, main
 

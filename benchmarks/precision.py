@@ -36,7 +36,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from logikern import KernelLogisticClassifier
-from logikern.fitting.newton import Newton
+from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.problem import Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel

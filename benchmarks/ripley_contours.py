@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from data import Split, load
-from logikern.criteria.expansion import ExactExpansion
-from logikern.criteria.refitting import exact_leave_one_out
-from logikern.fitting.free_bias import FreeBias, free_constants
+from logikern.criteria.leave_one_out.expansion import ExactExpansion
+from logikern.criteria.leave_one_out.refits import exact_leave_one_out
+from logikern.fitting.newton.free_bias import FreeBias, free_constants
 from logikern.fitting.problem import Problem
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax

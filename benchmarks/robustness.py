@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from data import Split, load
-from logikern.fitting.exact import Exact
-from logikern.fitting.newton import Newton
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
 from logikern.structure.specification import Specification
 from measure import Fit, bind, fit, separate, shared, solve
 from report import Report, Row, main

@@ -1,11 +1,12 @@
-"""Whether a change of the code's shape has changed results: 36 fits, stored before it and compared after it.
+"""Whether a change of the code's shape has changed results: 40 fits, stored before it and compared after it.
 
     python benchmarks/same_results.py store before.npz
     python benchmarks/same_results.py compare before.npz
 
-The fits cover the catalogue: flat classes and trees, coarse and soft labels, weights and groups, text, precomputed and
-callable kernels, both criteria, all solvers, streams, regression, both precisions. Each gives its criterion value, its
-hyperparameters, and predictions on rows that were not fitted. They run on one thread, so that sums keep their order.
+The fits cover the catalogue: flat classes and trees, coarse and soft labels, weights and groups, text, precomputed
+and callable kernels, both criteria, all solvers, streams, regression, both precisions. Each gives its criterion
+value, its hyperparameters, and predictions on rows that were not fitted. They run on one thread, so that sums keep
+their order.
 """
 
 import argparse

@@ -21,11 +21,11 @@ import numpy as np
 from data import Split, load
 from kernel_gradient import parameter_losses
 from logikern import KernelLogisticClassifier
-from logikern.fitting.kernel_gradient import KernelGradient
-from logikern.fitting.newton import Newton
+from logikern.fitting.functional_cg import KernelGradient
+from logikern.fitting.iteration import Budget
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.pairwise.solver import Smo
 from logikern.fitting.problem import Problem, Solver
-from logikern.fitting.progress import Budget
-from logikern.fitting.smo import Smo
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel

@@ -18,12 +18,12 @@ import numpy as np
 
 from data import load
 from logikern import KernelLogisticClassifier
-from logikern.fitting.conditioning import DiagonalConditioning
-from logikern.fitting.exact import Exact
-from logikern.fitting.kernel_gradient import KernelGradient
-from logikern.fitting.newton import Newton
+from logikern.fitting.functional_cg import KernelGradient
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.pairwise.solver import Smo
+from logikern.fitting.preconditioning.adaptive import DiagonalConditioning
 from logikern.fitting.problem import Problem, Solver
-from logikern.fitting.smo import Smo
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.likelihoods.squared import Squared

@@ -1,6 +1,7 @@
 """Measures of the shape of the source: `python -m tests.shape` prints them, test_shape.py bounds them."""
 
 import ast
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,18 +86,20 @@ def lines_per_file() -> dict[str, int]:
     return {str(file.relative_to(SOURCE)): len(file.read_text(encoding="utf-8").splitlines()) for file in files()}
 
 
-def main() -> None:
+def describe() -> list[str]:
     constants, takers, lengths, lines = numeric_constants(), takers_of_estimators(), body_lengths(), lines_per_file()
     below = [taker for taker in takers if not taker.startswith("estimators")]
-    print(f"numeric constants of modules: {len(constants)}")
-    for folder, count in Counter(name.split(": ")[0].rpartition("/")[0] for name in constants).most_common():
-        print(f"    {folder or '.'}: {count}")
-    print(f"functions that take an estimator: {len(takers) - len(below)} in estimators, {len(below)} elsewhere")
-    print("files per folder:", dict(files_per_folder().most_common(6)))
-    print(f"function bodies: median {np.median(lengths):.0f}, 95th percentile {np.percentile(lengths, 95):.0f} lines")
-    print(f"lines: {sum(lines.values())} in {len(lines)} files; longest {max(lines, key=lambda name: lines[name])}: "
-          f"{max(lines.values())}")  # fmt: skip
+    folders = Counter(name.split(": ")[0].rpartition("/")[0] for name in constants)
+    longest = max(lines, key=lambda name: lines[name])
+    return [
+        f"numeric constants of modules: {len(constants)}",
+        *(f"    {folder or '.'}: {count}" for folder, count in folders.most_common()),
+        f"functions that take an estimator: {len(takers) - len(below)} in estimators, {len(below)} elsewhere",
+        f"files per folder: {dict(files_per_folder().most_common(6))}",
+        f"function bodies: median {np.median(lengths):.0f}, 95th percentile {np.percentile(lengths, 95):.0f} lines",
+        f"lines: {sum(lines.values())} in {len(lines)} files; longest {longest}: {lines[longest]}",
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    sys.stdout.write("\n".join(describe()) + "\n")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from logikern.criteria.base import Criterion
-from logikern.fitting import visits
-from logikern.fitting.descent import NewtonSolver
+from logikern.fitting.newton.method import NewtonSolver
+from logikern.fitting.newton.systems import NewtonSystem
+from logikern.fitting.pointwise import schedule as visits
 from logikern.fitting.problem import Solver
-from logikern.fitting.systems import NewtonSystem
 from logikern.kernels import Kernel
 from logikern.likelihoods.base import Likelihood
 from logikern.operators.base import KernelOperator

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from logikern.cli.columns import Roles, assign_roles, prepare, suspicions
+from logikern.cli.reading.columns import Roles, assign_roles, prepare, suspicions
 
 
 def roles(**columns) -> Roles:

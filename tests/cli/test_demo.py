@@ -5,7 +5,7 @@ import pytest
 
 from logikern.cli import comparison
 from logikern.cli.models import new_classifier
-from logikern.cli.narration import Narrator
+from logikern.cli.session.narration import Narrator
 
 
 @pytest.fixture

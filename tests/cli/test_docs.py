@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from logikern.cli.sources import FORMATS
+from logikern.cli.reading.sources import FORMATS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
 COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL) for line in block.splitlines()]

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from logikern.cli.exits import AbortedError, ends_cleanly
+from logikern.cli.session.exits import AbortedError, ends_cleanly
 
 
 def ending(error: BaseException, *arguments: str):

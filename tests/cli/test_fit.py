@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from logikern.cli import models
-from logikern.cli.training import TrainingSet
+from logikern.cli.reading.training import TrainingSet
 from logikern.numerics.outcome import Outcome
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from logikern.cli.exits import AbortedError
-from logikern.cli.interruption import Interruption, interrupts_to
+from logikern.cli.session.exits import AbortedError
+from logikern.cli.session.interruption import Interruption, interrupts_to
 from logikern.selection.lock import locked
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from logikern.cli.labels import class_labels, known_labels, parse_class_weight
+from logikern.cli.reading.labels import class_labels, known_labels, parse_class_weight
 
 
 @pytest.mark.parametrize("values", [[1, 2, 10], [1.0, 2.0, 10.0], ["1", "2", "10"]])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from logikern.cli.fitting import split
-from logikern.cli.training import TrainingSet
+from logikern.cli.reading.training import TrainingSet
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from logikern.cli.narration import Narrator
+from logikern.cli.session.narration import Narrator
 
 
 class Terminal(io.StringIO):

@@ -7,7 +7,7 @@ import stat
 import pandas as pd
 import pytest
 
-from logikern.cli.outputs import write_atomically, write_table
+from logikern.cli.writing.outputs import write_atomically, write_table
 
 
 def test_failed_replacement_leaves_old_file_and_no_rest(tmp_path, monkeypatch):

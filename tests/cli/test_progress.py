@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from logikern import KernelLogisticClassifier
-from logikern.cli.interruption import Interruption
-from logikern.cli.narration import Narrator
-from logikern.cli.progress import USUAL_LENGTH, Progress, followed, in_seconds, rest_of_stage
+from logikern.cli.session.interruption import Interruption
+from logikern.cli.session.narration import Narrator
+from logikern.cli.session.progress import USUAL_LENGTH, Progress, followed, in_seconds, rest_of_stage
 from logikern.selection.search import Record
 
 

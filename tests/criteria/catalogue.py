@@ -10,8 +10,8 @@ from sklearn.model_selection import GroupKFold, LeavePGroupsOut, ShuffleSplit, S
 from logikern.criteria.base import Evaluation
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds, folds_from_splits
-from logikern.fitting.exact import Exact
-from logikern.fitting.newton import Newton
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.problem import Problem
 from logikern.kernels import Gaussian, Kernel, Linear, Matern32, Matern52, Polynomial, RationalQuadratic
 from logikern.likelihoods.softmax import Softmax

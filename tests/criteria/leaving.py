@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 
 from logikern.criteria.base import Evaluation
-from logikern.criteria.leave_one_out import LeaveOneOut
-from logikern.fitting.exact import Exact
-from logikern.fitting.free_bias import FreeBias
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.free_bias import FreeBias
 from logikern.fitting.problem import Problem, Solver
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.poisson import Poisson

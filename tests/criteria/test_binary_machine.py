@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from logikern.criteria.expansion import ExactExpansion
-from logikern.criteria.refitting import exact_leave_one_out
-from logikern.fitting.exact import Exact
-from logikern.fitting.free_bias import FreeBias
+from logikern.criteria.leave_one_out.expansion import ExactExpansion
+from logikern.criteria.leave_one_out.refits import exact_leave_one_out
+from logikern.fitting.iteration import Budget
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.free_bias import FreeBias
 from logikern.fitting.problem import Problem
-from logikern.fitting.progress import Budget
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Outcome

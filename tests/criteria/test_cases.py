@@ -6,9 +6,9 @@ from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import folds_from_splits
-from logikern.criteria.leave_one_out import LeaveOneOut
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut
 from logikern.criteria.noise import ProfiledNoise
-from logikern.fitting.exact import Exact
+from logikern.fitting.newton.dense import Exact
 from logikern.likelihoods.softmax import Softmax
 from logikern.structure.targets import from_labels
 

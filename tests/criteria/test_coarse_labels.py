@@ -5,8 +5,8 @@ import pytest
 
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import folds_from_splits
-from logikern.fitting.newton import Newton
-from logikern.fitting.progress import Budget
+from logikern.fitting.iteration import Budget
+from logikern.fitting.newton.iterative import Newton
 from logikern.kernels import Gaussian
 from logikern.likelihoods.coarse import CoarseSoftmax
 from logikern.operators.choose import Choice

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from logikern.criteria.folds import Folds
-from logikern.fitting.exact import Exact
+from logikern.fitting.newton.dense import Exact
 from tests.criteria import catalogue
 
 every_setting = pytest.mark.parametrize("case", catalogue.ALL, ids=str)

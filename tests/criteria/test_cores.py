@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from logikern.criteria.leave_one_out import choose_landmarks
-from logikern.fitting import posterior, systems
-from logikern.fitting.exact import Exact
+from logikern.criteria.leave_one_out import posterior
+from logikern.criteria.leave_one_out.criterion import choose_landmarks
+from logikern.fitting.newton import systems
+from logikern.fitting.newton.dense import Exact
 from logikern.numerics import products, tiled_cholesky
 from logikern.numerics.parallel import own_threads
 from tests.criteria import leaving

@@ -7,11 +7,11 @@ import pytest
 from scipy.special import log_softmax
 from sklearn.datasets import load_iris, load_wine
 
-from logikern.criteria.expansion import ExactExpansion
-from logikern.criteria.leave_one_out import LeaveOneOut, choose_landmarks, leave_out_by_landmarks
-from logikern.criteria.refitting import exact_leave_one_out
-from logikern.fitting.exact import Exact
-from logikern.fitting.newton import Newton
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut, choose_landmarks, leave_out_by_landmarks
+from logikern.criteria.leave_one_out.expansion import ExactExpansion
+from logikern.criteria.leave_one_out.refits import exact_leave_one_out
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.problem import Problem
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax

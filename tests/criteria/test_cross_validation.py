@@ -11,9 +11,9 @@ from sklearn.metrics import log_loss
 
 from logikern.criteria.base import unusable
 from logikern.criteria.cross_validation import CrossValidation
-from logikern.fitting.exact import Exact
-from logikern.fitting.newton import Newton
-from logikern.fitting.progress import Budget
+from logikern.fitting.iteration import Budget
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Outcome

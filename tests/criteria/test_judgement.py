@@ -7,8 +7,8 @@ import pytest
 import scipy.optimize
 
 from logikern.criteria.judgement import PRIOR_SCALE, Judge
-from logikern.criteria.leave_one_out import LeaveOneOut
-from logikern.fitting.exact import Exact
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.fitting.newton.dense import Exact
 from logikern.likelihoods.coarse import CoarseSoftmax
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.sharpness import Sharpness

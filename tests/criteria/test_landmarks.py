@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import logikern.criteria.leave_one_out
-from logikern.criteria.leave_one_out import choose_landmarks, find_landmarks, with_landmarks
-from logikern.fitting.contrasts import contrast_of
-from logikern.fitting.exact import Exact, dense_blocks
-from logikern.fitting.groups import partition
-from logikern.fitting.low_rank_posterior import LowRankPosterior
-from logikern.fitting.low_rank_system import LowRankSystems
-from logikern.fitting.newton import Newton
-from logikern.fitting.posterior import ExactPosterior
-from logikern.fitting.systems import ExactSystem
+import logikern.criteria.leave_one_out.criterion
+from logikern.criteria.leave_one_out.criterion import choose_landmarks, find_landmarks, with_landmarks
+from logikern.criteria.leave_one_out.groups import partition
+from logikern.criteria.leave_one_out.low_rank_posterior import LowRankPosterior
+from logikern.criteria.leave_one_out.low_rank_system import LowRankSystems
+from logikern.criteria.leave_one_out.posterior import ExactPosterior
+from logikern.fitting.newton.contrasts import contrast_of
+from logikern.fitting.newton.dense import Exact, dense_blocks
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.newton.systems import ExactSystem
 from logikern.kernels import Gaussian
 from logikern.operators.dense import dense
 from logikern.operators.landmarks import enough_landmarks, landmarked
@@ -68,7 +68,7 @@ def test_all_points_as_landmarks_are_exact(setting):
 @pytest.mark.parametrize("setting", SMOOTH, ids=str)
 def test_smooth_kernels_take_landmarks_by_themselves(setting, monkeypatch):
     # The rest of the Gaussian after its linear part is small, and five of 15 points are few enough here.
-    monkeypatch.setattr(logikern.criteria.leave_one_out, "LARGEST_SHARE", 0.9)
+    monkeypatch.setattr(logikern.criteria.leave_one_out.criterion, "LARGEST_SHARE", 0.9)
     covariance, specification = smooth(setting)
     criterion = replace(setting.criterion(), missed=1e-3)
     own = criterion.evaluate(covariance, None, 1e-9)

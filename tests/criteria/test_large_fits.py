@@ -6,9 +6,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from logikern import KernelLogisticClassifier
-from logikern.criteria.expansion import ExactExpansion
-from logikern.criteria.leave_one_out import leave_out_by_landmarks
-from logikern.fitting.exact import Exact
+from logikern.criteria.leave_one_out.criterion import leave_out_by_landmarks
+from logikern.criteria.leave_one_out.expansion import ExactExpansion
+from logikern.fitting.newton.dense import Exact
 from logikern.numerics.simplex import log_probabilities
 from tests.fitting import catalogue as fitting_catalogue
 

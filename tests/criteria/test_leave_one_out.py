@@ -8,14 +8,14 @@ import pytest
 from scipy.special import log_softmax
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-import logikern.fitting.posterior
-from logikern.criteria.expansion import ExactExpansion
-from logikern.criteria.leave_one_out import LeaveOneOut
-from logikern.criteria.refitting import exact_leave_one_out
-from logikern.fitting.exact import Exact
-from logikern.fitting.newton import Newton
+import logikern.criteria.leave_one_out.posterior
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.criteria.leave_one_out.expansion import ExactExpansion
+from logikern.criteria.leave_one_out.refits import exact_leave_one_out
+from logikern.fitting.iteration import Budget
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.problem import Problem
-from logikern.fitting.progress import Budget
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Outcome
@@ -83,7 +83,7 @@ def test_start_does_not_change_the_value(setting):
 @pytest.mark.parametrize("safe", [0.02, 1e3])
 @some_settings
 def test_products_stand_in_for_divisions_by_the_curvature(setting, safe, monkeypatch):
-    monkeypatch.setattr(logikern.fitting.posterior, "SAFE_CURVATURE", safe)
+    monkeypatch.setattr(logikern.criteria.leave_one_out.posterior, "SAFE_CURVATURE", safe)
     other = setting.evaluate()
     assert other.value == pytest.approx(evaluate(setting).value, rel=1e-10)
     own = gradient(setting)

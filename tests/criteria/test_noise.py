@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from logikern.criteria.cross_validation import CrossValidation
-from logikern.criteria.leave_one_out import LeaveOneOut
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut
 from logikern.criteria.noise import ProfiledNoise, unexplained
-from logikern.fitting.exact import Exact
-from logikern.fitting.progress import Budget
+from logikern.fitting.iteration import Budget
+from logikern.fitting.newton.dense import Exact
 from logikern.likelihoods.squared import Squared
 from logikern.numerics.outcome import Outcome
 from tests.criteria import catalogue, leaving

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from logikern.criteria.expansion import ExactExpansion
-from logikern.criteria.refitting import exact_leave_one_out
-from logikern.criteria.spot_check import Refitting, SpotCheckPolicy, spot_check
-from logikern.fitting.exact import Exact
-from logikern.fitting.newton import Newton
+from logikern.criteria.leave_one_out.expansion import ExactExpansion
+from logikern.criteria.leave_one_out.refits import exact_leave_one_out
+from logikern.criteria.leave_one_out.spot_check import Refitting, SpotCheckPolicy, spot_check
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
 from logikern.kernels import Gaussian
 from logikern.likelihoods.squared import Squared
 from logikern.structure.targets import from_labels

@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
 from logikern import KernelLogisticClassifier, load_model
-from logikern.fitting.climb import Climb
+from logikern.fitting.pairwise.sweeps import Climb
 from tests.estimators.samples import KINDS, NAMES, WORDS, X, fixed, shared_pairs
 
 N_CHUNKS = 20

@@ -7,10 +7,10 @@ import pytest
 
 from logikern import KernelLogisticClassifier
 from logikern.estimators import _influence
-from logikern.fitting import visits
-from logikern.fitting.conditioning import LowRankConditioning
-from logikern.fitting.row_ascent import RowAscent
-from logikern.fitting.smo import Smo
+from logikern.fitting.pairwise.solver import Smo
+from logikern.fitting.pointwise import schedule as visits
+from logikern.fitting.pointwise.solver import RowAscent
+from logikern.fitting.preconditioning.adaptive import LowRankConditioning
 from tests.estimators.samples import NAMES, X, fixed
 from tests.fitting.texts import texts
 

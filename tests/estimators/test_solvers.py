@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from logikern.estimators import _settings
-from logikern.fitting.smo import Smo
+from logikern.fitting.pairwise.solver import Smo
 from logikern.numerics.outcome import Outcome
 from tests.estimators.samples import NAMES, X, fixed
 

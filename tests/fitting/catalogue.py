@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from logikern.fitting.conditioning import DiagonalConditioning, LowRankConditioning
-from logikern.fitting.exact import Exact
-from logikern.fitting.kernel_gradient import KernelGradient
-from logikern.fitting.newton import Newton
+from logikern.fitting.functional_cg import KernelGradient
+from logikern.fitting.iteration import Budget
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.pairwise.solver import Smo
+from logikern.fitting.preconditioning.adaptive import DiagonalConditioning, LowRankConditioning
 from logikern.fitting.problem import Problem, Solver
-from logikern.fitting.progress import Budget
-from logikern.fitting.smo import Smo
 from logikern.kernels import Gaussian, Kernel, Linear, Matern12, Matern32
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice

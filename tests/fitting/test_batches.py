@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from logikern.fitting.exact import Exact
-from logikern.fitting.newton import Newton
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
 from logikern.kernels import Gaussian
 from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue

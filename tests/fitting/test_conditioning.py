@@ -3,13 +3,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from logikern.fitting.conditioning import (
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.preconditioning.adaptive import (
     DiagonalConditioning,
     LowRankConditioning,
     affordable_rank,
     preconditioner_bytes,
 )
-from logikern.fitting.newton import Newton
 from logikern.kernels import Gaussian
 from tests.fitting import catalogue
 

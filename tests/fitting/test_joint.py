@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from logikern.fitting.exact import Exact
-from logikern.fitting.free_bias import FreeBias
-from logikern.fitting.joint import joint_covariance, weigh_joint
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.free_bias import FreeBias
+from logikern.fitting.newton.joint import joint_covariance, weigh_joint
 from logikern.kernels import Gaussian
 from logikern.structure.flat import Flat
 from tests.fitting import catalogue

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from logikern.fitting.exact import Exact
-from logikern.fitting.kernel_gradient import KernelGradient
-from logikern.fitting.newton import Newton
-from logikern.fitting.progress import Budget
+from logikern.fitting.functional_cg import KernelGradient
+from logikern.fitting.iteration import Budget
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
 from logikern.kernels import Gaussian, Precomputed, training_points
 from logikern.likelihoods.coarse import CoarseSoftmax
 from logikern.likelihoods.poisson import Poisson

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from logikern.fitting.conditioning import DiagonalConditioning, LowRankConditioning
-from logikern.fitting.exact import Exact
-from logikern.fitting.kernel_gradient import KernelGradient
-from logikern.fitting.newton import Newton
-from logikern.fitting.progress import Budget
-from logikern.fitting.smo import Smo
+from logikern.fitting.functional_cg import KernelGradient
+from logikern.fitting.iteration import Budget
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.pairwise.solver import Smo
+from logikern.fitting.preconditioning.adaptive import DiagonalConditioning, LowRankConditioning
 from logikern.kernels import Gaussian, Precomputed, training_points
 from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue
@@ -204,7 +204,7 @@ def test_fit_raises_no_warning(solver, recwarn):
 def test_a_fit_that_would_creep_goes_by_an_easier_one_to_the_same_place(solver, limit, value, monkeypatch):
     problem = catalogue.make_problem(Gaussian(0.5), POINTS, catalogue.labels(N_POINTS, 20), variances=100.0)
     directly = make(solver, tolerance=1e-8).fit(problem)
-    monkeypatch.setattr(f"logikern.fitting.descent.{limit}", value)
+    monkeypatch.setattr(f"logikern.fitting.newton.method.{limit}", value)
     around = make(solver, tolerance=1e-8).fit(problem)
     assert around.outcome is Outcome.CONVERGED
     assert around.trace != directly.trace

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from logikern.fitting.contrasts import contrast_of
-from logikern.fitting.exact import dense_blocks
-from logikern.fitting.groups import gather, partition, scatter
-from logikern.fitting.posterior import ExactPosterior
+from logikern.criteria.leave_one_out.groups import gather, partition, scatter
+from logikern.criteria.leave_one_out.posterior import ExactPosterior
+from logikern.fitting.newton.contrasts import contrast_of
+from logikern.fitting.newton.dense import dense_blocks
 from logikern.likelihoods.base import Curvature
 from tests.fitting import catalogue
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from logikern.fitting.factors import diagonal_share, factorise
-from logikern.fitting.preconditioner import LowRank, diagonal_preconditioner
+from logikern.fitting.preconditioning.low_rank import diagonal_share, factorise
+from logikern.fitting.preconditioning.preconditioner import LowRank, diagonal_preconditioner
 from logikern.kernels import Gaussian, Matern12
 from logikern.numerics.pivoted_cholesky import LowRankFactor
 from logikern.operators.dense import Dense

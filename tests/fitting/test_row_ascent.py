@@ -10,13 +10,15 @@ from scipy import sparse, special
 from logikern import KernelLogisticClassifier
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds
-from logikern.fitting import dual_points, row_ascent, visits
-from logikern.fitting.dual import at_dual
-from logikern.fitting.newton import Newton
+from logikern.fitting.iteration import Budget
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.pairwise.state import at_dual
+from logikern.fitting.pointwise import loops as dual_points
+from logikern.fitting.pointwise import schedule as visits
+from logikern.fitting.pointwise import solver as row_ascent
+from logikern.fitting.pointwise.schedule import has_rows, rows_of
+from logikern.fitting.pointwise.solver import RowAscent
 from logikern.fitting.problem import InterruptedFitError
-from logikern.fitting.progress import Budget
-from logikern.fitting.row_ascent import RowAscent
-from logikern.fitting.visits import has_rows, rows_of
 from logikern.kernels import Gaussian, Linear
 from logikern.likelihoods.poisson import Poisson
 from logikern.numerics.outcome import Outcome

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from logikern.fitting import row_system, visits
-from logikern.fitting.conditioning import DiagonalConditioning
-from logikern.fitting.joint import joint_covariance
-from logikern.fitting.newton import Newton
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.newton.joint import joint_covariance
+from logikern.fitting.newton.systems import Aim, IterativeSystem, Response
+from logikern.fitting.pointwise import schedule as visits
+from logikern.fitting.pointwise import system as row_system
+from logikern.fitting.pointwise.solver import RowAscent
+from logikern.fitting.pointwise.system import RowSystem
+from logikern.fitting.preconditioning.adaptive import DiagonalConditioning
 from logikern.fitting.problem import ignore
-from logikern.fitting.row_ascent import RowAscent
-from logikern.fitting.row_system import RowSystem
-from logikern.fitting.systems import Aim, IterativeSystem, Response
 from tests.fitting.texts import build, optimum
 
 

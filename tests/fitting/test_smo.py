@@ -8,12 +8,13 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from logikern.fitting import dual_pairs, joint_rows
-from logikern.fitting.climb import Climb
-from logikern.fitting.dual import at_dual, duality_gap
+from logikern.fitting.iteration import Budget
+from logikern.fitting.pairwise import joint_rows
+from logikern.fitting.pairwise import loops as dual_pairs
+from logikern.fitting.pairwise.solver import Smo
+from logikern.fitting.pairwise.state import at_dual, duality_gap
+from logikern.fitting.pairwise.sweeps import Climb
 from logikern.fitting.problem import Problem
-from logikern.fitting.progress import Budget
-from logikern.fitting.smo import Smo
 from logikern.kernels import Gaussian
 from logikern.likelihoods.coarse import CoarseSoftmax
 from logikern.numerics.outcome import Outcome

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from logikern.fitting.exact import dense_blocks
-from logikern.fitting.factors import factorise
-from logikern.fitting.preconditioner import LowRank, diagonal_preconditioner
-from logikern.fitting.systems import Aim, ExactSystem, IterativeSystem
+from logikern.fitting.newton.dense import dense_blocks
+from logikern.fitting.newton.systems import Aim, ExactSystem, IterativeSystem
+from logikern.fitting.preconditioning.low_rank import factorise
+from logikern.fitting.preconditioning.preconditioner import LowRank, diagonal_preconditioner
 from logikern.kernels import Linear
 from tests.fitting import catalogue
 

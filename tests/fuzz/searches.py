@@ -18,7 +18,7 @@ from tests.reference.softmax import log_softmax, softmax
 
 N_NEW = 8
 # Up to 100 rows inner fits are exact; with more they end at a gradient of 1e-4. Leave-one-out may lose 1e-3 of a
-# latent's prior variance, which changes values by up to 4e-4 near the best (criteria/leave_one_out.py).
+# latent's prior variance, which changes values by up to 4e-4 near the best (criteria/leave_one_out/criterion.py).
 EXACT_ROWS, EXACT, APPROXIMATE = 100, 1e-6, 2e-3
 
 

@@ -7,7 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import folds_from_splits
-from logikern.fitting.exact import Exact
+from logikern.fitting.newton.dense import Exact
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from logikern.criteria.cross_validation import CrossValidation
-from logikern.criteria.leave_one_out import LeaveOneOut
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut
 from logikern.estimators import _tuning
 from logikern.structure.flat import Flat
 from logikern.structure.tying import tie

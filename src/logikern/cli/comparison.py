@@ -13,8 +13,8 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from logikern.cli.models import load_model, new_classifier, save_model
-from logikern.cli.narration import Narrator
-from logikern.cli.scores import Scores, score
+from logikern.cli.session.narration import Narrator
+from logikern.cli.writing.scores import Scores, score
 
 GAUSSIAN_PROCESS_ROWS = 300  # beyond that its ten one-against-rest fits take minutes
 OURS = "logikern"

@@ -1,8 +1,8 @@
 """`logikern demo`: the whole job, offline, on data that scikit-learn bundles."""
 
-from logikern.cli.exits import ends_cleanly
-from logikern.cli.interruption import abort, interrupts_to
-from logikern.cli.narration import Narrator
+from logikern.cli.session.exits import ends_cleanly
+from logikern.cli.session.interruption import abort, interrupts_to
+from logikern.cli.session.narration import Narrator
 
 EXAMPLES = """
 Run the main job offline: fit on handwritten digits, compare with scikit-learn, write and reload a model.

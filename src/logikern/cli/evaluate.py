@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from logikern.cli import options
-from logikern.cli.exits import ends_cleanly
-from logikern.cli.narration import Narrator
-from logikern.cli.sources import Reading
+from logikern.cli.reading.sources import Reading
+from logikern.cli.session.exits import ends_cleanly
+from logikern.cli.session.narration import Narrator
 
 EXAMPLES = """
 Score a model on rows whose classes are known.
@@ -44,10 +44,10 @@ def evaluate(
     zero_based: options.ZeroBasedOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    from logikern.cli.inputs import read_inputs
     from logikern.cli.models import load_model
-    from logikern.cli.render import print_report, report_record
-    from logikern.cli.scores import report_on_inputs
+    from logikern.cli.reading.inputs import read_inputs
+    from logikern.cli.writing.render import print_report, report_record
+    from logikern.cli.writing.scores import report_on_inputs
 
     narrator = Narrator(quiet)
     loaded = load_model(model)

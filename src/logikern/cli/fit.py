@@ -4,9 +4,9 @@ import typer
 
 from logikern.cli import fitting_options as own
 from logikern.cli import options
-from logikern.cli.exits import ends_cleanly
-from logikern.cli.narration import Narrator
-from logikern.cli.sources import Reading
+from logikern.cli.reading.sources import Reading
+from logikern.cli.session.exits import ends_cleanly
+from logikern.cli.session.narration import Narrator
 
 EXAMPLES = """
 Fit a kernel softmax classifier and write it, with its preprocessing, to a file.
@@ -77,7 +77,8 @@ def fit(
     zero_based: options.ZeroBasedOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    from logikern.cli import fitting, training
+    from logikern.cli import fitting
+    from logikern.cli.reading import training
 
     narrator = Narrator(quiet)
     place = out or fitting.default_place(data)

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import typer
 
-from logikern.cli.cells import count, name_list
-from logikern.cli.description import hyperparameters
-from logikern.cli.exits import ExitCode
-from logikern.cli.hierarchy import check_hierarchy
-from logikern.cli.interruption import Interruption, interrupts_to
-from logikern.cli.labels import parse_class_weight
 from logikern.cli.models import fit_model, new_classifier, save_model
-from logikern.cli.narration import Narrator
-from logikern.cli.outputs import require_writable
 from logikern.cli.preprocessing import build_pipeline, final_step
-from logikern.cli.progress import followed
-from logikern.cli.render import print_hyperparameters, print_report
-from logikern.cli.scores import report_on
-from logikern.cli.sources import STANDARD
-from logikern.cli.training import TrainingSet
+from logikern.cli.reading.cells import count, name_list
+from logikern.cli.reading.hierarchy import check_hierarchy
+from logikern.cli.reading.labels import parse_class_weight
+from logikern.cli.reading.sources import STANDARD
+from logikern.cli.reading.training import TrainingSet
+from logikern.cli.session.exits import ExitCode
+from logikern.cli.session.interruption import Interruption, interrupts_to
+from logikern.cli.session.narration import Narrator
+from logikern.cli.session.progress import followed
+from logikern.cli.writing.description import hyperparameters
+from logikern.cli.writing.outputs import require_writable
+from logikern.cli.writing.render import print_hyperparameters, print_report
+from logikern.cli.writing.scores import report_on
 
 SHOWN = 12  # hyperparameters at the end of a fit; `logikern info` has all
 TRIES = 50  # partitions by groups, until one has every class in both parts

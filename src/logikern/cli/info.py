@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from logikern.cli import options
-from logikern.cli.exits import ends_cleanly
+from logikern.cli.session.exits import ends_cleanly
 
 EXAMPLES = """
 Show what a model file holds: classes, inputs, hyperparameters and how they were found, the tree of its
@@ -26,9 +26,9 @@ APART = ("kernels", "variances", "hyperparameters", "tree", "verdicts")  # shown
 
 @ends_cleanly
 def info(model: options.ModelArgument, json_output: options.JsonOption = False) -> None:
-    from logikern.cli.description import describe
     from logikern.cli.models import load_model
-    from logikern.cli.render import print_hyperparameters, print_tree
+    from logikern.cli.writing.description import describe
+    from logikern.cli.writing.render import print_hyperparameters, print_tree
 
     loaded = load_model(model)
     record = describe(loaded, Path(model))

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from logikern.cli import options
-from logikern.cli.exits import ends_cleanly
-from logikern.cli.narration import Narrator
-from logikern.cli.sources import STANDARD, Reading
+from logikern.cli.reading.sources import STANDARD, Reading
+from logikern.cli.session.exits import ends_cleanly
+from logikern.cli.session.narration import Narrator
 
 EXAMPLES = """
 Predict the class of every row, with the probability of each class.
@@ -60,9 +60,9 @@ def predict(
     zero_based: options.ZeroBasedOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    from logikern.cli.inputs import read_inputs
     from logikern.cli.models import load_model
-    from logikern.cli.outputs import beside, output_format, require_writable, write_table
+    from logikern.cli.reading.inputs import read_inputs
+    from logikern.cli.writing.outputs import beside, output_format, require_writable, write_table
 
     narrator = Narrator(quiet)
     if out != STANDARD:
@@ -90,7 +90,7 @@ predict.__doc__ = EXAMPLES
 
 def _decided(model: Any, X: Any, loss: str | None, allow_inner: bool) -> Any:
     from logikern.cli.models import tree_of
-    from logikern.cli.outputs import labelled_nodes, labelled_probabilities
+    from logikern.cli.writing.outputs import labelled_nodes, labelled_probabilities
 
     tree = tree_of(model)
     if tree is not None:

@@ -8,7 +8,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from logikern.cli.columns import Roles
+from logikern.cli.reading.columns import Roles
 
 COLUMNS, CLASSIFIER = "columns", "classifier"
 NUMERIC, CATEGORICAL, TEXT = "numeric", "categorical", "text"

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from logikern.fitting.newton.systems import NewtonSystem
 from logikern.fitting.problem import Problem, max_norm
-from logikern.fitting.systems import NewtonSystem
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.conjugate_gradient import inner_products
 from logikern.numerics.outcome import Array

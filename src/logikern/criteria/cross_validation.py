@@ -8,7 +8,7 @@ from logikern.criteria.adjoint import AdjointSystem
 from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.criteria.folds import Folds
 from logikern.criteria.judgement import Judge
-from logikern.fitting.descent import Fit, NewtonSolver
+from logikern.fitting.newton.method import Fit, NewtonSolver
 from logikern.fitting.problem import Problem, ignore
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices, Outcome

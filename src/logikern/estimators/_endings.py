@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from logikern.estimators._callbacks import WRAPPER_FRAMES
 from logikern.estimators._validation import TrainingData
-from logikern.fitting.joint_rows import MOST_COUPLINGS
+from logikern.fitting.pairwise.joint_rows import MOST_COUPLINGS
 from logikern.fitting.problem import FitResult
 from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves
 from logikern.likelihoods.softmax import Softmax

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from logikern.criteria.expansion import ExactExpansion
-from logikern.criteria.leave_one_out import leave_out_by_landmarks
-from logikern.criteria.refitting import exact_leave_one_out
+from logikern.criteria.leave_one_out.criterion import leave_out_by_landmarks
+from logikern.criteria.leave_one_out.expansion import ExactExpansion
+from logikern.criteria.leave_one_out.refits import exact_leave_one_out
 from logikern.estimators import _memory, _settings
 from logikern.estimators._doubts import check_fit, tell
 from logikern.fitting.footprint import Size, search_conditioning

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from logikern.criteria.leave_one_out import TILE_ENTRIES
+from logikern.criteria.leave_one_out.criterion import TILE_ENTRIES
 from logikern.estimators._validation import TrainingData, leaves, parse_memory
 from logikern.fitting import footprint
 from logikern.fitting.footprint import Size

@@ -12,7 +12,7 @@ from logikern.estimators._validation import (
     is_precomputed,
 )
 from logikern.estimators._weights import sample_weights
-from logikern.fitting.free_bias import free_constants
+from logikern.fitting.newton.free_bias import free_constants
 from logikern.fitting.problem import FitResult
 from logikern.kernels import training_points
 from logikern.likelihoods.squared import Squared

@@ -23,16 +23,16 @@ from logikern.estimators._arguments import (
 from logikern.estimators._endings import refuse_failure
 from logikern.estimators._validation import TrainingData, make_kernel, parse_memory, parse_numbers
 from logikern.estimators._weights import weight_unit
-from logikern.fitting.conditioning import LowRankConditioning
-from logikern.fitting.exact import Exact
 from logikern.fitting.footprint import NEWTON_ARRAYS, functions
-from logikern.fitting.free_bias import FreeBias
-from logikern.fitting.joint_rows import MOST_COUPLINGS
-from logikern.fitting.kernel_gradient import KernelGradient
-from logikern.fitting.newton import Newton
+from logikern.fitting.functional_cg import KernelGradient
+from logikern.fitting.iteration import Budget
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.free_bias import FreeBias
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.pairwise.joint_rows import MOST_COUPLINGS
+from logikern.fitting.pairwise.solver import Smo
+from logikern.fitting.preconditioning.adaptive import LowRankConditioning
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem
-from logikern.fitting.progress import Budget
-from logikern.fitting.smo import Smo
 from logikern.kernels import Kernel, KernelRows, reference_points
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.softmax import Softmax

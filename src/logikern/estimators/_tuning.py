@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from logikern.criteria.base import Criterion
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import Folds, folds_from_splits
-from logikern.criteria.leave_one_out import LeaveOneOut
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.criteria.leave_one_out.spot_check import SpotCheck
 from logikern.criteria.noise import ProfiledNoise
-from logikern.criteria.spot_check import SpotCheck
 from logikern.estimators import _memory, _settings
 from logikern.estimators._callbacks import WRAPPER_FRAMES
 from logikern.estimators._checkpoint import identify, open_journal
@@ -22,10 +22,10 @@ from logikern.estimators._endings import warn_search
 from logikern.estimators._splits import GivenRows, list_splits, split_points
 from logikern.estimators._validation import TrainingData
 from logikern.estimators._weights import weight_unit
-from logikern.fitting.conditioning import LowRankConditioning
-from logikern.fitting.exact import Exact
 from logikern.fitting.footprint import search_conditioning
-from logikern.fitting.newton import Newton
+from logikern.fitting.newton.dense import Exact
+from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.preconditioning.adaptive import LowRankConditioning
 from logikern.kernels import Linear, Stationary
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices

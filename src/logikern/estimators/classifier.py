@@ -18,7 +18,7 @@ from logikern.estimators._story import explain
 from logikern.estimators._streaming import StreamingMixin
 from logikern.estimators._tuning import learned_specification, leaves_one_out
 from logikern.estimators._validation import check_groups, is_precomputed, takes_objects, training_data
-from logikern.fitting.free_bias import free_constants
+from logikern.fitting.newton.free_bias import free_constants
 from logikern.fitting.problem import FitResult
 from logikern.model import persistence
 from logikern.model.fitted import FittedModel, OneAgainstRest

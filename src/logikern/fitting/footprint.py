@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from logikern.fitting.conditioning import LARGEST_WOODBURY, LEAST_RANK, preconditioner_bytes
+from logikern.fitting.preconditioning.adaptive import LARGEST_WOODBURY, LEAST_RANK, preconditioner_bytes
 from logikern.kernels.tiles import SMALLEST_TILE, TILE_ENTRIES
 from logikern.numerics.parallel import TILE_ENTRIES as POINT_TILE_ENTRIES
 
@@ -30,10 +30,10 @@ LEAST = 8e6
 # The preconditioner of a search may take the bytes of this many matrices and of all functions, and at least so many:
 # more than the searches on satimage, segment and usps begin with, and about as much as those on letter.
 CONDITIONING_MATRICES, LEAST_CONDITIONING = 3, 32e6
-# Copies of a tile in which leave-one-out gathers rows of all blocks (fitting/posterior), for each thread.
+# Copies of a tile in which leave-one-out gathers rows of all blocks, for each thread.
 GATHERED_TILES = 2
 # Of the points, over the root of the number of functions: landmarks that leave-one-out takes at most, as in
-# criteria/leave_one_out.
+# criteria/leave_one_out/criterion.
 LANDMARK_SHARE = 0.35
 
 

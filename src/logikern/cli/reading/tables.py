@@ -1,0 +1,166 @@
+"""CSV, TSV, Parquet and JSON lines as one pandas frame, or a sentence that says what is wrong."""
+
+import csv
+import difflib
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import pandas as pd
+import typer
+
+from logikern.cli.reading.cells import MISSING, name_list
+from logikern.cli.reading.sources import Reading, Source
+
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+
+
+def read_table(
+    source: Source, reading: Reading, as_text: Sequence[str] = (), missing: Sequence[str] = MISSING
+) -> pd.DataFrame:
+    """The table in `source`; the columns `as_text` keep their spelling ("01" stays "01").
+
+    `missing` are the spellings of a missing value in CSV and TSV.
+    """
+    frame = _READERS[source.format](source, reading, as_text, missing)
+    if frame.shape[0] == 0:
+        raise ValueError(f"`{source.name}` has a header but no rows. At least one row is wanted.")
+    return frame
+
+
+def require_columns(frame: pd.DataFrame, names: Iterable[str], source: Source, option: str) -> None:
+    """Refuse names that the table does not have, with the nearest that it has."""
+    for name in names:
+        if name in frame.columns:
+            continue
+        columns = [str(column) for column in frame.columns]
+        near = difflib.get_close_matches(name, columns, n=3, cutoff=0.5)
+        near += [c for c in columns if c.strip().lower() == name.strip().lower() and c not in near]
+        hint = f"Near matches: {name_list(near)}." if near else f"Columns: {name_list(columns)}."
+        raise ValueError(
+            f"`{source.name}` has no column `{name}`, which {option} names. {hint}{_separator_hint(columns)}"
+        )
+
+
+def _separator_hint(columns: Sequence[str]) -> str:
+    if len(columns) != 1:
+        return ""
+    for separator in (";", "\t", "|", ","):
+        if separator in columns[0]:
+            return f" The only column holds {separator!r}: pass `--separator {separator!r}`."
+    return ""
+
+
+def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
+    separator = (reading.separator or SEPARATORS[source.format]).replace("\\t", "\t")
+    if len(separator) != 1:
+        raise typer.BadParameter(f"`--separator` must be one character, but is {separator!r}.")
+    text = source.text(reading.encoding)
+    header = _check_rows(text, separator, source)
+    return pd.read_csv(
+        io.StringIO(text),
+        sep=separator,
+        header=0,
+        names=header,
+        index_col=False,
+        dtype={name: str for name in as_text if name in header},
+        keep_default_na=False,
+        na_values=list(missing),
+        skipinitialspace=True,
+        low_memory=False,  # one type per column, not one per chunk
+    )
+
+
+def _check_rows(text: str, separator: str, source: Source) -> list[str]:
+    """The column names, after every row was seen to have as many fields."""
+    # pandas pads short rows and turns surplus fields into an index; both would shift data unnoticed.
+    csv.field_size_limit(2**31 - 1)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    header: list[str] = []
+    try:
+        for row in rows:
+            if not header:
+                header = row
+            elif len(row) != len(header) and "".join(row).strip():  # blank lines are skipped
+                raise ValueError(
+                    f"`{source.name}` is ragged: line {rows.line_num} has {len(row)} fields, but the header "
+                    f"has {len(header)}. Correct the line; a field that holds {separator!r} needs quotes."
+                )
+    except csv.Error as error:
+        raise ValueError(
+            f"`{source.name}` is not readable as {source.format} near line {rows.line_num}: {error}. "
+            "Check the quotes."
+        ) from None
+    return _column_names(header, source)
+
+
+def _column_names(header: Sequence[str], source: Source) -> list[str]:
+    """Names of the columns; a nameless one is called as pandas does."""
+    names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(header)]
+    refuse_duplicates(names, source)
+    return names
+
+
+def refuse_duplicates(names: Iterable[str], source: Source) -> None:
+    """Column names are how a model finds its inputs: each must be unique."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"`{source.name}` has several columns called {name_list(repeated)}. Rename them: "
+            "a model finds its inputs by name."
+        )
+
+
+def _read_parquet(source: Source, reading: Reading, as_text: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(io.BytesIO(source.content))
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"`{source.name}` is not a readable Parquet file ({error}).") from None
+    refuse_duplicates(table.column_names, source)
+    # Column names only: an index that pandas stored beside them is not data.
+    return table.to_pandas(ignore_metadata=True)
+
+
+def _read_json_lines(
+    source: Source, reading: Reading, as_text: Sequence[str], missing: Sequence[str]
+) -> pd.DataFrame:
+    records = []
+    for place, line in enumerate(source.text(reading.encoding).splitlines(), start=1):
+        if line.strip():
+            records.append(_json_record(line, place, source))
+    # Object columns first: pandas would turn integers with a gap into floats before their spelling is kept.
+    frame = pd.DataFrame.from_records(records, coerce_float=False).astype(object)
+    return frame.apply(lambda column: column if column.name in as_text else column.infer_objects())
+
+
+def _json_record(line: str, place: int, source: Source) -> dict[str, object]:
+    try:
+        record = json.loads(line, object_pairs_hook=lambda pairs: _unique_record(pairs, source))
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"line {place} of `{source.name}` is not JSON: {error.msg} at column {error.colno}. "
+            "JSON lines have one object per line."
+        ) from None
+    if not isinstance(record, dict):
+        raise ValueError(
+            f"line {place} of `{source.name}` is a {type(record).__name__}, but JSON lines want one "
+            'object per line, for example {"width": 1.5, "colour": "red"}.'
+        )
+    return record
+
+
+def _unique_record(pairs: list[tuple[str, object]], source: Source) -> dict[str, object]:
+    refuse_duplicates((name for name, _ in pairs), source)
+    return dict(pairs)
+
+
+_READERS: dict[str, Callable[[Source, Reading, Sequence[str], Sequence[str]], pd.DataFrame]] = {
+    "csv": _read_delimited,
+    "tsv": _read_delimited,
+    "jsonl": _read_json_lines,
+    "parquet": _read_parquet,
+}

@@ -1,0 +1,202 @@
+"""DATA as a training set: inputs, labels, weights and the roles of the columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from logikern.cli.reading.cells import count, levels, name_list, not_numbers, numbers, row_names
+from logikern.cli.reading.columns import Prepared, Roles, assign_roles, prepare, suspicions
+from logikern.cli.reading.hierarchy import NONE, read_labels
+from logikern.cli.reading.labels import missing_targets
+from logikern.cli.reading.sources import Reading, Source, open_source
+from logikern.cli.reading.svmlight import read_svmlight
+from logikern.cli.reading.tables import read_table, require_columns
+from logikern.cli.session.narration import Narrator
+from logikern.structure.tree import Tree
+
+# Sparse inputs with more features than this and few entries behave like word counts: linear is enough.
+WIDE, SPARSE = 1000, 0.05
+WORD = r"\b\w\w+\b"  # what tf-idf counts
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that the user named, and where the tree of the classes comes from."""
+
+    target: str | None
+    weight: str | None = None
+    groups: str | None = None
+    text: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    drop_missing_target: bool = False
+    hierarchy: str = NONE
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """X: a frame (roles given) or sparse rows; labels, weights, groups: (n_points,)."""
+
+    X: Any
+    labels: np.ndarray
+    weights: np.ndarray | None
+    roles: Roles | None
+    kernel: str | None  # the default for such data, None for the estimator's own
+    groups: np.ndarray | None = None
+    tree: Tree | None = None  # of which labels are nodes
+
+    def take(self, rows: np.ndarray) -> "TrainingSet":
+        """Some of the rows."""
+        X = self.X.iloc[rows] if isinstance(self.X, pd.DataFrame) else self.X[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return replace(self, X=X, labels=self.labels[rows], weights=weights, groups=groups)
+
+
+def read_training_set(data: str, reading: Reading, columns: Columns, narrator: Narrator) -> TrainingSet:
+    """Read DATA and check it; what was found and done is said, what is wrong is refused."""
+    source = open_source(data, reading.format)
+    if source.format == "svmlight":
+        return _sparse_training_set(source, reading, columns, narrator)
+    return _table_training_set(source, reading, columns, narrator)
+
+
+def _table_training_set(source: Source, reading: Reading, columns: Columns, narrator: Narrator) -> TrainingSet:
+    if columns.target is None:
+        raise typer.BadParameter("a table wants `--target COL`, the column with the classes.")
+    _refuse_double_roles(columns)
+    as_text = [*_present(columns.target, columns.groups), *columns.text, *columns.categorical]
+    table = read_table(source, reading, as_text)
+    _require_named(table, columns, source)
+    missing = missing_targets(table[columns.target], columns.drop_missing_target)
+    apart = {columns.target, columns.weight, columns.groups, *columns.ignore}
+    inputs = table[[name for name in table.columns if name not in apart]]
+    shape = f"{count(len(table), 'row')} and {count(table.shape[1], 'column')}"
+    narrator.say(f"read {shape} from {source.name}")
+    roles = assign_roles(inputs, columns.categorical, columns.text)
+    prepared = prepare(inputs, roles)
+    _refuse_numbers(inputs, roles.text)
+    _refuse_wordless(prepared.frame, roles.text)
+    _say_what_was_done(prepared, roles, int(missing.sum()), narrator)
+    for suspicion in suspicions(inputs, roles):
+        narrator.warn(suspicion)
+    kept = np.flatnonzero(~missing)
+    known = read_labels(table[columns.target].iloc[kept], columns.hierarchy, reading.encoding, narrator)
+    return TrainingSet(
+        prepared.frame.iloc[kept],
+        known.labels,
+        None if columns.weight is None else _weights(table[columns.weight].iloc[kept]),
+        roles,
+        "linear" if roles.text else None,
+        None if columns.groups is None else _groups(table[columns.groups].iloc[kept]),
+        known.tree,
+    )
+
+
+def _sparse_training_set(source: Source, reading: Reading, columns: Columns, narrator: Narrator) -> TrainingSet:
+    if _named(columns):
+        raise typer.BadParameter("svmlight has no column names: leave out the options that name columns.")
+    found = read_svmlight(source, reading)
+    n_points, n_features = found.features.shape
+    density = found.features.nnz / max(n_points * n_features, 1)
+    if found.features.nnz == 0:
+        raise ValueError(f"`{source.name}` has no feature that is not zero: there is nothing to learn from.")
+    shape = f"{n_points} rows and {n_features} features ({density:.1%} not zero)"
+    narrator.say(f"read {shape} from {source.name}")
+    kernel = "linear" if n_features > WIDE and density < SPARSE else None
+    known = read_labels(pd.Series(found.labels, name="label"), columns.hierarchy, reading.encoding, narrator)
+    return TrainingSet(found.features, known.labels, None, None, kernel, None, known.tree)
+
+
+def _require_named(table: pd.DataFrame, columns: Columns, source: Source) -> None:
+    for option, names in {
+        "`--target`": _present(columns.target),
+        "`--weight`": _present(columns.weight),
+        "`--groups`": _present(columns.groups),
+        "`--text`": columns.text,
+        "`--categorical`": columns.categorical,
+        "`--ignore`": columns.ignore,
+    }.items():
+        require_columns(table, names, source, option)
+
+
+def _present(*names: str | None) -> list[str]:
+    return [name for name in names if name is not None]
+
+
+def _named(columns: Columns) -> list[str]:
+    single = _present(columns.target, columns.weight, columns.groups)
+    return [*single, *columns.text, *columns.categorical, *columns.ignore]
+
+
+def _refuse_double_roles(columns: Columns) -> None:
+    named = _named(columns)
+    twice = sorted({name for name in named if named.count(name) > 1})
+    if twice:
+        raise typer.BadParameter(f"the columns {name_list(twice)} are given two roles; give each one.")
+
+
+def _refuse_numbers(inputs: pd.DataFrame, text: Sequence[str]) -> None:
+    for name in text:
+        if not len(not_numbers(inputs[name])):
+            raise ValueError(
+                f"column `{name}` holds numbers, not text. Leave out `--text {name}`, or pass `--categorical {name}` "
+                "if they are levels."
+            )
+
+
+def _refuse_wordless(frame: pd.DataFrame, text: Sequence[str]) -> None:
+    for name in text:
+        if not frame[name].str.contains(WORD).any():
+            raise ValueError(
+                f"column `{name}` holds no words of two letters or more, so that there is no text to learn "
+                f"from. Leave out `--text {name}`."
+            )
+
+
+def _say_what_was_done(prepared: Prepared, roles: Roles, n_dropped: int, narrator: Narrator) -> None:
+    counts = {"numeric": roles.numeric, "categorical": roles.categorical, "text": roles.text}
+    narrator.say("inputs: " + ", ".join(f"{len(names)} {kind}" for kind, names in counts.items() if names))
+    if n_dropped:
+        narrator.say(f"dropped {count(n_dropped, 'row')} without a target")
+    if roles.constant:
+        narrator.say(f"dropped {count(len(roles.constant), 'constant column')}: {name_list(roles.constant)}")
+    if prepared.missing_numeric:
+        narrator.say(f"imputed {count(prepared.missing_numeric, 'missing number')} by the median of their column")
+    if prepared.missing_categorical:
+        narrator.say(f"took {count(prepared.missing_categorical, 'missing category')} as a level of its own")
+    if prepared.missing_text:
+        narrator.say(f"took {count(prepared.missing_text, 'missing text')} as empty")
+
+
+def _groups(column: pd.Series) -> np.ndarray:
+    missing = np.flatnonzero(column.isna().to_numpy(dtype=bool))
+    if len(missing):
+        raise ValueError(
+            f"every row wants a group, but `{column.name}` is missing in {row_names(column.index[missing])}. "
+            "Fill it in: a row that is a group of its own wants a name of its own."
+        )
+    spelled = levels(column).astype(str)
+    if len(np.unique(spelled)) < 2:
+        raise ValueError(
+            f"`{column.name}` has one group only, {str(spelled[0])!r}: nothing could be held out. "
+            "Name another column, or leave out `--groups`."
+        )
+    return spelled
+
+
+def _weights(column: pd.Series) -> np.ndarray:
+    values = numbers(column)
+    wrong: Sequence[int] = np.union1d(not_numbers(column), np.flatnonzero(~(values >= 0) | np.isinf(values)))
+    if len(wrong):
+        raise ValueError(
+            f"weights must be finite numbers that are not negative, but `{column.name}` holds "
+            f"{str(column.iloc[wrong[0]])!r} in {row_names(column.index[wrong])}. Correct them."
+        )
+    if not values.any():
+        raise ValueError(f"every weight in `{column.name}` is zero: nothing would be learned.")
+    return values

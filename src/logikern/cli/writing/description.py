@@ -1,0 +1,128 @@
+"""What a fitted model is and how it was found, as plain values."""
+
+import dataclasses
+import json
+import math
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from logikern.cli.models import outcome_sentence, tree_of
+from logikern.cli.preprocessing import final_step, roles_of
+from logikern.cli.reading.inputs import wanted_columns
+from logikern.cli.reading.labels import joined
+from logikern.model.persistence import HEADER
+from logikern.structure.tree import ROOT
+
+INDEX = re.compile(r"\[(\d+)\]$")  # of an input, at the end of the name of its rate
+
+
+def describe(model: Any, path: Path) -> dict[str, Any]:
+    """A model as plain JSON values."""
+    classifier = final_step(model)
+    parts = list(_parts(classifier).values())
+    roles = roles_of(model)
+    inputs = {"columns": wanted_columns(model)}
+    if roles is not None:
+        inputs = {"numeric": roles.numeric, "categorical": roles.categorical, "text": roles.text}
+    return {
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "model": type(classifier).__name__,
+        "pipeline": [type(step).__name__ for _, step in model.steps] if classifier is not model else None,
+        "classes": [joined(label) for label in classifier.classes_.tolist()],
+        "inputs": {kind: list(names) for kind, names in inputs.items() if names},
+        "features": int(classifier.n_features_in_),
+        "training_rows": int(parts[0].dual_coef_.shape[0]),
+        "parameters": _parameters(classifier),
+        "kernels": [str(kernel) for part in parts for kernel in part.kernels_],
+        "variances": [float(variance) for part in parts for variance in part.variances_],
+        "newton_steps": plain(classifier.n_iter_),
+        "outcome": outcome_sentence(classifier),
+        "operator": parts[0].operator_,
+        "criterion_value": plain(np.mean([part.criterion_value_ for part in parts])),
+        "hyperparameters": hyperparameters(model),
+        "tree": nodes(model),
+        "verdicts": verdicts(classifier),
+        "written_by": _header(path),
+    }
+
+
+def hyperparameters(model: Any) -> list[dict[str, Any]]:
+    """Name, classes, value and start of every hyperparameter; rates are named by their inputs."""
+    names = _input_names(model)
+    rows = []
+    for label, part in _parts(final_step(model)).items():
+        for row in part.hyperparameters_.to_dict("records"):
+            name = INDEX.sub(lambda found: f" of {names[int(found[1])]}", row["name"]) if names else row["name"]
+            rows.append({"name": name, "classes": label or row["classes"]} | _numbers(row, "value", "start"))
+    return rows
+
+
+def nodes(model: Any) -> list[dict[str, Any]] | None:
+    """Of every node of the tree its label, its parent, and the variance of its latent function, None without one."""
+    tree = tree_of(model)
+    if tree is None:
+        return None
+    names = [joined(label) for label in tree.labels]
+    above = [None if parent == ROOT else names[parent] for parent in tree.parents]
+    variances = [plain(variance) for variance in final_step(model).node_variances_]
+    rows = zip(names, above, variances, strict=True)
+    return [{"node": name, "parent": parent, "variance": variance} for name, parent, variance in rows]
+
+
+def _parameters(classifier: Any) -> dict[str, Any]:
+    given = {name: plain(value) for name, value in classifier.get_params(deep=False).items()}
+    tree = vars(classifier).get("tree_")
+    if isinstance(classifier.hierarchy, str | None) or tree is None:
+        return given
+    return given | {"hierarchy": f"{len(tree.labels)} nodes in {tree.depths.max()} levels"}
+
+
+def verdicts(classifier: Any) -> list[dict[str, Any]]:
+    """What the search tried and what came of it, with the sentence that says so."""
+    return [
+        {name: plain(value) for name, value in dataclasses.asdict(verdict).items()}
+        | {"sentence": f"{label}: {verdict}" if label else str(verdict)}
+        for label, part in _parts(classifier).items()
+        for verdict in part.verdicts_
+    ]
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON has; infinity becomes its name, and what is no number null."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _parts(classifier: Any) -> dict[str, Any]:
+    """The models that were fitted: one, or one for each class against the rest."""
+    if "binaries_" not in vars(classifier):
+        return {"": classifier}
+    return {
+        f"{label} against the rest": binary
+        for label, binary in zip(classifier.classes_, classifier.binaries_, strict=True)
+    }
+
+
+def _input_names(model: Any) -> list[str]:
+    """Names of the inputs of the classifier, if there are any: those of columns and levels."""
+    if roles_of(model) is None:
+        return wanted_columns(model) or []
+    return [str(name).partition("__")[2] for name in model[:-1].get_feature_names_out()]
+
+
+def _numbers(row: dict[str, Any], *names: str) -> dict[str, float | str | None]:
+    return {name: plain(row[name]) for name in names}
+
+
+def _header(path: Path) -> dict[str, Any]:
+    """Format and versions that wrote the file, which `load_model` has checked."""
+    with zipfile.ZipFile(path) as archive:
+        return json.loads(archive.read(HEADER))

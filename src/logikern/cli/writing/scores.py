@@ -1,0 +1,132 @@
+"""How good probabilities are: log loss, error, Brier score and calibration, and how good they are on a tree."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import typer
+
+from logikern.cli.models import tree_of
+from logikern.cli.reading.cells import count
+from logikern.cli.reading.inputs import SVMLIGHT_LABEL, Inputs
+from logikern.cli.reading.labels import known_labels, missing_targets
+from logikern.cli.session.narration import Narrator
+from logikern.cli.writing.tree_scores import TreeScores, score_on_tree
+from logikern.decisions.metrics import brier_score, calibration_error
+from logikern.structure.tree import as_labels
+
+CALIBRATION_BINS = 15
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """One class: how often it occurs, what is predicted for it, and how well."""
+
+    label: str
+    rows: int
+    mean_probability: float
+    recall: float | None
+    precision: float | None
+    log_loss: float | None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of probabilities on rows with known classes; smaller is better."""
+
+    rows: int
+    log_loss: float
+    baseline_log_loss: float
+    error: float
+    brier_score: float
+    calibration_error: float
+    per_class: tuple[ClassScore, ...]
+    confusion: np.ndarray  # (true class, predicted class), counts
+
+
+@dataclass(frozen=True)
+class Report:
+    """scores: of the rows whose class is known, if there are any; tree: of all rows, if the classes have a tree."""
+
+    scores: Scores | None
+    tree: TreeScores | None = None
+
+
+def report_on_inputs(
+    model: Any, inputs: Inputs, target: str | None, drop_missing_target: bool, narrator: Narrator
+) -> Report:
+    """How good a model is on the rows of a table whose target is there."""
+    column = inputs.table[target or _label_column(inputs)]
+    missing = missing_targets(column, drop_missing_target)
+    if missing.any():
+        narrator.say(f"dropped {count(int(missing.sum()), 'row')} without a target")
+    rows = np.flatnonzero(~missing)
+    tree = tree_of(model)
+    labels = known_labels(column.iloc[rows], model.classes_ if tree is None else as_labels(tree.labels))
+    return report_on(model, inputs.take(rows), labels)
+
+
+def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
+    """How good a model is on points whose classes, or nodes of its tree, are known."""
+    log_probabilities, tree = model.predict_log_proba(X), tree_of(model)
+    if tree is None:
+        return Report(score(log_probabilities, labels, model.classes_))
+    at_leaf = np.flatnonzero([tree.n_children[tree.place[label]] == 0 for label in labels.tolist()])
+    scores = score(log_probabilities[at_leaf], labels[at_leaf], model.classes_) if len(at_leaf) else None
+    return Report(scores, score_on_tree(np.exp(log_probabilities), labels, tree))
+
+
+def _label_column(inputs: Inputs) -> str:
+    if SVMLIGHT_LABEL not in inputs.table.columns:
+        raise typer.BadParameter("a table wants `--target COL`, the column with the classes.")
+    return SVMLIGHT_LABEL
+
+
+def score(log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> Scores:
+    """Scores of `log_probabilities` (n_points, n_classes), columns in the order of `classes`."""
+    n_points, n_classes = log_probabilities.shape
+    position = {label: place for place, label in enumerate(classes.tolist())}
+    true = np.array([position[label] for label in labels.tolist()])
+    probabilities = np.exp(log_probabilities)
+    predicted = probabilities.argmax(axis=1)
+    losses = -log_probabilities[np.arange(n_points), true]
+    confusion = np.zeros((n_classes, n_classes), dtype=int)
+    np.add.at(confusion, (true, predicted), 1)
+    shares = np.bincount(true, minlength=n_classes) / n_points
+    return Scores(
+        rows=n_points,
+        log_loss=float(losses.mean()),
+        baseline_log_loss=float(-np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)))),
+        error=float(np.mean(predicted != true)),
+        brier_score=brier_score(labels, probabilities, classes),
+        calibration_error=calibration_error(
+            labels, probabilities, classes, n_bins=CALIBRATION_BINS, strategy="uniform"
+        ),
+        per_class=_per_class(classes, true, probabilities, losses, confusion),
+        confusion=confusion,
+    )
+
+
+def _per_class(
+    classes: np.ndarray,
+    true: np.ndarray,
+    probabilities: np.ndarray,
+    losses: np.ndarray,
+    confusion: np.ndarray,
+) -> tuple[ClassScore, ...]:
+    occurring, predicted = confusion.sum(axis=1), confusion.sum(axis=0)
+    return tuple(
+        ClassScore(
+            label=str(label),
+            rows=int(occurring[place]),
+            mean_probability=float(probabilities[:, place].mean()),
+            recall=_ratio(confusion[place, place], occurring[place]),
+            precision=_ratio(confusion[place, place], predicted[place]),
+            log_loss=float(losses[true == place].mean()) if occurring[place] else None,
+        )
+        for place, label in enumerate(classes)
+    )
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return float(part / whole) if whole else None

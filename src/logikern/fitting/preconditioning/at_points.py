@@ -1,0 +1,110 @@
+"""The part of a Newton system that couples classes at one point but no two points."""
+
+import numpy as np
+
+from logikern.fitting.preconditioning.low_rank import CovarianceFactors
+from logikern.likelihoods.base import Curvature
+from logikern.numerics.conjugate_gradient import of
+from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import for_each, point_tiles
+
+
+class PointSystems:
+    """A = (I + S R S)^-1, then restricted to the range of the projector; R is what factors miss at each point.
+
+    R couples classes along the tree: Mixing diag(d) Mixing', d_p the residual variance of function p. With it
+    the functions at a point are a Gaussian chain from the root to the leaves, each node its parent plus something
+    of variance d_p, seen at leaf c with precision S_c^2. Messages up the tree carry precisions: that of node p is
+    h_p, the sum over its children of g h, where g_p = 1 / (1 + d_p h_p) is what the variance of p lets through.
+    Means f follow in one pass up and one down, and A x = g x - S g f of the parent at every leaf: without anything
+    above leaves A is the diagonal g.
+
+    On the range of Pi = I - U U' the inverse is A - A U U' A / (U' A U).
+
+    Parameters
+    ----------
+    factors : CovarianceFactors
+    curvature : Curvature
+    """
+
+    def __init__(self, factors: CovarianceFactors, curvature: Curvature):
+        self.factors = factors
+        self.above = factors.mixing.above
+        dtype = factors.dtype
+        shape = n_batch, _, n = curvature.scale.shape
+        self.leaf_gains = np.empty(shape, dtype=dtype)
+        self.passed = np.empty(shape, dtype=dtype) if self.above.numbers else None  # S g
+        self.gains = np.empty((n_batch, len(self.above.numbers), n), dtype=dtype)
+        self.spreads = np.empty_like(self.gains)  # d g
+        for_each(lambda points: self._find_gains(curvature.scale, points), point_tiles(shape))
+        self.scale = curvature.scale.astype(dtype, copy=False)
+        self.null: Array | None = None
+        self.tilted: Array | None = None
+        self.total: Array | None = None
+        if curvature.null is not None:
+            self.null = curvature.null.astype(dtype, copy=False)
+            self.tilted = np.empty(shape, dtype=dtype)  # A U
+            self.total = np.empty((n_batch, n), dtype=dtype)  # U' A U
+            everyone = np.arange(n_batch)
+            for_each(lambda points: self._tilt(everyone, points), point_tiles(shape))
+
+    def _find_gains(self, scale: Array, points: slice) -> None:
+        scale, missing = scale[..., points], self.factors.missing(points)
+        leaf_gains = 1.0 / (1.0 + missing[self.factors.mixing.leaf_latents] * scale**2)
+        self.leaf_gains[..., points] = leaf_gains
+        if self.passed is None:
+            return
+        passed = scale * leaf_gains
+        self.passed[..., points] = passed
+        precision = self.above.collect(passed, scale)
+        missing, uppers = missing[self.above.numbers], self.above.uppers
+        for place in reversed(range(len(missing))):
+            gain = 1.0 / (1.0 + missing[place] * precision[:, place])
+            self.gains[:, place, points] = gain
+            self.spreads[:, place, points] = missing[place] * gain
+            if uppers[place] >= 0:
+                precision[:, uppers[place]] += gain * precision[:, place]
+
+    def _tilt(self, everyone: Indices, points: slice) -> None:
+        null = self.null[..., points]  # type: ignore[index]
+        tilted = self._apply(null, everyone, points)
+        self.tilted[..., points] = tilted  # type: ignore[index]
+        self.total[:, points] = np.einsum("bcn,bcn->bn", null, tilted)  # type: ignore[index]
+
+    def solve(self, per_class: Array, members: Indices, points: slice) -> Array:
+        """The inverse on the range of the projector, at some points (m, C, points), a new array."""
+        result = self._apply(per_class, members, points)
+        if self.null is None or self.tilted is None or self.total is None:
+            return result
+        along = np.einsum("bcn,bcn->bn", of(self.null[..., points], members), result)
+        along /= of(self.total[:, points], members)
+        result -= of(self.tilted[..., points], members) * along[:, None, :]
+        return result
+
+    def _apply(self, per_class: Array, members: Indices, points: slice) -> Array:
+        result = of(self.leaf_gains[..., points], members) * per_class
+        if self.passed is None:
+            return result
+        passed, gains, spreads = (
+            of(array[..., points], members) for array in (self.passed, self.gains, self.spreads)
+        )
+        mean = self.above.collect(per_class, passed)
+        self.above.rise(mean, gains)
+        mean *= spreads
+        self.above.fall(mean, gains)
+        self.above.hand_down(np.negative(mean, out=mean), result, passed)
+        return result
+
+    def leaf_strengths(self, member: int) -> Array:
+        """S^2 g of every class's own function, (C, n): S A S without what is above leaves."""
+        return self.scale[member].astype(float) ** 2 * self.leaf_gains[member]
+
+    def inner(self, member: int, number: int) -> tuple[Array, Array]:
+        """Of a function above others g and (d g)^(1/2), (n,): what it lets through, and how much it couples."""
+        place = self.above.place(number)
+        return self.gains[member, place], np.sqrt(self.spreads[member, place])
+
+    def root_weights(self, member: int, index: int) -> Array:
+        """S A U / (U' A U)^(1/2) of a class, (n,)."""
+        numerator = self.scale[member, index].astype(float) * self.tilted[member, index]  # type: ignore[index]
+        return numerator / np.sqrt(self.total[member])  # type: ignore[index]

@@ -1,0 +1,103 @@
+"""Approximate inverses of the Newton system for conjugate gradients."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from logikern.fitting.preconditioning.at_points import PointSystems
+from logikern.fitting.preconditioning.low_rank import CovarianceFactors
+from logikern.fitting.preconditioning.woodbury import woodbury_factors
+from logikern.likelihoods.base import Curvature
+from logikern.numerics.conjugate_gradient import of
+from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import for_each, point_tiles
+from logikern.structure.covariance import ClassCovariance
+
+
+class Preconditioner(ABC):
+    """A symmetric positive definite approximation of (I + V' K~ V)^-1 on the range of the projector."""
+
+    @abstractmethod
+    def solve(self, residual: Array, members: Indices) -> Array:
+        """Apply it to residuals (members, C, n)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonal(Preconditioner):
+    """diag(I + V' K~ V)^-1, Seeger (2008), App. B, projected on both sides.
+
+    Parameters
+    ----------
+    inverse : array of shape (B, C, n)
+    curvature : Curvature
+    """
+
+    inverse: Array
+    curvature: Curvature
+
+    def solve(self, residual: Array, members: Indices) -> Array:
+        curvature = self.curvature.of(members).in_precision(residual.dtype)
+        return curvature.project(of(self.inverse, members).astype(residual.dtype, copy=False) * residual)
+
+
+def diagonal_preconditioner(covariance: ClassCovariance, curvature: Curvature) -> Diagonal:
+    """From the covariance between classes at each point."""
+    own = covariance.diagonal()  # (C, n)
+    scale, null = curvature.scale, curvature.null
+    if null is None:
+        return Diagonal(1.0 / (1.0 + scale**2 * own), curvature)
+    probabilities = null**2
+    spread = covariance.matmul_at_points(probabilities)  # K_i pi_i
+    mean = np.einsum("bcn,bcn->bn", probabilities, spread)[:, None, :]
+    system = 1.0 + scale**2 * (own - 2.0 * spread + mean)
+    return Diagonal(1.0 / system, curvature)
+
+
+class LowRank(Preconditioner):
+    """(B + G G')^-1 by Woodbury, with the classes coupled and what the factors miss at each point.
+
+    K~ ~ F' F + R, F the rows of all latent functions and constants, R between classes at single points, makes the
+    system, on the range of the projector Pi = I - U U', equal to B + G G' with B = Pi (I + S R S) Pi and
+    G = Pi S F'. `PointSystems` inverts B. Without R it would be blind at rough kernels, whose matrices are nearly
+    diagonal.
+
+    Parameters
+    ----------
+    factors : CovarianceFactors
+    curvature : Curvature
+    """
+
+    def __init__(self, factors: CovarianceFactors, curvature: Curvature):
+        self.factors = factors
+        self.curvature = curvature.in_precision(factors.dtype)
+        self.systems = PointSystems(factors, self.curvature)
+        self.woodbury = woodbury_factors(factors, self.systems)
+
+    def solve(self, residual: Array, members: Indices) -> Array:
+        tiles = point_tiles(residual.shape)
+        scale = self.systems.scale
+        base = np.empty_like(residual)
+
+        def begin(points: slice) -> tuple[Array, Array]:
+            base[..., points] = self.systems.solve(residual[..., points], members, points)
+            return self.factors.project(of(scale[..., points], members) * base[..., points], points)
+
+        coordinates = self.factors.mix(for_each(begin, tiles))
+
+        def invert(position: int) -> None:
+            own, order = coordinates[position], self.factors.arranged
+            own[order] = cho_solve(self.woodbury[members[position]], own[order], check_finite=False)
+
+        for_each(invert, range(len(members)))
+
+        unmixed = self.factors.unmix(coordinates)
+
+        def finish(points: slice) -> None:
+            inner = self.factors.expand(unmixed, points)
+            inner *= of(scale[..., points], members)
+            base[..., points] -= self.systems.solve(inner, members, points)
+
+        for_each(finish, tiles)
+        return base if self.curvature.merged is None else self.curvature.of(members).merge(base)

@@ -1,0 +1,90 @@
+"""The matrices of Woodbury's formula, one for each weighting."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf
+
+from logikern.fitting.preconditioning.at_points import PointSystems
+from logikern.fitting.preconditioning.low_rank import CovarianceFactors
+from logikern.numerics.outcome import Array
+from logikern.numerics.parallel import for_each
+
+# Rows of the matrix that are computed at a time.
+ROW_CHUNK = 128
+
+
+def woodbury_factors(factors: CovarianceFactors, systems: PointSystems) -> list[tuple[Array, bool]]:
+    """Cholesky factors of I + G' B^-1 G for each member of the batch, for `cho_solve`."""
+    members = range(len(systems.scale))
+    return for_each(lambda member: _robust_cholesky(factors.gather(_gram(factors, systems, member))), members)
+
+
+def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Array:
+    """F_b (S B^-1 S)_bc F_c' for all classes b and c, F_c the rows that c needs; the part below the diagonal.
+
+    With t_c = S_c^2 g_c, S B^-1 S is diag(t) - sum_a w_a w_a' over the inner functions a and, where the curvature
+    couples classes, the root: at a leaf below a, w_a is t times the gains on the way up to a, times (d_a g_a)^(1/2),
+    and for the root it is S A U / (U' A U)^(1/2).
+    """
+    order = factors.order
+    strength = systems.leaf_strengths(member)[order.classes]  # times gains on the way, as far as that is done
+    own = strength.copy()  # diagonal of S B^-1 S
+    matrix = np.zeros((factors.row_offsets[-1],) * 2)
+    stacked = factors.borrow()
+
+    def couple(below: slice, weights_at: Callable[[int], Array]) -> None:
+        """Subtract w w' for the classes below a function."""
+
+        def scale(place: int) -> None:
+            weights = weights_at(place)
+            own[place] -= weights**2
+            factors.scale_rows(place, weights, stacked)
+
+        for_each(scale, range(below.start, below.stop))
+        start, stop = factors.row_offsets[below.start], factors.row_offsets[below.stop]
+
+        def couple_rows(rows: slice) -> None:
+            matrix[rows, start : rows.stop] -= stacked[rows] @ stacked[start : rows.stop].T
+
+        # The last rows are the longest: they come first, so that threads end together.
+        for_each(couple_rows, _row_chunks(start, stop)[::-1])
+
+    def couple_below(numbers: list[int]) -> None:
+        """From the leaves up to one of the functions below the root."""
+        for number in numbers:
+            gain, factor = systems.inner(member, number)
+            couple(order.below[number], lambda place, factor=factor: factor * strength[place])  # type: ignore[misc]
+            strength[order.below[number]] *= gain
+
+    for_each(couple_below, order.inner)
+    if systems.null is not None:
+        couple(slice(0, len(own)), lambda place: systems.root_weights(member, int(order.classes[place])))
+
+    def set_own_block(place: int) -> None:
+        rows = factors.scale_rows(place, np.sqrt(np.maximum(own[place], 0.0)), stacked)
+        matrix[rows, rows] = stacked[rows] @ stacked[rows].T
+
+    for_each(set_own_block, range(len(own)))
+    factors.scratch.append(stacked)
+    return matrix
+
+
+def _row_chunks(start: int, stop: int) -> list[slice]:
+    """Rows of a matrix in pieces for one product each."""
+    return [slice(first, min(first + ROW_CHUNK, stop)) for first in range(start, stop, ROW_CHUNK)]
+
+
+def _robust_cholesky(matrix: Array) -> tuple[Array, bool]:
+    """Factor of I + matrix from the part below the diagonal; a growing ridge if rounding made it indefinite."""
+    matrix.flat[:: len(matrix) + 1] += 1.0
+    ridge = 0.0
+    for _ in range(8):
+        # In the order of LAPACK rows are columns, so what is below the diagonal is above it.
+        upper, failed = dpotrf(matrix.T, lower=False, clean=False)
+        if not failed:
+            return upper, False
+        added = max(9 * ridge, 1e-7 * float(np.trace(matrix)) / len(matrix))
+        matrix.flat[:: len(matrix) + 1] += added
+        ridge += added
+    return np.diag(np.sqrt(np.maximum(np.diag(matrix), 0.0) + 1.0)), False
