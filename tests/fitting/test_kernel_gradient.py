@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+from logikern import KernelLogisticClassifier
 from logikern.fitting.functional_cg import KernelGradient
 from logikern.fitting.iteration import Budget
 from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.iterative import Newton
-from logikern.kernels import Gaussian, Precomputed, training_points
+from logikern.kernels import Gaussian, Precomputed, RationalQuadratic, training_points
 from logikern.likelihoods.coarse import CoarseSoftmax
 from logikern.likelihoods.poisson import Poisson
 from logikern.likelihoods.squared import Squared
@@ -132,3 +134,15 @@ def test_a_dual_is_gone_on_from():
     np.testing.assert_array_equal(given, best)
     halfway = KernelGradient(1e-9).resume(problem, 0.5 * best)
     np.testing.assert_allclose(halfway.dual, best, atol=1e-6)
+
+
+def test_tolerance_below_single_precision_ends_as_a_stall():
+    """Coefficients in single precision on a nearly singular kernel: steps that change nothing are not repeated."""
+    generator = np.random.default_rng(5)
+    inputs, labels = generator.uniform(-500, 500, (60, 1)), generator.integers(0, 3, 60)
+    kernel = Gaussian(1e-4) + 4.0 * RationalQuadratic(1e-5, 2.0)
+    settings = {"criterion": None, "solver": "kcg", "precision": "single", "state_precision": "single"}
+    model = KernelLogisticClassifier(kernel, variance=20.0, tol=1e-7, **settings)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(inputs, labels)
+    assert model.outcome_ is Outcome.STALLED and model.n_iter_ < 1500  # 6288 where they are

@@ -224,7 +224,7 @@ def test_splits_that_are_not_of_these_rows_are_refused(kind):
         tuned(cv=WRONG[kind]).fit(X, NAMES)
 
 
-@pytest.mark.parametrize("cv", ["five", 2.5, object()], ids=["text", "fraction", "object"])
+@pytest.mark.parametrize("cv", ["five", b"five", 2.5, object()], ids=["text", "bytes", "fraction", "object"])
 def test_cv_of_another_kind_is_refused(cv):
     with pytest.raises(ValueError, match="`cv` must be a number of folds, a splitter or pairs"):
         tuned(cv=cv).fit(X, NAMES)

@@ -58,13 +58,14 @@ def split_points(
 
 
 def _read(cv: Any, given: GivenRows, data: TrainingData) -> Iterable[Any]:
-    if hasattr(cv, "split") and not isinstance(cv, str):
+    is_text = isinstance(cv, str | bytes | bytearray)  # which have `split`, too
+    if hasattr(cv, "split") and not is_text:
         if isinstance(given.X, Iterator):
             raise ValueError("A splitter as `cv` reads `X`, but that is an iterator, which is used up. Pass a list.")
         y = given.y if data.row_labels is None or _is_understood(given.y) else data.row_labels
         X, y, groups = indexable(given.X, y, given.groups)
         return cv.split(X, y, groups=groups)
-    if isinstance(cv, str) or not isinstance(cv, Iterable):
+    if is_text or not isinstance(cv, Iterable):
         raise ValueError(
             f"`cv` must be a number of folds, a splitter or pairs of arrays of row numbers, but is {cv!r}."
         )
