@@ -125,7 +125,7 @@ class Likelihood(ABC):
         """The convex likelihood of completed targets: itself where it is convex."""
         return self
 
-    def half_believed(self, targets: Array) -> Array | None:
+    def smoothed_label_latents(self, targets: Array) -> Array | None:
         """Latents (C, n) on the way from zero to the targets; None where none are better than zero."""
         return None
 

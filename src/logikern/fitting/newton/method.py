@@ -136,7 +136,7 @@ class NewtonSolver(Solver):
         From there steps are long where they are short from zero, but more products go into each.
         """
         easier = replace(problem, covariance=problem.covariance.scaled(EASIER))
-        near = problem.likelihood.half_believed(problem.targets)
+        near = problem.likelihood.smoothed_label_latents(problem.targets)
         start = None if near is None else np.broadcast_to(near, problem.shape).astype(problem.dtype)
         try:
             rough = self.run(easier, start, ignore, max(tolerance, EASIER_TOLERANCE)).result
