@@ -7,7 +7,7 @@ import numpy as np
 
 from logikern.fitting.iteration import Budget
 from logikern.fitting.newton.dense import DenseSystems, dense_blocks
-from logikern.fitting.newton.systems import Aim
+from logikern.fitting.newton.systems import StoppingRule
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.numerics.line_search import Slope, convex_step_lengths
@@ -88,7 +88,7 @@ def _newton_step(problem: Problem, systems: DenseSystems, latent: Array) -> tupl
     curvature = expansion.curvature
     blocks, system, rough = systems.blocks, systems(curvature, np.arange(1)), np.ones(1)
     constant = curvature.root(curvature.root_adjoint(latent)) - expansion.gradient
-    dual = system.damp(constant, Aim(rough)).value
+    dual = system.solve(constant, StoppingRule(rough)).value
     ones = np.eye(len(blocks))[:, None, :, None] * np.ones(problem.shape[2])  # (C, 1, C, n)
     pulls = np.concatenate([system.response(one, rough).value for one in ones])  # R E
     bias = np.linalg.pinv(pulls.sum(axis=2), rcond=VISIBLE_CONSTANT, hermitian=True) @ dual[0].sum(axis=1)

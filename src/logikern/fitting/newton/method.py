@@ -10,7 +10,7 @@ import numpy as np
 
 from logikern.fitting.iteration import Budget, Progress, kept
 from logikern.fitting.newton.momentum import Momentum
-from logikern.fitting.newton.systems import Aim, NewtonSystem
+from logikern.fitting.newton.systems import StoppingRule, NewtonSystem
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.units import SMALLEST_SIZE, residual_sizes, usual_weights
 from logikern.likelihoods.base import Curvature, Expansion
@@ -268,7 +268,7 @@ def _begin(problem: Problem, start: Start, make_system: MakeSystem, close: bool,
         system = make_system(curvature, np.arange(n_batch))
         accuracy = START_ACCURACY * np.maximum(max_norm(expansion.gradient), SMALLEST_SIZE)
         share = np.full(n_batch, LARGEST_SHARE) if rough else None
-        direction, image, n_products = system.damp(constant, Aim(accuracy, share), start)
+        direction, image, n_products = system.solve(constant, StoppingRule(accuracy, share), start)
         lengths = _line_search(problem, dual, latent, direction, image).astype(problem.dtype)
         dual, latent = lengths[:, None, None] * direction, lengths[:, None, None] * image
     infinite = np.full(n_batch, np.inf)
@@ -346,7 +346,7 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     system = make_system(expansion.curvature, members)
     finest = FINEST_RESIDUAL * tolerance * run.sizes[members]
     share = LARGEST_SHARE * np.minimum(1.0, norms)
-    direction, direction_image, n_products = system.damp(descent, Aim(finest, share, most))
+    direction, direction_image, n_products = system.solve(descent, StoppingRule(finest, share, most))
     run.n_products += n_products
     if not part.is_convex:
         direction, direction_image = run.momentum.add(members, direction, direction_image, descent)
