@@ -160,7 +160,10 @@ def test_no_more_than_a_share_of_what_can_be_gained_is_left(name, make, share):
 def test_what_may_be_left_saves_products(make):
     problem = catalogue.BY_NAME["large variance"].build()
     system, tolerance = make(problem, expand(problem)), np.full(problem.shape[0], 1e-9)
-    counts = [system.solve(functions(problem), StoppingRule(tolerance, share)).n_products for share in (tolerance + 0.1, None)]
+    counts = [
+        system.solve(functions(problem), StoppingRule(tolerance, share)).n_products
+        for share in (tolerance + 0.1, None)
+    ]
     assert counts[0] < counts[1]
 
 

@@ -9,7 +9,7 @@ from logikern.fitting.iteration import Budget, Progress, kept
 from logikern.fitting.newton.method import slope_along
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.units import residual_sizes, usual_weights
-from logikern.numerics.conjugate_gradient import add, inner_products, of
+from logikern.numerics.conjugate_gradient import add, inner_products, take_members
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, Indices, Mask, Outcome
 
@@ -125,7 +125,7 @@ def _descend(run: _Run, watch: Watch, tolerance: float, budget: Budget) -> FitRe
 def _look(run: _Run, tolerance: float) -> Array | None:
     """The functional gradient of the weightings still at work, after retiring those that are done."""
     while (members := run.members).size:
-        seen = _see(run.problem.restrict(members), of(run.dual, members), of(run.latent, members))
+        seen = _see(run.problem.restrict(members), take_members(run.dual, members), take_members(run.latent, members))
         run.norms[members], run.remaining[members], run.losses[members] = seen.norms, seen.remaining, seen.losses
         below, stalled = seen.remaining <= tolerance, run.step_lengths[members] <= 0
         old = run.problem.covariance.is_single & (run.age[members] >= REFRESH_AFTER)
@@ -181,7 +181,7 @@ def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
     part = run.problem.restrict(members)
     run.latent[members] = part.covariance.accurate_matmul(run.dual[members])
     run.n_products += 1
-    seen = _see(part, of(run.dual, members), of(run.latent, members))
+    seen = _see(part, take_members(run.dual, members), take_members(run.latent, members))
     for member, carried, true in zip(members, run.remaining[members], seen.remaining, strict=True):
         if true > 2 * carried:
             run.strength[member] = 0.0  # the old direction was conjugate to another gradient
@@ -198,24 +198,28 @@ def _advance(run: _Run, gradient: Array, tolerance: float) -> None:
     """One step along conjugate directions for every weighting still at work."""
     members = run.members
     part = run.problem.restrict(members)
-    dual, latent = of(run.dual, members), of(run.latent, members)
+    dual, latent = take_members(run.dual, members), take_members(run.latent, members)
     image = part.covariance.matmul(gradient)
     run.n_products += 1
     _turn(run, members, gradient, image)
     touching = part.majorised(latent)
-    lengths = best_lengths(touching, dual, latent, of(run.direction, members), of(run.image, members))
+    lengths = best_lengths(
+        touching, dual, latent, take_members(run.direction, members), take_members(run.image, members)
+    )
     astray = lengths <= 0
     if astray.any():
         run.direction[members[astray]], run.image[members[astray]] = -gradient[astray], -image[astray]
-        lengths = best_lengths(touching, dual, latent, of(run.direction, members), of(run.image, members))
+        lengths = best_lengths(
+            touching, dual, latent, take_members(run.direction, members), take_members(run.image, members)
+        )
     # Where the kernel is blind gradients have no length, and steps across it none either: the whole step back to
     # what latents ask for is taken if it leaves nothing, or less than a line on which nothing more is seen to fall.
     left = _see(part, dual - gradient, latent - image).remaining
     whole = (left <= tolerance) | ((lengths <= 0) & (left < run.remaining[members]))
     run.direction[members[whole]], run.image[members[whole]] = -gradient[whole], -image[whole]
     lengths = np.where(whole, 1.0, lengths)
-    add(run.dual, members, _times(lengths, of(run.direction, members)))
-    add(run.latent, members, _times(lengths, of(run.image, members)))
+    add(run.dual, members, _times(lengths, take_members(run.direction, members)))
+    add(run.latent, members, _times(lengths, take_members(run.image, members)))
     run.step_lengths[members] = lengths
     run.age[members] += 1
 
@@ -223,14 +227,14 @@ def _advance(run: _Run, gradient: Array, tolerance: float) -> None:
 def _turn(run: _Run, members: Indices, gradient: Array, image: Array) -> None:
     """The next direction, and its product from that with the gradient."""
     strength, before = inner_products(gradient, image), run.strength[members]
-    overlap = inner_products(of(run.gradient, members), image)
+    overlap = inner_products(take_members(run.gradient, members), image)
     goes_on = before > 0
     if not run.problem.likelihood.is_quadratic:
         goes_on &= (run.turns[members] < RESTART_AFTER) & (np.abs(overlap) < ORTHOGONAL * strength)
     part = np.where(goes_on, np.maximum(0.0, strength - overlap) / np.where(before > 0, before, 1.0), 0.0)
-    part = np.where(part * inner_products(gradient, of(run.image, members)) < strength, part, 0.0)
-    run.direction[members] = _times(part, of(run.direction, members)) - gradient
-    run.image[members] = _times(part, of(run.image, members)) - image
+    part = np.where(part * inner_products(gradient, take_members(run.image, members)) < strength, part, 0.0)
+    run.direction[members] = _times(part, take_members(run.direction, members)) - gradient
+    run.image[members] = _times(part, take_members(run.image, members)) - image
     run.gradient[members], run.strength[members] = gradient, np.maximum(strength, 0.0)
     run.turns[members] = np.where(part > 0, run.turns[members] + 1, 0)
 

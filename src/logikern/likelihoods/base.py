@@ -97,7 +97,7 @@ class Curvature:
             merged = Merged(merged.points[own] - points.start, merged.inside[:, own], merged.direction[..., own])
         return Curvature(self.scale[..., points], None if self.null is None else self.null[..., points], merged)
 
-    def of(self, members: Indices) -> "Curvature":
+    def take_members(self, members: Indices) -> "Curvature":
         """That of some members of the batch; itself where these are all."""
         if is_everyone(members, len(self.scale)):
             return self

@@ -14,7 +14,7 @@ from logikern.fitting.newton.systems import StoppingRule, NewtonSystem
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.units import SMALLEST_SIZE, residual_sizes, usual_weights
 from logikern.likelihoods.base import Curvature, Expansion
-from logikern.numerics.conjugate_gradient import add, inner_products, of
+from logikern.numerics.conjugate_gradient import add, inner_products, take_members
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
 from logikern.numerics.parallel import for_each, point_tiles
@@ -219,7 +219,7 @@ def descend(
 
 def _measure(run: _Run, members: Indices, likelihood_gradient: Array) -> None:
     run.sizes[members] = residual_sizes(likelihood_gradient, run.usual[members])
-    run.norms[members] = max_norm(likelihood_gradient + of(run.dual, members)) / run.sizes[members]
+    run.norms[members] = max_norm(likelihood_gradient + take_members(run.dual, members)) / run.sizes[members]
 
 
 def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float, budget: Budget) -> Outcome:
@@ -297,7 +297,7 @@ def _expand(run: _Run, tolerance: float) -> Expansion | None:
     """Expand at the latents of the weightings still at work, after retiring those that are done."""
     while (members := run.members).size:
         part = run.problem.restrict(members)
-        expansion = part.expand(of(run.latent, members), run.close)
+        expansion = part.expand(take_members(run.latent, members), run.close)
         _measure(run, members, expansion.gradient)
         below = run.norms[members] <= tolerance
         # Rounding of the long first steps is removed before the last ones, not after them.
@@ -341,7 +341,7 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     """One Newton step for every weighting still at work, its direction from so many products at most."""
     members = run.members
     part = run.problem.restrict(members)
-    dual, latent, norms = of(run.dual, members), of(run.latent, members), run.norms[members]
+    dual, latent, norms = take_members(run.dual, members), take_members(run.latent, members), run.norms[members]
     descent = -(dual + expansion.gradient)
     system = make_system(expansion.curvature, members)
     finest = FINEST_RESIDUAL * tolerance * run.sizes[members]

@@ -232,7 +232,7 @@ class _Remaining:
 
     def __call__(self, members: Array) -> Curvature:
         if len(members) != len(self.members) or (members != self.members).any():
-            self.members, self.part = members, self.whole.of(members)
+            self.members, self.part = members, self.whole.take_members(members)
         return self.part
 
 

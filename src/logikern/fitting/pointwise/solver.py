@@ -22,7 +22,7 @@ from logikern.fitting.pointwise.schedule import (
 )
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.units import residual_sizes, usual_weights
-from logikern.numerics.conjugate_gradient import inner_products, of
+from logikern.numerics.conjugate_gradient import inner_products, take_members
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.numerics.parallel import for_each, point_tiles
 from logikern.numerics.simplex import soft_maximum
@@ -99,7 +99,7 @@ class _Run(Progress):
         """Latents of the dual, summed in float64, gradient and loss."""
         members = self.members
         if self.dual.any():
-            self.latent[members] = self.problem.covariance.accurate_matmul(of(self.dual, members))
+            self.latent[members] = self.problem.covariance.accurate_matmul(take_members(self.dual, members))
             self.n_products += 1
         self._measure(members)
         self.loss = float((self.losses + 0.5 * inner_products(self.dual, self.latent)).sum())
@@ -121,7 +121,7 @@ class _Run(Progress):
 
     def _measure(self, members: Indices) -> None:
         part, usual = self.problem.restrict(members), usual_weights(self.problem.weights[members])
-        latent, dual = of(self.latent, members), of(self.dual, members)
+        latent, dual = take_members(self.latent, members), take_members(self.dual, members)
 
         def measure(points: slice) -> tuple[Array, Array]:
             own = part.at(points)
