@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from logikern.fitting.iteration import Budget, Progress, kept
+from logikern.fitting.iteration import Budget, Progress, attach_result_on_interrupt
 from logikern.fitting.newton.method import slope_along
 from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
 from logikern.fitting.units import residual_sizes, usual_weights
@@ -111,7 +111,7 @@ def _begin(problem: Problem, dual: Array) -> _Run:
 
 
 def _descend(run: _Run, watch: Watch, tolerance: float, budget: Budget) -> FitResult:
-    with kept(run.result):
+    with attach_result_on_interrupt(run.result):
         for step in itertools.count():
             gradient = _look(run, tolerance)
             run.note(step, float(run.losses.sum()), watch)

@@ -84,7 +84,7 @@ class Progress:
 
 
 @contextmanager
-def kept(result: Callable[[Outcome], FitResult]) -> Iterator[None]:
+def attach_result_on_interrupt(result: Callable[[Outcome], FitResult]) -> Iterator[None]:
     """An interruption brings along where the fit stands."""
     try:
         yield

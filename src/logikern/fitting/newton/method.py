@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from logikern.fitting.iteration import Budget, Progress, kept
+from logikern.fitting.iteration import Budget, Progress, attach_result_on_interrupt
 from logikern.fitting.newton.momentum import Momentum
 from logikern.fitting.newton.systems import StoppingRule, NewtonSystem
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem, Solver, Watch, ignore, max_norm
@@ -213,7 +213,7 @@ def descend(
     proves = proves and problem.covariance.is_single
     with np.errstate(over="ignore", invalid="ignore"):
         run = _begin(problem, start, make_system, close, proves, rough=tolerance >= EASIER_TOLERANCE)
-        with kept(run.result):
+        with attach_result_on_interrupt(run.result):
             return run.result(_descend(run, watch, make_system, tolerance, budget))
 
 

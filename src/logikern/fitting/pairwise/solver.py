@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from logikern.fitting.iteration import Budget, kept
+from logikern.fitting.iteration import Budget, attach_result_on_interrupt
 from logikern.fitting.pairwise.extrapolation import extrapolate
 from logikern.fitting.pairwise.joint_rows import JointRows, joint_rows
 from logikern.fitting.pairwise.state import DualState, at_dual, at_latent
@@ -65,7 +65,7 @@ class Smo(Solver):
     def _ascend_all(self, problem: Problem, states: list[DualState], watch: Watch) -> FitResult:
         with np.errstate(all="ignore"):
             run = _Run(problem, joint_rows(problem.covariance, self.memory), [SweepState(state) for state in states])
-            with kept(run.result):
+            with attach_result_on_interrupt(run.result):
                 _begin(run)
                 return run.result(_ascend(run, self, watch))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from logikern.fitting.iteration import Budget, Progress, kept
+from logikern.fitting.iteration import Budget, Progress, attach_result_on_interrupt
 from logikern.fitting.pointwise.loops import Rows, compiled
 from logikern.fitting.pointwise.schedule import (
     VISITS_PER_ROUND,
@@ -63,7 +63,7 @@ class RowAscent(Solver):
             )
         with np.errstate(over="ignore", invalid="ignore"):
             run = _begin(problem, start)
-            with kept(run.result):
+            with attach_result_on_interrupt(run.result):
                 return run.result(self._ascend(run, watch))
 
     def _ascend(self, run: "_Run", watch: Watch) -> Outcome:
