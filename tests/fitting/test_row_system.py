@@ -5,13 +5,13 @@ import pytest
 
 from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.newton.joint import joint_covariance
-from logikern.fitting.newton.systems import StoppingRule, IterativeSystem, Response
+from logikern.fitting.newton.systems import IterativeSystem, Response, StoppingRule
 from logikern.fitting.pointwise import schedule as visits
 from logikern.fitting.pointwise import system as row_system
 from logikern.fitting.pointwise.solver import RowAscent
 from logikern.fitting.pointwise.system import RowSystem
 from logikern.fitting.preconditioning.adaptive import DiagonalConditioning
-from logikern.fitting.problem import ignore
+from logikern.fitting.problem import no_callback
 from tests.fitting.texts import build, optimum
 
 
@@ -98,6 +98,6 @@ def test_order_of_visits_follows_the_seed_of_newton(monkeypatch):
     monkeypatch.setattr(visits, "WORTHWHILE_FROM", 0)
     monkeypatch.setattr(RowAscent, "fit", lambda *arguments: optimum("flat"))
     problem = build("flat")
-    fit = Newton(seed=5).begin(problem, None, ignore, 1e-4)
+    fit = Newton(seed=5).begin(problem, None, no_callback, 1e-4)
     curvature = problem.expand(optimum("flat").latent).curvature
     assert fit.make_system(curvature, np.arange(1)).seed == 5

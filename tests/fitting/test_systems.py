@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from logikern.fitting.newton.dense import dense_blocks
-from logikern.fitting.newton.systems import StoppingRule, ExactSystem, IterativeSystem
+from logikern.fitting.newton.systems import ExactSystem, IterativeSystem, StoppingRule
 from logikern.fitting.preconditioning.low_rank import factorise
 from logikern.fitting.preconditioning.preconditioner import LowRank, diagonal_preconditioner
 from logikern.kernels import Linear

@@ -7,7 +7,7 @@ import numpy as np
 
 from logikern.fitting.iteration import Budget, Progress, attach_result_on_interrupt
 from logikern.fitting.newton.method import slope_along
-from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.problem import Callback, FitResult, Problem, Solver, max_norm, no_callback
 from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.numerics.conjugate_gradient import add, inner_products, take_members
 from logikern.numerics.line_search import Slope, convex_step_lengths
@@ -46,19 +46,19 @@ class KernelGradient(Solver):
     tolerance: float = 1e-4
     budget: Budget = Budget(newton=2000)
 
-    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+    def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         with np.errstate(over="ignore", invalid="ignore"):
             dual = np.zeros(problem.shape, problem.dtype) if start is None else _ask(problem, start)
-            return self.resume(problem, dual, watch)
+            return self.resume(problem, dual, callback)
 
-    def resume(self, problem: Problem, dual: Array, watch: Watch = ignore) -> FitResult:
+    def resume(self, problem: Problem, dual: Array, callback: Callback = no_callback) -> FitResult:
         with np.errstate(over="ignore", invalid="ignore"):
-            result = _descend(_begin(problem, dual), watch, self.tolerance, self.budget)
+            result = _descend(_begin(problem, dual), callback, self.tolerance, self.budget)
             if result.outcome.converged or not problem.covariance.is_single or not np.isfinite(result.dual).all():
                 return result
             # What single precision cannot tell apart is finished with products summed in float64.
             accurate = replace(problem, covariance=problem.covariance.in_double())
-            return _descend(_begin(accurate, result.dual), watch, self.tolerance, self.budget).after(result)
+            return _descend(_begin(accurate, result.dual), callback, self.tolerance, self.budget).after(result)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -110,11 +110,11 @@ def _begin(problem: Problem, dual: Array) -> _Run:
     )
 
 
-def _descend(run: _Run, watch: Watch, tolerance: float, budget: Budget) -> FitResult:
+def _descend(run: _Run, callback: Callback, tolerance: float, budget: Budget) -> FitResult:
     with attach_result_on_interrupt(run.result):
         for step in itertools.count():
             gradient = _look(run, tolerance)
-            run.note(step, float(run.losses.sum()), watch)
+            run.note(step, float(run.losses.sum()), callback)
             ended = budget.ending(step, run.n_products)
             if gradient is None or ended:
                 break

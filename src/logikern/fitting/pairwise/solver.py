@@ -10,7 +10,7 @@ from logikern.fitting.pairwise.extrapolation import extrapolate
 from logikern.fitting.pairwise.joint_rows import JointRows, joint_rows
 from logikern.fitting.pairwise.state import DualState, at_dual, at_latent
 from logikern.fitting.pairwise.sweeps import SweepState
-from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore
+from logikern.fitting.problem import Callback, FitResult, Problem, Solver, no_callback
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 
@@ -47,27 +47,29 @@ class Smo(Solver):
     shrinking: bool = True
     seed: int = 0
 
-    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+    def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         _refuse_unlike_softmax(problem)
         nothing = np.zeros(problem.shape[1:])
         members = range(problem.shape[0])
         if start is None:
-            return self._ascend_all(problem, [at_dual(problem, member, nothing) for member in members], watch)
+            return self._ascend_all(problem, [at_dual(problem, member, nothing) for member in members], callback)
         with np.errstate(all="ignore"):
-            return self._ascend_all(problem, [at_latent(problem, member, start[member]) for member in members], watch)
+            return self._ascend_all(
+                problem, [at_latent(problem, member, start[member]) for member in members], callback
+            )
 
-    def resume(self, problem: Problem, dual: Array, watch: Watch = ignore) -> FitResult:
+    def resume(self, problem: Problem, dual: Array, callback: Callback = no_callback) -> FitResult:
         """Go on from a dual (B, C, n), zero at points that are new: the online mode of the paper."""
         _refuse_unlike_softmax(problem)
         states = [at_dual(problem, member, own) for member, own in enumerate(dual)]
-        return self._ascend_all(problem, states, watch)
+        return self._ascend_all(problem, states, callback)
 
-    def _ascend_all(self, problem: Problem, states: list[DualState], watch: Watch) -> FitResult:
+    def _ascend_all(self, problem: Problem, states: list[DualState], callback: Callback) -> FitResult:
         with np.errstate(all="ignore"):
             run = _Run(problem, joint_rows(problem.covariance, self.memory), [SweepState(state) for state in states])
             with attach_result_on_interrupt(run.result):
                 _begin(run)
-                return run.result(_ascend(run, self, watch))
+                return run.result(_ascend(run, self, callback))
 
 
 def _refuse_unlike_softmax(problem: Problem) -> None:
@@ -129,13 +131,13 @@ def _begin(run: _Run) -> None:
                 sweeps.fresh = False
 
 
-def _ascend(run: _Run, how: Smo, watch: Watch) -> Outcome:
+def _ascend(run: _Run, how: Smo, callback: Callback) -> Outcome:
     """Sweep until all weightings are done; the outcome is of those that are not."""
     orders = np.random.default_rng(how.seed)
     for step in itertools.count():
         for sweeps in run.at_work:
             _look(run, sweeps, how)
-        _note(run, step, watch)
+        _note(run, step, callback)
         ended = how.budget.ending(step, run.n_products)
         if not run.at_work or ended:
             break
@@ -165,8 +167,8 @@ def _is_small(sweeps: SweepState, how: Smo) -> bool:
     return sweeps.norm <= how.tolerance and sweeps.gap <= how.gap * max(1.0, sweeps.loss)
 
 
-def _note(run: _Run, step: int, watch: Watch) -> None:
-    """Write the trace and tell the watch."""
+def _note(run: _Run, step: int, callback: Callback) -> None:
+    """Write the trace and tell the callback."""
     record = NewtonStep(
         step=step,
         loss=sum(sweeps.loss for sweeps in run.weightings),
@@ -175,4 +177,4 @@ def _note(run: _Run, step: int, watch: Watch) -> None:
         products=run.n_products,
     )
     run.trace.append(record)
-    watch(record)
+    callback(record)

@@ -20,7 +20,7 @@ from logikern.fitting.pointwise.schedule import (
     weigh,
     with_equals,
 )
-from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.problem import Callback, FitResult, Problem, Solver, max_norm, no_callback
 from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.numerics.conjugate_gradient import inner_products, take_members
 from logikern.numerics.outcome import Array, Indices, Outcome
@@ -55,7 +55,7 @@ class RowAscent(Solver):
     budget: Budget = Budget(newton=40)
     seed: int = 0
 
-    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+    def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         if not has_rows(problem):
             raise ValueError(
                 "Ascent point by point needs labels or distributions over classes, one kernel with sparse features "
@@ -64,13 +64,13 @@ class RowAscent(Solver):
         with np.errstate(over="ignore", invalid="ignore"):
             run = _begin(problem, start)
             with attach_result_on_interrupt(run.result):
-                return run.result(self._ascend(run, watch))
+                return run.result(self._ascend(run, callback))
 
-    def _ascend(self, run: "_Run", watch: Watch) -> Outcome:
+    def _ascend(self, run: "_Run", callback: Callback) -> Outcome:
         random = np.random.default_rng(self.seed)
         for step in itertools.count():
             run.look(self.tolerance)
-            run.note(step, run.loss, watch)
+            run.note(step, run.loss, callback)
             ended = self.budget.ending(step, run.n_products) or run.ending()
             if not run.members.size or ended:
                 return ended or Outcome.OUT_OF_STEPS

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from logikern.fitting.newton.systems import StoppingRule, NewtonSystem, Response
+from logikern.fitting.newton.systems import NewtonSystem, Response, StoppingRule
 from logikern.fitting.pointwise.loops import compiled_linearly
 from logikern.fitting.pointwise.schedule import (
     VISITS_PER_ROUND,
