@@ -121,7 +121,7 @@ def seconds_to(problem: Problem, solver: Solver, target: float) -> float:
 
     began = time.perf_counter()
     with contextlib.suppress(Reached):
-        solver.fit(problem, watch=watch)
+        solver.fit(problem, callback=watch)
     return time.perf_counter() - began
 
 

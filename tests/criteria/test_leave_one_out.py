@@ -120,7 +120,11 @@ def newton_steps(problem, full, setting):
         curvature = problem.likelihood.expand(full.latent, problem.targets, weights).curvature
         units = np.eye(n_classes * n).reshape(-1, n_classes, n)
         whole = np.zeros(len(units), dtype=int)
-        dense_curvature = curvature.of(whole).root(curvature.of(whole).root_adjoint(units)).reshape(len(units), -1)
+        dense_curvature = (
+            curvature.take_members(whole)
+            .root(curvature.take_members(whole).root_adjoint(units))
+            .reshape(len(units), -1)
+        )
         alone = np.where(inside, full.dual[0], 0.0).ravel()
         step = dense @ np.linalg.solve(np.eye(len(dense)) + dense_curvature @ dense, alone)
         latent[:, inside] -= step.reshape(n_classes, n)[:, inside]

@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
 from logikern import KernelLogisticClassifier, load_model
-from logikern.fitting.pairwise.sweeps import Climb
+from logikern.fitting.pairwise.sweeps import SweepState
 from tests.estimators.samples import KINDS, NAMES, WORDS, X, fixed, shared_pairs
 
 N_CHUNKS = 20
@@ -94,7 +94,7 @@ def test_stream_goes_on_after_a_chunk_without_weight():
 
 def interrupt(monkeypatch):
     """Ctrl-C in the first sweep."""
-    monkeypatch.setattr(Climb, "sweep", lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(SweepState, "sweep", lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
 
 
 def test_interrupted_first_chunk_leaves_no_model(monkeypatch):

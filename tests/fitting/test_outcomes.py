@@ -164,14 +164,14 @@ def test_single_precision_latents_are_summed_in_double(solver):
 @every_solver
 def test_watch_sees_every_step(solver):
     seen = []
-    result = make(solver).fit(precomputed(MATRIX), watch=seen.append)
+    result = make(solver).fit(precomputed(MATRIX), callback=seen.append)
     assert tuple(seen) == result.trace
 
 
 @every_solver
 def test_watch_sees_the_start_first(solver):
     seen = []
-    make(solver).fit(precomputed(MATRIX), watch=seen.append)
+    make(solver).fit(precomputed(MATRIX), callback=seen.append)
     # Three classes, evenly: log 3 a point, and no product yet.
     assert (seen[0].step, seen[0].products) == (0, 0)
     assert seen[0].loss == pytest.approx(N_POINTS * np.log(3))
@@ -184,7 +184,7 @@ def test_watch_may_stop_the_fit(solver):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        make(solver, tolerance=1e-8).fit(precomputed(MATRIX), watch=stop)
+        make(solver, tolerance=1e-8).fit(precomputed(MATRIX), callback=stop)
 
 
 @every_solver

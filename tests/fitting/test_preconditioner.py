@@ -157,7 +157,7 @@ def test_preconditioner_is_symmetric_and_positive(tying, precondition):
     units = np.eye(size).reshape(size, *problem.shape[1:])
     for member in range(problem.shape[0]):
         members = np.full(residual_size, member)
-        projected = curvature.of(members).project(units.copy())
+        projected = curvature.take_members(members).project(units.copy())
         matrix = preconditioner.solve(projected, members).reshape(size, size)
         matrix = projected.reshape(size, size) @ matrix
         np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)

@@ -259,7 +259,7 @@ def test_interruption_after_the_rounds_keeps_them(monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(InterruptedFitError) as caught:
-        Newton(tolerance=1e-9).fit(build("chain"), watch=interrupt)
+        Newton(tolerance=1e-9).fit(build("chain"), callback=interrupt)
     assert [step.step for step in caught.value.result.trace] == list(range(6))
 
 
@@ -302,7 +302,7 @@ def test_interruption_keeps_where_it_stands():
             raise KeyboardInterrupt
 
     with pytest.raises(InterruptedFitError) as caught:
-        FINE.fit(build("chain"), watch=stop)
+        FINE.fit(build("chain"), callback=stop)
     result = caught.value.result
     assert result.dual.any()
     assert result.outcome is Outcome.INTERRUPTED

@@ -5,18 +5,18 @@ import pytest
 
 from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.newton.joint import joint_covariance
-from logikern.fitting.newton.systems import Aim, IterativeSystem, Response
+from logikern.fitting.newton.systems import IterativeSystem, Response, StoppingRule
 from logikern.fitting.pointwise import schedule as visits
 from logikern.fitting.pointwise import system as row_system
 from logikern.fitting.pointwise.solver import RowAscent
 from logikern.fitting.pointwise.system import RowSystem
 from logikern.fitting.preconditioning.adaptive import DiagonalConditioning
-from logikern.fitting.problem import ignore
+from logikern.fitting.problem import no_callback
 from tests.fitting.texts import build, optimum
 
 
 class NeverNeeded:
-    def damp(self, *_):
+    def solve(self, *_):
         pytest.fail("another system was asked")
 
 
@@ -58,7 +58,7 @@ def test_few_rounds_are_enough_where_points_share_little():
     problem, _, system = system_of("chain")
     constant = np.random.default_rng(0).standard_normal(problem.shape)
     constant -= constant.mean(axis=1, keepdims=True)
-    response = system.damp(constant, Aim(np.full(1, 1e-3)))
+    response = system.solve(constant, StoppingRule(np.full(1, 1e-3)))
     assert response.n_products <= 40  # a round is up to eight of visits and one to look
 
 
@@ -68,7 +68,7 @@ def test_rounds_go_on_while_they_bring_something(monkeypatch):
     problem, curvature, system = system_of("chain")
     constant = np.random.default_rng(0).standard_normal(problem.shape)
     constant -= constant.mean(axis=1, keepdims=True)
-    response = system.damp(constant, Aim(np.full(1, 1e-3)))
+    response = system.solve(constant, StoppingRule(np.full(1, 1e-3)))
     wanted = constant - dense_response(problem, curvature, problem.covariance.matmul(constant))
     np.testing.assert_allclose(response.value, wanted, atol=1e-2)
 
@@ -80,7 +80,7 @@ def test_what_creeps_is_left_to_another_system():
         def __init__(self, problem, curvature):
             self.problem, self.curvature = problem, curvature
 
-        def damp(self, residual, aim):
+        def solve(self, residual, rule):
             asked.append(np.abs(residual).max())
             value = residual - dense_response(self.problem, self.curvature, self.problem.covariance.matmul(residual))
             return Response(value, self.problem.covariance.matmul(value), 7)
@@ -88,7 +88,7 @@ def test_what_creeps_is_left_to_another_system():
     problem, curvature, system = system_of("both", lambda: Other(problem, curvature))
     constant = np.random.default_rng(0).standard_normal(problem.shape)
     constant -= constant.mean(axis=1, keepdims=True)
-    response = system.damp(constant, Aim(np.full(len(constant), 1e-9)))
+    response = system.solve(constant, StoppingRule(np.full(len(constant), 1e-9)))
     assert asked
     wanted = constant - dense_response(problem, curvature, problem.covariance.matmul(constant))
     np.testing.assert_allclose(response.value, wanted, atol=1e-6)
@@ -98,6 +98,6 @@ def test_order_of_visits_follows_the_seed_of_newton(monkeypatch):
     monkeypatch.setattr(visits, "WORTHWHILE_FROM", 0)
     monkeypatch.setattr(RowAscent, "fit", lambda *arguments: optimum("flat"))
     problem = build("flat")
-    fit = Newton(seed=5).begin(problem, None, ignore, 1e-4)
+    fit = Newton(seed=5).begin(problem, None, no_callback, 1e-4)
     curvature = problem.expand(optimum("flat").latent).curvature
     assert fit.make_system(curvature, np.arange(1)).seed == 5

@@ -13,7 +13,7 @@ from logikern.fitting.pairwise import joint_rows
 from logikern.fitting.pairwise import loops as dual_pairs
 from logikern.fitting.pairwise.solver import Smo
 from logikern.fitting.pairwise.state import at_dual, duality_gap
-from logikern.fitting.pairwise.sweeps import Climb
+from logikern.fitting.pairwise.sweeps import SweepState
 from logikern.fitting.problem import Problem
 from logikern.kernels import Gaussian
 from logikern.likelihoods.coarse import CoarseSoftmax
@@ -88,13 +88,13 @@ def test_gap_alone_keeps_a_fit_going():
 def test_lower_bound_never_falls(name):
     problem = build(name)
     with np.errstate(all="ignore"):
-        climb = Climb(at_dual(problem, 0, np.zeros(problem.shape[1:])))
+        own = SweepState(at_dual(problem, 0, np.zeros(problem.shape[1:])))
         rows = joint_rows.joint_rows(problem.covariance, 1e6)
         values = []
         for seed in range(30):
-            climb.measure()
-            climb.sweep(rows, np.random.default_rng(seed).permutation(climb.unsettled()))
-            values.append(climb.state.value())
+            own.measure()
+            own.sweep(rows, np.random.default_rng(seed).permutation(own.unsettled()))
+            values.append(own.state.value())
     assert (np.diff(values) <= 1e-10 * np.abs(values[0])).all()
 
 

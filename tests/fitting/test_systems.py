@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from logikern.fitting.newton.dense import dense_blocks
-from logikern.fitting.newton.systems import Aim, ExactSystem, IterativeSystem
+from logikern.fitting.newton.systems import ExactSystem, IterativeSystem, StoppingRule
 from logikern.fitting.preconditioning.low_rank import factorise
 from logikern.fitting.preconditioning.preconditioner import LowRank, diagonal_preconditioner
 from logikern.kernels import Linear
@@ -125,11 +125,11 @@ def gain(dense, weight, constant, value):
 
 @pytest.mark.parametrize("guessed", [False, True])
 @every_pair
-def test_what_is_damped_is_that_of_dense_algebra(name, make, guessed):
+def test_solve_matches_dense_algebra(name, make, guessed):
     problem = catalogue.BY_NAME[name].build()
     curvature, constant = expand(problem), functions(problem)
     guess = np.random.default_rng(4).standard_normal(problem.shape) if guessed else None
-    found = make(problem, curvature).damp(constant, Aim(np.full(problem.shape[0], 1e-11)), guess)
+    found = make(problem, curvature).solve(constant, StoppingRule(np.full(problem.shape[0], 1e-11)), guess)
     dense = catalogue.dense_covariance(problem)
     for member, own in enumerate(constant):
         root = catalogue.dense_root(curvature, member)
@@ -145,7 +145,7 @@ def test_no_more_than_a_share_of_what_can_be_gained_is_left(name, make, share):
     problem = catalogue.BY_NAME[name].build()
     curvature, constant = expand(problem), functions(problem)
     nothing = np.zeros(problem.shape[0])
-    found = make(problem, curvature).damp(constant, Aim(nothing, nothing + share))
+    found = make(problem, curvature).solve(constant, StoppingRule(nothing, nothing + share))
     dense = catalogue.dense_covariance(problem)
     for member, own in enumerate(constant):
         root = catalogue.dense_root(curvature, member)
@@ -160,7 +160,10 @@ def test_no_more_than_a_share_of_what_can_be_gained_is_left(name, make, share):
 def test_what_may_be_left_saves_products(make):
     problem = catalogue.BY_NAME["large variance"].build()
     system, tolerance = make(problem, expand(problem)), np.full(problem.shape[0], 1e-9)
-    counts = [system.damp(functions(problem), Aim(tolerance, share)).n_products for share in (tolerance + 0.1, None)]
+    counts = [
+        system.solve(functions(problem), StoppingRule(tolerance, share)).n_products
+        for share in (tolerance + 0.1, None)
+    ]
     assert counts[0] < counts[1]
 
 
@@ -168,7 +171,7 @@ def test_what_may_be_left_saves_products(make):
 def test_a_solve_that_is_cut_short_keeps_its_image(make):
     problem = catalogue.BY_NAME["large variance"].build()
     curvature, constant = expand(problem), functions(problem)
-    found = make(problem, curvature).damp(constant, Aim(np.zeros(problem.shape[0]), most=3))
+    found = make(problem, curvature).solve(constant, StoppingRule(np.zeros(problem.shape[0]), most=3))
     assert found.n_products == 4
     images = found.value.reshape(len(constant), -1) @ catalogue.dense_covariance(problem)
     np.testing.assert_allclose(found.image.reshape(images.shape), images, rtol=1e-8, atol=1e-7)
@@ -178,8 +181,8 @@ def test_a_solve_that_is_cut_short_keeps_its_image(make):
 def test_a_right_guess_takes_no_solve(make):
     problem = catalogue.BY_NAME["separate"].build()
     system, tolerance = make(problem, expand(problem)), np.full(problem.shape[0], 1e-11)
-    image = system.damp(functions(problem), Aim(tolerance)).image
-    assert system.damp(functions(problem), Aim(tolerance + 1e-8), image).n_products == 1
+    image = system.solve(functions(problem), StoppingRule(tolerance)).image
+    assert system.solve(functions(problem), StoppingRule(tolerance + 1e-8), image).n_products == 1
 
 
 def test_certain_points_are_harmless():

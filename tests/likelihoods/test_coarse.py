@@ -54,7 +54,7 @@ def dense_curvature(curvature, member, point):
     """W of one point, (C, C)."""
     units = np.zeros((N_CLASSES, *LATENT.shape[1:]))
     units[np.arange(N_CLASSES), np.arange(N_CLASSES), point] = 1.0
-    own = curvature.of(np.full(N_CLASSES, member))
+    own = curvature.take_members(np.full(N_CLASSES, member))
     return own.root(own.root_adjoint(units))[:, :, point]
 
 
@@ -92,7 +92,7 @@ def test_some_points_and_members_of_merged_classes():
     whole = CoarseSoftmax(DEEP).expand_closely(LATENT, TARGETS, WEIGHTS).curvature
     functions = np.random.default_rng(2).standard_normal(LATENT.shape)
     expected = whole.project(functions.copy())
-    some = whole.at(slice(1, 5)).of(np.array([1]))
+    some = whole.at(slice(1, 5)).take_members(np.array([1]))
     np.testing.assert_allclose(some.project(functions[1:, :, 1:5].copy()), expected[1:, :, 1:5])
     np.testing.assert_allclose(whole.project(expected.copy()), expected, atol=1e-12)
 

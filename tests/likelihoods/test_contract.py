@@ -38,8 +38,8 @@ def dense_curvature(curvature, member):
     """W, (C n, C n): the curvature applied to unit functions, as V V'."""
     units = np.eye(SIZE).reshape(SIZE, *SHAPE[1:])
     members = np.full(SIZE, member)
-    adjoint = curvature.of(members).root_adjoint(units.copy())
-    return curvature.of(members).root(adjoint).reshape(SIZE, SIZE)
+    adjoint = curvature.take_members(members).root_adjoint(units.copy())
+    return curvature.take_members(members).root(adjoint).reshape(SIZE, SIZE)
 
 
 @every_likelihood
@@ -91,7 +91,7 @@ def test_root_of_some_members_is_theirs(case):
     curvature = expand(case, latents()).curvature
     some = np.array([2, 0])
     np.testing.assert_array_equal(
-        curvature.of(some).root_adjoint(latents(1)[some]), curvature.root_adjoint(latents(1))[some]
+        curvature.take_members(some).root_adjoint(latents(1)[some]), curvature.root_adjoint(latents(1))[some]
     )
 
 

@@ -44,6 +44,6 @@ def test_loss_of_a_certain_and_wrong_latent_is_its_margin():
 
 def test_targets_that_are_half_believed_are_halfway_to_the_same_for_all():
     for targets in (catalogue.labels(), catalogue.distributions()):
-        latent = Softmax().half_believed(targets)
+        latent = Softmax().smoothed_label_latents(targets)
         np.testing.assert_allclose(softmax(latent, axis=0), 0.5 * targets + 0.5 / catalogue.N_CLASSES, rtol=1e-12)
         np.testing.assert_allclose(latent.sum(axis=0), 0.0, atol=1e-12)

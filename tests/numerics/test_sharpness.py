@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from logikern.numerics.sharpness import Sharpness, openness
+from logikern.numerics.sharpness import Sharpness, normalised_entropy
 from logikern.numerics.simplex import soft_maximum
 
 SHARPNESSES = [Sharpness(0.8, 1.6), Sharpness(1.5, 0.4), Sharpness(0.7, 0.7)]
@@ -30,8 +30,8 @@ def test_equal_numbers_are_a_temperature():
 
 @every_sharpness
 def test_scale_is_linear_in_the_entropy(sharpness):
-    open_ = entropies(latents()) / np.log(5)
-    scale = sharpness.certain * (1 - open_) + sharpness.uncertain * open_
+    entropy = entropies(latents()) / np.log(5)
+    scale = sharpness.certain * (1 - entropy) + sharpness.uncertain * entropy
     np.testing.assert_allclose(sharpness.apply(latents()), scale * latents(), rtol=1e-12)
 
 
@@ -42,7 +42,7 @@ def test_order_of_classes_stays(sharpness):
 
 def test_openness_runs_from_certain_to_unknown():
     latent = np.array([[0.0, 0.0, 800.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
-    first, second, third = openness(latent)
+    first, second, third = normalised_entropy(latent)
     assert first == pytest.approx(1.0) and 0 < second < 1 and third == pytest.approx(0.0, abs=1e-12)
 
 

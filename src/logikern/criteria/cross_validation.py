@@ -9,7 +9,7 @@ from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.criteria.folds import Folds
 from logikern.criteria.judgement import Judge
 from logikern.fitting.newton.method import Fit, NewtonSolver
-from logikern.fitting.problem import Problem, ignore
+from logikern.fitting.problem import Problem, no_callback
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.structure.covariance import ClassCovariance
@@ -60,10 +60,10 @@ class CrossValidation(Criterion):
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         problem = Problem(covariance, self.likelihood, self.targets, self.folds.kept)
         tolerance = min(tolerance, self.solver.tolerance)
-        fit = self.solver.run(problem, start, ignore, tolerance)
+        fit = self.solver.run(problem, start, no_callback, tolerance)
         if fit.result.outcome.converged and not _is_precise(fit):
             double = replace(problem, covariance=covariance.in_double())
-            refined = self.solver.run(double, fit.result.latent, ignore, tolerance)
+            refined = self.solver.run(double, fit.result.latent, no_callback, tolerance)
             fit = replace(refined, result=refined.result.after(fit.result))
         result, covariance = fit.result, fit.covariance
         if not result.outcome.converged:

@@ -7,7 +7,7 @@ import numpy as np
 
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array
-from logikern.numerics.sharpness import Sharpness, openness
+from logikern.numerics.sharpness import Sharpness, normalised_entropy
 from logikern.numerics.simplex import soft_maximum
 
 # How far each number of a sharpness lies from one a priori: one over the root of the prior's curvature there.
@@ -61,17 +61,17 @@ class Judge:
 
     def _best_sharpness(self, latent: Array, targets: Array, weights: Array) -> Sharpness:
         """Newton's method in two numbers, with steps in which neither falls by more than half."""
-        total, open_ = float(weights.sum()), openness(latent)
-        parts = np.stack([1.0 - open_, open_])  # of the two numbers in the scale of each point
+        total, entropy = float(weights.sum()), normalised_entropy(latent)
+        parts = np.stack([1.0 - entropy, entropy])  # of the two numbers in the scale of each point
         now = Sharpness()
-        value = self._value(now, open_, latent, targets, weights)
+        value = self._value(now, entropy, latent, targets, weights)
         for _ in range(MOST_STEPS):
             step = self._newton_step(now, parts, latent, targets, weights)
             if step.promise <= FLAT * total:
                 break
             for length in LENGTHS:
                 trial = Sharpness(*(_numbers(now) + length * step.direction).tolist())
-                reached = self._value(trial, open_, latent, targets, weights)
+                reached = self._value(trial, entropy, latent, targets, weights)
                 if reached < value:
                     now, value = trial, reached
                     break
@@ -79,8 +79,8 @@ class Judge:
                 break  # nothing is left but rounding
         return now
 
-    def _value(self, sharpness: Sharpness, open_: Array, latent: Array, targets: Array, weights: Array) -> float:
-        sharpened = sharpness.scale(open_) * latent
+    def _value(self, sharpness: Sharpness, entropy: Array, latent: Array, targets: Array, weights: Array) -> float:
+        sharpened = sharpness.scale(entropy) * latent
         return float(weights @ self.likelihood.losses(sharpened[None], targets)[0]) + _penalty(sharpness)
 
     def _newton_step(self, now: Sharpness, parts: Array, latent: Array, targets: Array, weights: Array) -> "_Step":

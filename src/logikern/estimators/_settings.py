@@ -356,7 +356,7 @@ def solve(
     problem = Problem(covariance, data.likelihood, targets, weights)
     method = final_solver(estimator, chosen, data, how.memory)
     try:
-        result = method.fit(problem, watch=watch) if dual is None else method.resume(problem, dual[None], watch)
+        result = method.fit(problem, callback=watch) if dual is None else method.resume(problem, dual[None], watch)
     except InterruptedFitError as interruption:
         if not estimator.verdicts_ or not interruption.result.trace or not interruption.result.dual.any():
             raise

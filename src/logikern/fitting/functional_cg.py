@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from logikern.fitting.iteration import Budget, Progress, kept
+from logikern.fitting.iteration import Budget, Progress, attach_result_on_interrupt
 from logikern.fitting.newton.method import slope_along
-from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.problem import Callback, FitResult, Problem, Solver, max_norm, no_callback
 from logikern.fitting.units import residual_sizes, usual_weights
-from logikern.numerics.conjugate_gradient import add, inner_products, of
+from logikern.numerics.conjugate_gradient import add, inner_products, take_members
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, Indices, Mask, Outcome
 
@@ -49,19 +49,19 @@ class KernelGradient(Solver):
     tolerance: float = 1e-4
     budget: Budget = Budget(newton=2000)
 
-    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+    def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         with np.errstate(over="ignore", invalid="ignore"):
             dual = np.zeros(problem.shape, problem.dtype) if start is None else _ask(problem, start)
-            return self.resume(problem, dual, watch)
+            return self.resume(problem, dual, callback)
 
-    def resume(self, problem: Problem, dual: Array, watch: Watch = ignore) -> FitResult:
+    def resume(self, problem: Problem, dual: Array, callback: Callback = no_callback) -> FitResult:
         with np.errstate(over="ignore", invalid="ignore"):
-            result = _descend(_begin(problem, dual), watch, self.tolerance, self.budget)
+            result = _descend(_begin(problem, dual), callback, self.tolerance, self.budget)
             if result.outcome.converged or not problem.covariance.is_single or not np.isfinite(result.dual).all():
                 return result
             # What single precision cannot tell apart is finished with products summed in float64.
             accurate = replace(problem, covariance=problem.covariance.in_double())
-            return _descend(_begin(accurate, result.dual), watch, self.tolerance, self.budget).after(result)
+            return _descend(_begin(accurate, result.dual), callback, self.tolerance, self.budget).after(result)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -113,11 +113,11 @@ def _begin(problem: Problem, dual: Array) -> _Run:
     )
 
 
-def _descend(run: _Run, watch: Watch, tolerance: float, budget: Budget) -> FitResult:
-    with kept(run.result):
+def _descend(run: _Run, callback: Callback, tolerance: float, budget: Budget) -> FitResult:
+    with attach_result_on_interrupt(run.result):
         for step in itertools.count():
             gradient = _look(run, tolerance)
-            run.note(step, float(run.losses.sum()), watch)
+            run.note(step, float(run.losses.sum()), callback)
             ended = budget.ending(step, run.n_products)
             if gradient is None or ended:
                 break
@@ -128,7 +128,7 @@ def _descend(run: _Run, watch: Watch, tolerance: float, budget: Budget) -> FitRe
 def _look(run: _Run, tolerance: float) -> Array | None:
     """The functional gradient of the weightings still at work, after retiring those that are done."""
     while (members := run.members).size:
-        seen = _see(run.problem.restrict(members), of(run.dual, members), of(run.latent, members))
+        seen = _see(run.problem.restrict(members), take_members(run.dual, members), take_members(run.latent, members))
         run.norms[members], run.remaining[members], run.losses[members] = seen.norms, seen.remaining, seen.losses
         below, stalled = seen.remaining <= tolerance, run.step_lengths[members] <= 0
         old = run.problem.covariance.is_single & (run.age[members] >= REFRESH_AFTER)
@@ -184,7 +184,7 @@ def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
     part = run.problem.restrict(members)
     run.latent[members] = part.covariance.accurate_matmul(run.dual[members])
     run.n_products += 1
-    seen = _see(part, of(run.dual, members), of(run.latent, members))
+    seen = _see(part, take_members(run.dual, members), take_members(run.latent, members))
     for member, carried, true in zip(members, run.remaining[members], seen.remaining, strict=True):
         if true > 2 * carried:
             run.strength[member] = 0.0  # the old direction was conjugate to another gradient
@@ -201,23 +201,27 @@ def _advance(run: _Run, gradient: Array, tolerance: float) -> None:
     """One step along conjugate directions for every weighting still at work."""
     members = run.members
     part = run.problem.restrict(members)
-    dual, latent = of(run.dual, members), of(run.latent, members)
+    dual, latent = take_members(run.dual, members), take_members(run.latent, members)
     image = part.covariance.matmul(gradient)
     run.n_products += 1
     _turn(run, members, gradient, image)
     touching = part.majorised(latent)
-    lengths = best_lengths(touching, dual, latent, of(run.direction, members), of(run.image, members))
+    lengths = best_lengths(
+        touching, dual, latent, take_members(run.direction, members), take_members(run.image, members)
+    )
     astray = lengths <= 0
     if astray.any():
         run.direction[members[astray]], run.image[members[astray]] = -gradient[astray], -image[astray]
-        lengths = best_lengths(touching, dual, latent, of(run.direction, members), of(run.image, members))
+        lengths = best_lengths(
+            touching, dual, latent, take_members(run.direction, members), take_members(run.image, members)
+        )
     # Where the kernel is blind gradients have no length, and steps across it none either: the whole step back to
     # what latents ask for is taken if it leaves nothing, or less than a line on which nothing more is seen to fall.
     left = _see(part, dual - gradient, latent - image).remaining
     whole = (left <= tolerance) | ((lengths <= 0) & (left < run.remaining[members]))
     run.direction[members[whole]], run.image[members[whole]] = -gradient[whole], -image[whole]
     lengths = np.where(whole, 1.0, lengths)
-    step = _times(lengths, of(run.direction, members))
+    step = _times(lengths, take_members(run.direction, members))
     # A step that rounding swallows at nearly all points would be repeated until the budget is spent.
     lengths = np.where(max_norm(step) > SWALLOWED * np.finfo(dual.dtype).eps * max_norm(dual), lengths, 0.0)
     add(run.dual, members, step)
@@ -229,14 +233,14 @@ def _advance(run: _Run, gradient: Array, tolerance: float) -> None:
 def _turn(run: _Run, members: Indices, gradient: Array, image: Array) -> None:
     """The next direction, and its product from that with the gradient."""
     strength, before = inner_products(gradient, image), run.strength[members]
-    overlap = inner_products(of(run.gradient, members), image)
+    overlap = inner_products(take_members(run.gradient, members), image)
     goes_on = before > 0
     if not run.problem.likelihood.is_quadratic:
         goes_on &= (run.turns[members] < RESTART_AFTER) & (np.abs(overlap) < ORTHOGONAL * strength)
     part = np.where(goes_on, np.maximum(0.0, strength - overlap) / np.where(before > 0, before, 1.0), 0.0)
-    part = np.where(part * inner_products(gradient, of(run.image, members)) < strength, part, 0.0)
-    run.direction[members] = _times(part, of(run.direction, members)) - gradient
-    run.image[members] = _times(part, of(run.image, members)) - image
+    part = np.where(part * inner_products(gradient, take_members(run.image, members)) < strength, part, 0.0)
+    run.direction[members] = _times(part, take_members(run.direction, members)) - gradient
+    run.image[members] = _times(part, take_members(run.image, members)) - image
     run.gradient[members], run.strength[members] = gradient, np.maximum(strength, 0.0)
     run.turns[members] = np.where(part > 0, run.turns[members] + 1, 0)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from logikern.fitting.problem import FitResult, InterruptedFitError, Problem, Watch
+from logikern.fitting.problem import Callback, FitResult, InterruptedFitError, Problem
 from logikern.numerics.outcome import Array, Indices, NewtonStep, Outcome
 
 
@@ -71,11 +71,11 @@ class Progress:
         """Weightings that are still being fitted."""
         return np.array([b for b, outcome in enumerate(self.outcomes) if outcome is None], dtype=np.intp)
 
-    def note(self, step: int, loss: float, watch: Watch) -> None:
-        """Write the trace and tell the watch."""
+    def note(self, step: int, loss: float, callback: Callback) -> None:
+        """Write the trace and tell the callback."""
         norm, length = float(self.norms.max()), float(self.step_lengths.min())
         self.trace.append(NewtonStep(step, loss, norm, length, self.n_products))
-        watch(self.trace[-1])
+        callback(self.trace[-1])
 
     def result(self, otherwise: Outcome) -> FitResult:
         """Where it stands, with this outcome for weightings that have none."""
@@ -84,7 +84,7 @@ class Progress:
 
 
 @contextmanager
-def kept(result: Callable[[Outcome], FitResult]) -> Iterator[None]:
+def attach_result_on_interrupt(result: Callable[[Outcome], FitResult]) -> Iterator[None]:
     """An interruption brings along where the fit stands."""
     try:
         yield

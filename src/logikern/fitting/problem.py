@@ -133,23 +133,23 @@ class InterruptedFitError(KeyboardInterrupt):
         self.result = result
 
 
-Watch = Callable[[NewtonStep], None]
+Callback = Callable[[NewtonStep], None]
 
 
-def ignore(step: NewtonStep) -> None:
-    """A watch that looks away."""
+def no_callback(step: NewtonStep) -> None:
+    """No-op callback."""
 
 
 class Solver(ABC):
     """A way to the optimum of a `Problem`."""
 
     @abstractmethod
-    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
-        """Minimise from the latents `start` (zero if None); `watch` sees every step and may raise."""
+    def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
+        """Minimise from the latents `start` (zero if None); `callback` sees every step and may raise."""
 
-    def resume(self, problem: Problem, dual: Array, watch: Watch = ignore) -> FitResult:
+    def resume(self, problem: Problem, dual: Array, callback: Callback = no_callback) -> FitResult:
         """Go on from the dual (B, C, n) of an earlier fit, zero at points that are new."""
-        return self.fit(problem, problem.covariance.matmul(dual), watch)
+        return self.fit(problem, problem.covariance.matmul(dual), callback)
 
 
 def max_norm(per_class: Array) -> Array:

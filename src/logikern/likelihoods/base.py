@@ -97,7 +97,7 @@ class Curvature:
             merged = Merged(merged.points[own] - points.start, merged.inside[:, own], merged.direction[..., own])
         return Curvature(self.scale[..., points], None if self.null is None else self.null[..., points], merged)
 
-    def of(self, members: Indices) -> "Curvature":
+    def take_members(self, members: Indices) -> "Curvature":
         """That of some members of the batch; itself where these are all."""
         if is_everyone(members, len(self.scale)):
             return self
@@ -125,7 +125,7 @@ class Likelihood(ABC):
         """The convex likelihood of completed targets: itself where it is convex."""
         return self
 
-    def half_believed(self, targets: Array) -> Array | None:
+    def smoothed_label_latents(self, targets: Array) -> Array | None:
         """Latents (C, n) on the way from zero to the targets; None where none are better than zero."""
         return None
 

@@ -27,7 +27,7 @@ class Softmax(Likelihood):
             curvature,
         )
 
-    def half_believed(self, targets: Array) -> Array:
+    def smoothed_label_latents(self, targets: Array) -> Array:
         # Probabilities between the target and the same for all classes, as generalised linear models are begun.
         latent = np.log(0.5 * targets + 0.5 / targets.shape[-2])
         return latent - latent.mean(axis=-2, keepdims=True)

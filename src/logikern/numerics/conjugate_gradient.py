@@ -119,7 +119,7 @@ def inner_products(left: Array, right: Array) -> Array:
     return np.sum(for_each(of_some, point_tiles(left.shape)), axis=0)
 
 
-def of(values: Array, members: Indices) -> Array:
+def take_members(values: Array, members: Indices) -> Array:
     """values[members], without a copy where that is everything in order."""
     return values if is_everyone(members, len(values)) else values[members]
 

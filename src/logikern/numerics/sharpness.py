@@ -34,11 +34,11 @@ class Sharpness:
         """Sharpened latents, (..., C, n) -> (..., C, n)."""
         if self.is_neutral:
             return latent
-        return self.scale(openness(latent))[..., None, :] * latent
+        return self.scale(normalised_entropy(latent))[..., None, :] * latent
 
-    def scale(self, open_: Array) -> Array:
+    def scale(self, entropy: Array) -> Array:
         """s at points of which so much is open."""
-        return self.certain + (self.uncertain - self.certain) * open_
+        return self.certain + (self.uncertain - self.certain) * entropy
 
     def pull_back(self, latent: Array, gradient: Array) -> Array:
         """From the gradient of a loss by sharpened latents to that by the latents, (..., C, n) each.
@@ -57,7 +57,7 @@ class Sharpness:
         return self.scale(entropy / largest)[..., None, :] * gradient - along[..., None, :] * logs
 
 
-def openness(latent: Array) -> Array:
+def normalised_entropy(latent: Array) -> Array:
     """Entropy of softmax(u) over that of equal probabilities, (..., C, n) -> (..., n): from 0 to 1."""
     logs = log_probabilities(latent)
     return -np.einsum("...cn,...cn->...n", np.exp(logs), logs) / np.log(latent.shape[-2])

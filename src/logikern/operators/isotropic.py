@@ -44,7 +44,7 @@ class Isotropic(StoredOperator):
 
         def contract(tile: slice) -> Array:
             total = np.zeros(len(self.kernel.log_parameters))
-            scaled = self.distances.of(self.kernel, tile)
+            scaled = self.distances.scaled_for(self.kernel, tile)
             pull = scaled.copy()
             self.kernel.to_slope(pull)
             pull *= scaled  # dK / d log(rate) = f'(s) s
@@ -83,7 +83,7 @@ class Distances:
         """The kernel's rate in units of that of the distances."""
         return cast(float, kernel.rate) / self.unit
 
-    def of(self, kernel: Stationary, *places: slice) -> Array:
+    def scaled_for(self, kernel: Stationary, *places: slice) -> Array:
         """Squared distances of some rows, or of some rows and columns, at the kernel's rate; a new array."""
         return self.squared[places] * self.squared.dtype.type(self.factor(kernel))
 

@@ -36,7 +36,7 @@ def weigh_gradient(operator: KernelOperator, weights: Array) -> Array:
 def _(operator: Isotropic, weights: Array) -> Array:
     kernel, total = operator.kernel, np.zeros(len(operator.kernel.log_parameters))
     for start, rows, folded in _folded_tiles(weights):
-        scaled = operator.distances.of(kernel, rows, slice(start + len(folded)))
+        scaled = operator.distances.scaled_for(kernel, rows, slice(start + len(folded)))
         pull = scaled.copy()
         kernel.to_slope(pull)
         pull *= scaled  # dK / d log(rate) = f'(s) s

@@ -18,7 +18,7 @@ from logikern.fitting.newton.contrasts import contrast_of
 from logikern.fitting.newton.dense import systems_of
 from logikern.fitting.newton.free_bias import FreeBias
 from logikern.fitting.newton.method import Fit, NewtonSolver, descend
-from logikern.fitting.problem import FitResult, Problem, ignore
+from logikern.fitting.problem import FitResult, Problem, no_callback
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.operators.landmarks import enough_landmarks, landmarked, random_landmarks
@@ -127,16 +127,16 @@ class LeaveOneOut(Criterion):
             result = FreeBias(tolerance, self.solver.budget).fit(problem, start)
             return result, lambda: ExactExpansion(problem, result, self.groups)
         if self.landmarks is not None:
-            fit = self.solver.run(problem, start, ignore, tolerance)
+            fit = self.solver.run(problem, start, no_callback, tolerance)
             systems = LowRankSystems(with_landmarks(covariance, self.landmarks))
             return fit.result, lambda: LowRankExpansion(problem, fit, systems, tolerance, self.groups)
         smooth = find_landmarks(covariance, self.missed)
         if smooth is None:
-            fit = self.solver.run(problem, start, ignore, tolerance)
+            fit = self.solver.run(problem, start, no_callback, tolerance)
             return fit.result, lambda: ExactExpansion(problem, fit.result, self.groups, systems_of(fit))
         systems = LowRankSystems(with_landmarks(covariance, smooth))
         approximate = replace(problem, covariance=systems.covariance)
-        found = descend(approximate, start, ignore, systems, tolerance, self.solver.budget)
+        found = descend(approximate, start, no_callback, systems, tolerance, self.solver.budget)
         small = Fit(found, systems.covariance, systems)
         return found, lambda: LowRankExpansion(approximate, small, systems, tolerance, self.groups)
 

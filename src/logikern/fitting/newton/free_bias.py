@@ -7,8 +7,8 @@ import numpy as np
 
 from logikern.fitting.iteration import Budget
 from logikern.fitting.newton.dense import DenseSystems, dense_blocks
-from logikern.fitting.newton.systems import Aim
-from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.newton.systems import StoppingRule
+from logikern.fitting.problem import Callback, FitResult, Problem, Solver, max_norm, no_callback
 from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
@@ -37,12 +37,12 @@ class FreeBias(Solver):
     tolerance: float = 1e-8
     budget: Budget = Budget()
 
-    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+    def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         systems = DenseSystems(dense_blocks(problem.covariance))
         parts = []
         for member in range(problem.shape[0]):
             own = None if start is None else start[[member]]
-            parts.append(self._fit_one(problem.restrict(np.array([member])), systems, own, watch))
+            parts.append(self._fit_one(problem.restrict(np.array([member])), systems, own, callback))
         return FitResult(
             np.concatenate([part.dual for part in parts]),
             np.concatenate([part.latent for part in parts]),
@@ -52,7 +52,7 @@ class FreeBias(Solver):
             sum(part.n_products for part in parts),
         )
 
-    def _fit_one(self, problem: Problem, systems: DenseSystems, start: Array | None, watch: Watch) -> FitResult:
+    def _fit_one(self, problem: Problem, systems: DenseSystems, start: Array | None, callback: Callback) -> FitResult:
         dual, latent = np.zeros(problem.shape), np.zeros(problem.shape)
         at = latent if start is None else start
         trace: list[NewtonStep] = []
@@ -68,7 +68,7 @@ class FreeBias(Solver):
                 at = latent
                 loss, norm, by_weight = _measure(problem, dual, latent)
                 trace.append(NewtonStep(step, float(loss[0]), float(norm[0]), float(length[0]), 2 * step))
-                watch(trace[-1])
+                callback(trace[-1])
                 if by_weight[0] <= self.tolerance and norm[0] <= RELATIVE_TOLERANCE:
                     outcome = Outcome.CONVERGED
                     break
@@ -88,7 +88,7 @@ def _newton_step(problem: Problem, systems: DenseSystems, latent: Array) -> tupl
     curvature = expansion.curvature
     blocks, system, rough = systems.blocks, systems(curvature, np.arange(1)), np.ones(1)
     constant = curvature.root(curvature.root_adjoint(latent)) - expansion.gradient
-    dual = system.damp(constant, Aim(rough)).value
+    dual = system.solve(constant, StoppingRule(rough)).value
     ones = np.eye(len(blocks))[:, None, :, None] * np.ones(problem.shape[2])  # (C, 1, C, n)
     pulls = np.concatenate([system.response(one, rough).value for one in ones])  # R E
     bias = np.linalg.pinv(pulls.sum(axis=2), rcond=VISIBLE_CONSTANT, hermitian=True) @ dual[0].sum(axis=1)

@@ -11,7 +11,7 @@ from logikern.fitting.pointwise.schedule import worthwhile
 from logikern.fitting.pointwise.solver import RowAscent
 from logikern.fitting.pointwise.system import RowSystem
 from logikern.fitting.preconditioning.adaptive import Conditioning, LowRankConditioning
-from logikern.fitting.problem import Problem, Watch
+from logikern.fitting.problem import Callback, Problem
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.covariance import ClassCovariance
@@ -43,11 +43,11 @@ class Newton(NewtonSolver):
     seed: int = 0
     close: ClassVar[bool] = True
 
-    def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> Fit | None:
+    def begin(self, problem: Problem, start: Array | None, callback: Callback, tolerance: float) -> Fit | None:
         if not worthwhile(problem):
             return None
         budget = replace(self.budget, newton=min(RowAscent.budget.newton, self.budget.newton))
-        result = RowAscent(tolerance, budget, self.seed).fit(problem, start, watch)
+        result = RowAscent(tolerance, budget, self.seed).fit(problem, start, callback)
         covariance = problem.covariance
 
         @cache

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from logikern.fitting.iteration import Budget, Progress, kept
+from logikern.fitting.iteration import Budget, Progress, attach_result_on_interrupt
 from logikern.fitting.newton.momentum import Momentum
-from logikern.fitting.newton.systems import Aim, NewtonSystem
-from logikern.fitting.problem import FitResult, InterruptedFitError, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.newton.systems import NewtonSystem, StoppingRule
+from logikern.fitting.problem import Callback, FitResult, InterruptedFitError, Problem, Solver, max_norm, no_callback
 from logikern.fitting.units import SMALLEST_SIZE, residual_sizes, usual_weights
 from logikern.likelihoods.base import Curvature, Expansion
-from logikern.numerics.conjugate_gradient import add, inner_products, of
+from logikern.numerics.conjugate_gradient import add, inner_products, take_members
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
 from logikern.numerics.parallel import for_each, point_tiles
@@ -79,45 +79,45 @@ class NewtonSolver(Solver):
     def systems(self, covariance: ClassCovariance) -> MakeSystem:
         """Do once what serves all systems of a covariance; a criterion uses them beyond the fit."""
 
-    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
-        return self.run(problem, start, watch, self.tolerance).result
+    def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
+        return self.run(problem, start, callback, self.tolerance).result
 
-    def run(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> "Fit":
+    def run(self, problem: Problem, start: Array | None, callback: Callback, tolerance: float) -> "Fit":
         """Fit, and keep the systems for what comes after it.
 
         Single precision is tried within a short budget. Where it makes no progress, at large variances, the
         fit goes on from its latents in double precision.
         """
         if start is None and not problem.is_convex and (rough := self._hear_the_sure(problem)) is not None:
-            fit = self.run(problem, rough.latent, watch, tolerance)
+            fit = self.run(problem, rough.latent, callback, tolerance)
             # Its steps are those of another loss, but its products were made for this one.
             return replace(fit, result=fit.result.after(replace(rough, trace=())))
-        begun = self.begin(problem, start, watch, tolerance)
+        begun = self.begin(problem, start, callback, tolerance)
         if begun is None:
-            return self._go_on(problem, start, watch, tolerance)
+            return self._go_on(problem, start, callback, tolerance)
         ascent = begun.result
         if ascent.outcome.converged or self.budget.ending(ascent.trace[-1].step, ascent.n_products):
             return begun
         gained = ascent.trace[-1].loss < ascent.trace[0].loss
         try:
-            fit = self._go_on(problem, ascent if gained else start, watch, tolerance)
+            fit = self._go_on(problem, ascent if gained else start, callback, tolerance)
         except InterruptedFitError as interruption:
             raise InterruptedFitError(interruption.result.after(ascent)) from None
         return replace(fit, result=fit.result.after(ascent))
 
-    def begin(self, problem: Problem, start: Array | None, watch: Watch, tolerance: float) -> "Fit | None":
+    def begin(self, problem: Problem, start: Array | None, callback: Callback, tolerance: float) -> "Fit | None":
         """What another solver makes of a problem that is more to its liking; None where there is no such."""
         return None
 
-    def _go_on(self, problem: Problem, start: "Start", watch: Watch, tolerance: float) -> "Fit":
+    def _go_on(self, problem: Problem, start: "Start", callback: Callback, tolerance: float) -> "Fit":
         single = problem.covariance.is_single
         budget = self.budget.shortened() if single else self.budget
         make_system = self.systems(problem.covariance)
-        result = descend(problem, start, watch, make_system, tolerance, budget, self.close, self.proves)
+        result = descend(problem, start, callback, make_system, tolerance, budget, self.close, self.proves)
         creeps = not result.outcome.converged and _creeps(result.trace[-1])
         if start is None and problem.is_convex and creeps:
             del make_system  # of thousands of classes it takes gigabytes
-            return self._go_by_an_easier_one(problem, result, watch, tolerance)
+            return self._go_by_an_easier_one(problem, result, callback, tolerance)
         if result.outcome.converged or not single:
             return Fit(result, problem.covariance, make_system)
         covariance = problem.covariance.in_double()
@@ -126,26 +126,26 @@ class NewtonSolver(Solver):
         onward: Start = None if isinstance(start, FitResult) else start
         onward = result.latent if np.isfinite(result.latent).all() else onward
         finished = descend(
-            replace(problem, covariance=covariance), onward, watch, make_system, tolerance, self.budget, self.close
+            replace(problem, covariance=covariance), onward, callback, make_system, tolerance, self.budget, self.close
         )
         return Fit(finished.after(result), covariance, make_system)
 
-    def _go_by_an_easier_one(self, problem: Problem, begun: FitResult, watch: Watch, tolerance: float) -> "Fit":
+    def _go_by_an_easier_one(self, problem: Problem, begun: FitResult, callback: Callback, tolerance: float) -> "Fit":
         """From latents under a smaller covariance (Marteau-Ferey, Bach & Rudi 2019), from near the targets if it can.
 
         From there steps are long where they are short from zero, but more products go into each.
         """
         easier = replace(problem, covariance=problem.covariance.scaled(EASIER))
-        near = problem.likelihood.half_believed(problem.targets)
+        near = problem.likelihood.smoothed_label_latents(problem.targets)
         start = None if near is None else np.broadcast_to(near, problem.shape).astype(problem.dtype)
         try:
-            rough = self.run(easier, start, ignore, max(tolerance, EASIER_TOLERANCE)).result
+            rough = self.run(easier, start, no_callback, max(tolerance, EASIER_TOLERANCE)).result
         except InterruptedFitError:
             raise InterruptedFitError(begun) from None
         if rough.outcome is Outcome.STALLED:
             result = replace(begun, outcomes=rough.outcomes, n_products=begun.n_products + rough.n_products)
             return Fit(result, problem.covariance, self.systems(problem.covariance))
-        fit = self.run(problem, rough.latent, watch, tolerance)
+        fit = self.run(problem, rough.latent, callback, tolerance)
         return replace(fit, result=fit.result.after(replace(rough, trace=())).after(begun))
 
     def _hear_the_sure(self, problem: Problem) -> FitResult | None:
@@ -157,7 +157,7 @@ class NewtonSolver(Solver):
         if not weights.any(axis=1).all():
             return None
         part = replace(problem, likelihood=problem.likelihood.majoriser, targets=targets, weights=weights)
-        return self.run(part, None, ignore, ROUGH_TOLERANCE).result
+        return self.run(part, None, no_callback, ROUGH_TOLERANCE).result
 
 
 @dataclass(eq=False, kw_only=True)
@@ -178,7 +178,7 @@ class _Run(Progress):
 def descend(
     problem: Problem,
     start: Start,
-    watch: Watch,
+    callback: Callback,
     make_system: MakeSystem,
     tolerance: float,
     budget: Budget,
@@ -198,7 +198,7 @@ def descend(
     problem : Problem
     start : array of shape (B, C, n), FitResult or None
         Latents near the optimum, of a fit at other hyperparameters; or a fit of this problem that is to be improved.
-    watch : callable
+    callback : callable
     make_system : callable
         From the curvature and the numbers of the weightings that it belongs to.
     tolerance : float
@@ -213,21 +213,21 @@ def descend(
     proves = proves and problem.covariance.is_single
     with np.errstate(over="ignore", invalid="ignore"):
         run = _begin(problem, start, make_system, close, proves, rough=tolerance >= EASIER_TOLERANCE)
-        with kept(run.result):
-            return run.result(_descend(run, watch, make_system, tolerance, budget))
+        with attach_result_on_interrupt(run.result):
+            return run.result(_descend(run, callback, make_system, tolerance, budget))
 
 
 def _measure(run: _Run, members: Indices, likelihood_gradient: Array) -> None:
     run.sizes[members] = residual_sizes(likelihood_gradient, run.usual[members])
-    run.norms[members] = max_norm(likelihood_gradient + of(run.dual, members)) / run.sizes[members]
+    run.norms[members] = max_norm(likelihood_gradient + take_members(run.dual, members)) / run.sizes[members]
 
 
-def _descend(run: _Run, watch: Watch, make_system: MakeSystem, tolerance: float, budget: Budget) -> Outcome:
+def _descend(run: _Run, callback: Callback, make_system: MakeSystem, tolerance: float, budget: Budget) -> Outcome:
     """Step until all weightings are done; the outcome is of those that are not."""
     for step in itertools.count():
         expansion = _expand(run, tolerance)
         losses = run.problem.loss(run.latent) + 0.5 * inner_products(run.dual, run.latent)
-        run.note(step, float(losses.sum()), watch)
+        run.note(step, float(losses.sum()), callback)
         ended = budget.ending(step, run.n_products) or _ending(run, budget)
         if expansion is None or ended or (run.from_zero and _creeps(run.trace[-1])):
             break
@@ -268,7 +268,7 @@ def _begin(problem: Problem, start: Start, make_system: MakeSystem, close: bool,
         system = make_system(curvature, np.arange(n_batch))
         accuracy = START_ACCURACY * np.maximum(max_norm(expansion.gradient), SMALLEST_SIZE)
         share = np.full(n_batch, LARGEST_SHARE) if rough else None
-        direction, image, n_products = system.damp(constant, Aim(accuracy, share), start)
+        direction, image, n_products = system.solve(constant, StoppingRule(accuracy, share), start)
         lengths = _line_search(problem, dual, latent, direction, image).astype(problem.dtype)
         dual, latent = lengths[:, None, None] * direction, lengths[:, None, None] * image
     infinite = np.full(n_batch, np.inf)
@@ -297,7 +297,7 @@ def _expand(run: _Run, tolerance: float) -> Expansion | None:
     """Expand at the latents of the weightings still at work, after retiring those that are done."""
     while (members := run.members).size:
         part = run.problem.restrict(members)
-        expansion = part.expand(of(run.latent, members), run.close)
+        expansion = part.expand(take_members(run.latent, members), run.close)
         _measure(run, members, expansion.gradient)
         below = run.norms[members] <= tolerance
         # Rounding of the long first steps is removed before the last ones, not after them.
@@ -341,12 +341,12 @@ def _advance(run: _Run, expansion: Expansion, make_system: MakeSystem, tolerance
     """One Newton step for every weighting still at work, its direction from so many products at most."""
     members = run.members
     part = run.problem.restrict(members)
-    dual, latent, norms = of(run.dual, members), of(run.latent, members), run.norms[members]
+    dual, latent, norms = take_members(run.dual, members), take_members(run.latent, members), run.norms[members]
     descent = -(dual + expansion.gradient)
     system = make_system(expansion.curvature, members)
     finest = FINEST_RESIDUAL * tolerance * run.sizes[members]
     share = LARGEST_SHARE * np.minimum(1.0, norms)
-    direction, direction_image, n_products = system.damp(descent, Aim(finest, share, most))
+    direction, direction_image, n_products = system.solve(descent, StoppingRule(finest, share, most))
     run.n_products += n_products
     if not part.is_convex:
         direction, direction_image = run.momentum.add(members, direction, direction_image, descent)

@@ -31,7 +31,7 @@ class Response(NamedTuple):
     n_products: int
 
 
-class Aim(NamedTuple):
+class StoppingRule(NamedTuple):
     """When x, of (I + W K~) x = c, is good enough; a solve in closed form is always better.
 
     Attributes
@@ -65,18 +65,18 @@ class NewtonSystem(ABC):
     def response(self, functions: Array, tolerance: Array) -> Response:
         """R f for f of shape (B, C, n), with max |(I + W K~) R f - W f| <= tolerance (B,)."""
 
-    def damp(self, constant: Array, aim: Aim, guess: Array | None = None) -> Response:
+    def solve(self, constant: Array, rule: StoppingRule, guess: Array | None = None) -> Response:
         """x = (I + W K~)^-1 c = c - R K~ c and its image.
 
         Parameters
         ----------
         constant : array of shape (B, C, n)
-        aim : Aim
+        rule : StoppingRule
         guess : array of shape (B, C, n) or None, default=None
             Of the image.
         """
         image = self.image(constant)
-        response = self.response(image, aim.tolerance)
+        response = self.response(image, rule.tolerance)
         return Response(constant - response.value, image - response.image, 1 + response.n_products)
 
 
@@ -112,7 +112,7 @@ class IterativeSystem(NewtonSystem):
         longest = RELATIVE_RESIDUAL**2 * inner_products(right_side, right_side)
         return self._solve(right_side, _Goal(tolerance, longest), functions.dtype)
 
-    def damp(self, constant: Array, aim: Aim, guess: Array | None = None) -> Response:
+    def solve(self, constant: Array, rule: StoppingRule, guess: Array | None = None) -> Response:
         """From a guess z of the image: x = d + V y with d = c - W z and (I + V' K~ V) y = V' (z - K~ d).
 
         At z = 0 the right side is c multiplied by the large eigenvalues of K~, and half of the products go into
@@ -138,12 +138,12 @@ class IterativeSystem(NewtonSystem):
 
         squares = np.sum(for_each(look, tiles), axis=0)
         right_side = inner.astype(self.covariance.working_dtype, copy=False)
-        goal = _Goal(aim.tolerance)
-        if aim.share is not None:
+        goal = _Goal(rule.tolerance)
+        if rule.share is not None:
             gained = inner_products(constant, image) - 0.5 * inner_products(start, image)
             gained += 0.5 * (inner_products(right_side, right_side) - squares)
-            goal = _Goal(aim.tolerance, share=aim.share, gained=gained)
-        solved = self._solve(right_side, goal, constant.dtype, aim.most)
+            goal = _Goal(rule.tolerance, share=rule.share, gained=gained)
+        solved = self._solve(right_side, goal, constant.dtype, rule.most)
         value, image = np.add(start, solved.value, out=start), np.add(image, solved.image, out=image)
         return Response(value, image, 1 + solved.n_products)
 
@@ -232,7 +232,7 @@ class _Remaining:
 
     def __call__(self, members: Array) -> Curvature:
         if len(members) != len(self.members) or (members != self.members).any():
-            self.members, self.part = members, self.whole.of(members)
+            self.members, self.part = members, self.whole.take_members(members)
         return self.part
 
 

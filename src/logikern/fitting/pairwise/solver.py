@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from logikern.fitting.iteration import Budget, kept
+from logikern.fitting.iteration import Budget, attach_result_on_interrupt
 from logikern.fitting.pairwise.extrapolation import extrapolate
 from logikern.fitting.pairwise.joint_rows import JointRows, joint_rows
 from logikern.fitting.pairwise.state import DualState, at_dual, at_latent
-from logikern.fitting.pairwise.sweeps import Climb
-from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore
+from logikern.fitting.pairwise.sweeps import SweepState
+from logikern.fitting.problem import Callback, FitResult, Problem, Solver, no_callback
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 
@@ -47,27 +47,29 @@ class Smo(Solver):
     shrinking: bool = True
     seed: int = 0
 
-    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+    def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         _refuse_unlike_softmax(problem)
         nothing = np.zeros(problem.shape[1:])
         members = range(problem.shape[0])
         if start is None:
-            return self._climb(problem, [at_dual(problem, member, nothing) for member in members], watch)
+            return self._ascend_all(problem, [at_dual(problem, member, nothing) for member in members], callback)
         with np.errstate(all="ignore"):
-            return self._climb(problem, [at_latent(problem, member, start[member]) for member in members], watch)
+            return self._ascend_all(
+                problem, [at_latent(problem, member, start[member]) for member in members], callback
+            )
 
-    def resume(self, problem: Problem, dual: Array, watch: Watch = ignore) -> FitResult:
+    def resume(self, problem: Problem, dual: Array, callback: Callback = no_callback) -> FitResult:
         """Go on from a dual (B, C, n), zero at points that are new: the online mode of the paper."""
         _refuse_unlike_softmax(problem)
         states = [at_dual(problem, member, own) for member, own in enumerate(dual)]
-        return self._climb(problem, states, watch)
+        return self._ascend_all(problem, states, callback)
 
-    def _climb(self, problem: Problem, states: list[DualState], watch: Watch) -> FitResult:
+    def _ascend_all(self, problem: Problem, states: list[DualState], callback: Callback) -> FitResult:
         with np.errstate(all="ignore"):
-            run = _Run(problem, joint_rows(problem.covariance, self.memory), [Climb(state) for state in states])
-            with kept(run.result):
+            run = _Run(problem, joint_rows(problem.covariance, self.memory), [SweepState(state) for state in states])
+            with attach_result_on_interrupt(run.result):
                 _begin(run)
-                return run.result(_ascend(run, self, watch))
+                return run.result(_ascend(run, self, callback))
 
 
 def _refuse_unlike_softmax(problem: Problem) -> None:
@@ -84,7 +86,7 @@ class _Run:
 
     problem: Problem
     rows: JointRows
-    climbs: list[Climb]
+    weightings: list[SweepState]
     n_rows: int = 0
     n_whole: int = 0
     trace: list[NewtonStep] = field(default_factory=list)
@@ -95,84 +97,84 @@ class _Run:
         return self.n_whole + -(-self.n_rows // self.problem.shape[2])
 
     @property
-    def at_work(self) -> list[Climb]:
+    def at_work(self) -> list[SweepState]:
         """Those that are still being fitted."""
-        return [climb for climb in self.climbs if climb.outcome is None]
+        return [sweeps for sweeps in self.weightings if sweeps.outcome is None]
 
     def result(self, otherwise: Outcome) -> FitResult:
         """Where it stands, with this outcome for weightings that have none."""
         dtype = self.problem.dtype
         return FitResult(
-            np.stack([climb.state.dual for climb in self.climbs]).astype(dtype, copy=False),
-            np.stack([climb.state.latent for climb in self.climbs]).astype(dtype, copy=False),
-            np.array([climb.norm for climb in self.climbs]),
-            tuple(climb.outcome or otherwise for climb in self.climbs),
+            np.stack([sweeps.state.dual for sweeps in self.weightings]).astype(dtype, copy=False),
+            np.stack([sweeps.state.latent for sweeps in self.weightings]).astype(dtype, copy=False),
+            np.array([sweeps.norm for sweeps in self.weightings]),
+            tuple(sweeps.outcome or otherwise for sweeps in self.weightings),
             tuple(self.trace),
             self.n_products,
         )
 
-    def refresh(self, climb: Climb) -> None:
+    def refresh(self, sweeps: SweepState) -> None:
         """Recompute latents from the dual, summed in float64."""
-        climb.state.latent[:] = self.problem.covariance.accurate_matmul(climb.state.dual[None])[0]
-        climb.fresh = True
+        sweeps.state.latent[:] = self.problem.covariance.accurate_matmul(sweeps.state.dual[None])[0]
+        sweeps.fresh = True
         self.n_whole += 1
 
 
 def _begin(run: _Run) -> None:
     """Give a dual that is not zero its latents, and shorten it: under another kernel it may lead far astray."""
-    for climb in run.climbs:
-        state = climb.state
+    for sweeps in run.weightings:
+        state = sweeps.state
         if state.dual.any():
-            run.refresh(climb)
+            run.refresh(sweeps)
             if extrapolate(state, -state.dual[None], -state.latent[None])[0] > 0:
                 state.settle()
-                climb.fresh = False
+                sweeps.fresh = False
 
 
-def _ascend(run: _Run, how: Smo, watch: Watch) -> Outcome:
+def _ascend(run: _Run, how: Smo, callback: Callback) -> Outcome:
     """Sweep until all weightings are done; the outcome is of those that are not."""
     orders = np.random.default_rng(how.seed)
     for step in itertools.count():
-        for climb in run.at_work:
-            _look(run, climb, how)
-        _note(run, step, watch)
+        for sweeps in run.at_work:
+            _look(run, sweeps, how)
+        _note(run, step, callback)
         ended = how.budget.ending(step, run.n_products)
         if not run.at_work or ended:
             break
-        for climb in run.at_work:
-            points = climb.unsettled() if how.shrinking else np.flatnonzero(climb.state.weights > 0)
-            climb.sweep(run.rows, orders.permutation(points))
+        for sweeps in run.at_work:
+            points = sweeps.unsettled() if how.shrinking else np.flatnonzero(sweeps.state.weights > 0)
+            sweeps.sweep(run.rows, orders.permutation(points))
             run.n_rows += len(points)
     return ended or Outcome.OUT_OF_STEPS
 
 
-def _look(run: _Run, climb: Climb, how: Smo) -> None:
+def _look(run: _Run, sweeps: SweepState, how: Smo) -> None:
     """Where gradient and gap are small, they are measured again at latents recomputed from the dual, and believed."""
-    climb.measure()
-    if _is_small(climb, how) and not climb.fresh:
-        run.refresh(climb)
-        climb.measure()
-        if climb.norm > max(how.tolerance, 0.5 * climb.refreshed_at):
-            climb.outcome = Outcome.ROUNDING
-        climb.refreshed_at = climb.norm
-    if not np.isfinite(climb.norm):
-        climb.outcome = Outcome.NOT_FINITE
-    elif _is_small(climb, how):
-        climb.outcome = Outcome.CONVERGED
+    sweeps.measure()
+    if _is_small(sweeps, how) and not sweeps.fresh:
+        run.refresh(sweeps)
+        sweeps.measure()
+        if sweeps.norm > max(how.tolerance, 0.5 * sweeps.refreshed_at):
+            sweeps.outcome = Outcome.ROUNDING
+        sweeps.refreshed_at = sweeps.norm
+    if not np.isfinite(sweeps.norm):
+        sweeps.outcome = Outcome.NOT_FINITE
+    elif _is_small(sweeps, how):
+        sweeps.outcome = Outcome.CONVERGED
 
 
-def _is_small(climb: Climb, how: Smo) -> bool:
-    return climb.norm <= how.tolerance and climb.gap <= how.gap * max(1.0, climb.loss)
+def _is_small(sweeps: SweepState, how: Smo) -> bool:
+    return sweeps.norm <= how.tolerance and sweeps.gap <= how.gap * max(1.0, sweeps.loss)
 
 
-def _note(run: _Run, step: int, watch: Watch) -> None:
-    """Write the trace and tell the watch."""
+def _note(run: _Run, step: int, callback: Callback) -> None:
+    """Write the trace and tell the callback."""
     record = NewtonStep(
         step=step,
-        loss=sum(climb.loss for climb in run.climbs),
-        gradient_norm=max(climb.norm for climb in run.climbs),
+        loss=sum(sweeps.loss for sweeps in run.weightings),
+        gradient_norm=max(sweeps.norm for sweeps in run.weightings),
         step_length=1.0,
         products=run.n_products,
     )
     run.trace.append(record)
-    watch(record)
+    callback(record)

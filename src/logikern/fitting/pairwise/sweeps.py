@@ -25,7 +25,7 @@ DEPTH = 5
 
 
 @dataclass(eq=False)
-class Climb:
+class SweepState:
     """A state on its way up.
 
     Parameters

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from logikern.fitting.iteration import Budget, Progress, kept
+from logikern.fitting.iteration import Budget, Progress, attach_result_on_interrupt
 from logikern.fitting.pointwise.loops import Rows, compiled
 from logikern.fitting.pointwise.schedule import (
     VISITS_PER_ROUND,
@@ -20,9 +20,9 @@ from logikern.fitting.pointwise.schedule import (
     weigh,
     with_equals,
 )
-from logikern.fitting.problem import FitResult, Problem, Solver, Watch, ignore, max_norm
+from logikern.fitting.problem import Callback, FitResult, Problem, Solver, max_norm, no_callback
 from logikern.fitting.units import residual_sizes, usual_weights
-from logikern.numerics.conjugate_gradient import inner_products, of
+from logikern.numerics.conjugate_gradient import inner_products, take_members
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.numerics.parallel import for_each, point_tiles
 from logikern.numerics.simplex import soft_maximum
@@ -55,7 +55,7 @@ class RowAscent(Solver):
     budget: Budget = Budget(newton=40)
     seed: int = 0
 
-    def fit(self, problem: Problem, start: Array | None = None, watch: Watch = ignore) -> FitResult:
+    def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         if not has_rows(problem):
             raise ValueError(
                 "Ascent point by point needs labels or distributions over classes, one kernel with sparse features "
@@ -63,14 +63,14 @@ class RowAscent(Solver):
             )
         with np.errstate(over="ignore", invalid="ignore"):
             run = _begin(problem, start)
-            with kept(run.result):
-                return run.result(self._ascend(run, watch))
+            with attach_result_on_interrupt(run.result):
+                return run.result(self._ascend(run, callback))
 
-    def _ascend(self, run: "_Run", watch: Watch) -> Outcome:
+    def _ascend(self, run: "_Run", callback: Callback) -> Outcome:
         random = np.random.default_rng(self.seed)
         for step in itertools.count():
             run.look(self.tolerance)
-            run.note(step, run.loss, watch)
+            run.note(step, run.loss, callback)
             ended = self.budget.ending(step, run.n_products) or run.ending()
             if not run.members.size or ended:
                 return ended or Outcome.OUT_OF_STEPS
@@ -99,7 +99,7 @@ class _Run(Progress):
         """Latents of the dual, summed in float64, gradient and loss."""
         members = self.members
         if self.dual.any():
-            self.latent[members] = self.problem.covariance.accurate_matmul(of(self.dual, members))
+            self.latent[members] = self.problem.covariance.accurate_matmul(take_members(self.dual, members))
             self.n_products += 1
         self._measure(members)
         self.loss = float((self.losses + 0.5 * inner_products(self.dual, self.latent)).sum())
@@ -121,7 +121,7 @@ class _Run(Progress):
 
     def _measure(self, members: Indices) -> None:
         part, usual = self.problem.restrict(members), usual_weights(self.problem.weights[members])
-        latent, dual = of(self.latent, members), of(self.dual, members)
+        latent, dual = take_members(self.latent, members), take_members(self.dual, members)
 
         def measure(points: slice) -> tuple[Array, Array]:
             own = part.at(points)

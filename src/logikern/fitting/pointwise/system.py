@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from logikern.fitting.newton.systems import Aim, NewtonSystem, Response
+from logikern.fitting.newton.systems import NewtonSystem, Response, StoppingRule
 from logikern.fitting.pointwise.loops import compiled_linearly
 from logikern.fitting.pointwise.schedule import (
     VISITS_PER_ROUND,
@@ -37,7 +37,7 @@ ROUNDS_TO_HALVE = 4
 class RowSystem(NewtonSystem):
     """(I + W K~) x = c with W of a softmax, by rounds of visits that each solve one point for all of its classes.
 
-    What a few rounds leave is left to another system. Of an aim the tolerance counts, whatever the guess; constants
+    What a few rounds leave is left to another system. Of a rule the tolerance counts, whatever the guess; constants
     sum to zero over classes.
 
     Parameters
@@ -68,10 +68,10 @@ class RowSystem(NewtonSystem):
         return self.covariance.matmul(functions)
 
     def response(self, functions: Array, tolerance: Array) -> Response:
-        return self.damp(self.curvature.root(self.curvature.root_adjoint(functions)), Aim(tolerance))
+        return self.solve(self.curvature.root(self.curvature.root_adjoint(functions)), StoppingRule(tolerance))
 
-    def damp(self, constant: Array, aim: Aim, guess: Array | None = None) -> Response:
-        run = _begin(self, constant, aim.tolerance)
+    def solve(self, constant: Array, rule: StoppingRule, guess: Array | None = None) -> Response:
+        run = _begin(self, constant, rule.tolerance)
         random, members, n_products = np.random.default_rng(self.seed), np.arange(len(constant)), 0
         sizes: list[float] = []
         for n_rounds in itertools.count():
@@ -80,12 +80,12 @@ class RowSystem(NewtonSystem):
             n_products += 1
             # A residual is felt by the image times the variances: what is not above the tolerance must be well below.
             norms = max_norm(residual)
-            left = members[~(norms <= aim.tolerance)]
-            sizes.append(float(np.max(norms / aim.tolerance)))
+            left = members[~(norms <= rule.tolerance)]
+            sizes.append(float(np.max(norms / rule.tolerance)))
             if not left.size:
                 return Response(run.value, image, n_products)
             if n_rounds >= MOST_ROUNDS and not sizes[-1] <= 0.5 * sizes[-1 - ROUNDS_TO_HALVE]:
-                rest = self.otherwise().damp(residual, aim)
+                rest = self.otherwise().solve(residual, rule)
                 return Response(run.value + rest.value, image + rest.image, n_products + rest.n_products)
             visit = partial(run.visit, np.abs(residual, out=residual).max(axis=1), relaxation(n_rounds))
             visits = for_each(visit, zip(left, random.spawn(len(left)), strict=True))

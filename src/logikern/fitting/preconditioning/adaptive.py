@@ -204,4 +204,4 @@ class _Reused(Preconditioner):
 
     def solve(self, residual: Array, members: Indices) -> Array:
         solved = self.earlier.solve(residual, self.positions[members])
-        return self.curvature.of(members).in_precision(solved.dtype).project(solved)
+        return self.curvature.take_members(members).in_precision(solved.dtype).project(solved)

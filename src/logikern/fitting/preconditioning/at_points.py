@@ -4,7 +4,7 @@ import numpy as np
 
 from logikern.fitting.preconditioning.low_rank import CovarianceFactors
 from logikern.likelihoods.base import Curvature
-from logikern.numerics.conjugate_gradient import of
+from logikern.numerics.conjugate_gradient import take_members
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, point_tiles
 
@@ -76,17 +76,17 @@ class PointSystems:
         result = self._apply(per_class, members, points)
         if self.null is None or self.tilted is None or self.total is None:
             return result
-        along = np.einsum("bcn,bcn->bn", of(self.null[..., points], members), result)
-        along /= of(self.total[:, points], members)
-        result -= of(self.tilted[..., points], members) * along[:, None, :]
+        along = np.einsum("bcn,bcn->bn", take_members(self.null[..., points], members), result)
+        along /= take_members(self.total[:, points], members)
+        result -= take_members(self.tilted[..., points], members) * along[:, None, :]
         return result
 
     def _apply(self, per_class: Array, members: Indices, points: slice) -> Array:
-        result = of(self.leaf_gains[..., points], members) * per_class
+        result = take_members(self.leaf_gains[..., points], members) * per_class
         if self.passed is None:
             return result
         passed, gains, spreads = (
-            of(array[..., points], members) for array in (self.passed, self.gains, self.spreads)
+            take_members(array[..., points], members) for array in (self.passed, self.gains, self.spreads)
         )
         mean = self.above.collect(per_class, passed)
         self.above.rise(mean, gains)

@@ -10,7 +10,7 @@ from logikern.fitting.preconditioning.at_points import PointSystems
 from logikern.fitting.preconditioning.low_rank import CovarianceFactors
 from logikern.fitting.preconditioning.woodbury import woodbury_factors
 from logikern.likelihoods.base import Curvature
-from logikern.numerics.conjugate_gradient import of
+from logikern.numerics.conjugate_gradient import take_members
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, point_tiles
 from logikern.structure.covariance import ClassCovariance
@@ -38,8 +38,8 @@ class Diagonal(Preconditioner):
     curvature: Curvature
 
     def solve(self, residual: Array, members: Indices) -> Array:
-        curvature = self.curvature.of(members).in_precision(residual.dtype)
-        return curvature.project(of(self.inverse, members).astype(residual.dtype, copy=False) * residual)
+        curvature = self.curvature.take_members(members).in_precision(residual.dtype)
+        return curvature.project(take_members(self.inverse, members).astype(residual.dtype, copy=False) * residual)
 
 
 def diagonal_preconditioner(covariance: ClassCovariance, curvature: Curvature) -> Diagonal:
@@ -82,7 +82,7 @@ class LowRank(Preconditioner):
 
         def begin(points: slice) -> tuple[Array, Array]:
             base[..., points] = self.systems.solve(residual[..., points], members, points)
-            return self.factors.project(of(scale[..., points], members) * base[..., points], points)
+            return self.factors.project(take_members(scale[..., points], members) * base[..., points], points)
 
         coordinates = self.factors.mix(for_each(begin, tiles))
 
@@ -96,8 +96,8 @@ class LowRank(Preconditioner):
 
         def finish(points: slice) -> None:
             inner = self.factors.expand(unmixed, points)
-            inner *= of(scale[..., points], members)
+            inner *= take_members(scale[..., points], members)
             base[..., points] -= self.systems.solve(inner, members, points)
 
         for_each(finish, tiles)
-        return base if self.curvature.merged is None else self.curvature.of(members).merge(base)
+        return base if self.curvature.merged is None else self.curvature.take_members(members).merge(base)
