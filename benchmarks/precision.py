@@ -173,10 +173,10 @@ def _compare(table: Table, fitted: KernelLogisticClassifier) -> Row:
     spread = float(np.sqrt(model.variance_at(X[:1]).max()))  # the same everywhere: kernels are stationary
     wanted = 2.0 * np.arctanh(WANTED_UNCERTAINTY) / spread
     truth = polish(model, matrices, given.dual, targets, weights, wanted)
-    sharpness = specification.sharpness
+    temperature = specification.temperature
 
     def probabilities(own: Model, to_points: list[np.ndarray]) -> np.ndarray:
-        return softmax(sharpen(own.image(to_points, truth.dual), sharpness.certain, sharpness.uncertain)).T
+        return softmax(sharpen(own.image(to_points, truth.dual), temperature.certain, temperature.uncertain)).T
 
     on_train, on_test = probabilities(model, matrices), probabilities(model, new_matrices)
 

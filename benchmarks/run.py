@@ -43,7 +43,7 @@ LEARNED = (
     "loo_satimage",
     "loo_or_cv",
     "kernel_gradient",
-    "sharpness",
+    "temperature",
     "regression",
 )
 TREES = ("hierarchies", "hierarchy_peers", "hierarchy_cost", "coarse_labels")

@@ -94,7 +94,7 @@ def test_losses_belong_to_the_points_held_out(case):
 
 @pytest.mark.parametrize("case", catalogue.SOME[::9], ids=str)
 def test_holding_out_every_point_three_times_changes_nothing(case):
-    """Not even the sharpness, which has a prior of its own."""
+    """Not even the temperature, which has a prior of its own."""
     once = replace(case.criterion(Exact(catalogue.TOLERANCE)), sharpen=True)
     often = replace(once, folds=Folds(*(np.tile(own, (3, 1)) for own in once.folds)))
     assert often.n_cases == pytest.approx(once.n_cases)

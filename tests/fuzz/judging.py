@@ -83,8 +83,8 @@ def judge_fit(checks: Checks, fitted: Any, problem: Problem, told: str) -> None:
     judge_residual(checks, fitted, problem, dual, latent, rounding, told)
     new = model.matrices(problem.inputs.values_new, problem.points)
     allowed = (SINGLE if single else DOUBLE) + 32 * EPSILON * _sums(model, new, dual).max()
-    sharpness = specification.sharpness
-    at_dual = sharpen(model.image(new, dual) + constants[:, None], sharpness.certain, sharpness.uncertain)
+    temperature = specification.temperature
+    at_dual = sharpen(model.image(new, dual) + constants[:, None], temperature.certain, temperature.uncertain)
     found = fitted.predict_proba(problem.inputs.given_new)
     checks.close("fit: probabilities at the dual", found, softmax(at_dual).T, allowed, told)
     if dual.size > LARGEST_DENSE or problem.inside is not None:
@@ -92,7 +92,7 @@ def judge_fit(checks: Checks, fitted: Any, problem: Problem, told: str) -> None:
     if np.isinf(model.bias_variance) and not fitted.outcome_.converged:
         return  # there is no certificate, and the fit says that it is not there
     optimum = softmax_optimum(model, problem.points, problem.targets, problem.weights)
-    at_optimum = sharpen(optimum.latents_at(problem.inputs.values_new), sharpness.certain, sharpness.uncertain)
+    at_optimum = sharpen(optimum.latents_at(problem.inputs.values_new), temperature.certain, temperature.uncertain)
     bound = allowed + _distance_bound(problem, matrices, dual, optimum, constants)
     checks.close("fit: probabilities at the optimum", found, softmax(at_optimum).T, bound, told)
 

@@ -39,8 +39,8 @@ def search(random: Random, checks: Checks) -> None:
         estimator.fit(inputs.given, targets.given, sample_weight=weights, groups=groups)
     problem = problem_of(read_model(estimator.model_.specification), inputs, targets.distributions, weights)
     judge_fit(checks, estimator, problem, told)
-    sharpness = estimator.model_.specification.sharpness
-    if np.isnan(estimator.criterion_value_) or (sharpness.certain, sharpness.uncertain) != (1.0, 1.0):
+    temperature = estimator.model_.specification.temperature
+    if np.isnan(estimator.criterion_value_) or (temperature.certain, temperature.uncertain) != (1.0, 1.0):
         return
     if settings["criterion"] == "cv" and isinstance(settings["cv"], list):
         place = np.full(n, -1)

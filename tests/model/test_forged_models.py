@@ -118,8 +118,3 @@ def test_model_as_it_was_is_loaded(estimator, tmp_path):
     found = load_model(keep(estimator, tmp_path))
     points = {30: MATRIX, 3: X[:, 1:]}.get(estimator.n_features_in_, X)
     np.testing.assert_array_equal(found.predict(points), estimator.predict(points))
-
-
-def test_model_against_the_rest_of_an_older_version_is_loaded(tmp_path):
-    older = without(without(REST, "newton_trace_"), "operator_")
-    assert load_model(keep(older, tmp_path)).score(X, SPECIES) > 0.9

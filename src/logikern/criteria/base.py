@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices, Outcome
-from logikern.numerics.sharpness import Sharpness
+from logikern.numerics.temperature import Temperature
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
@@ -28,8 +28,8 @@ class Evaluation:
     n_products : int
     method : str, default=""
         How the value was computed, in words for people, where a criterion has more than one way.
-    sharpness : Sharpness
-        At which latents were judged.
+    temperature : Temperature
+        At which the losses were taken.
     """
 
     value: float
@@ -39,7 +39,7 @@ class Evaluation:
     outcome: Outcome
     n_products: int
     method: str = ""
-    sharpness: Sharpness = Sharpness()
+    temperature: Temperature = Temperature()
 
     @property
     def usable(self) -> bool:

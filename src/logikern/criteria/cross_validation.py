@@ -7,7 +7,7 @@ import numpy as np
 from logikern.criteria.adjoint import AdjointSystem
 from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.criteria.folds import Folds
-from logikern.criteria.judgement import Judge
+from logikern.criteria.temperature import TemperatureScaling
 from logikern.fitting.newton.method import Fit, NewtonSolver
 from logikern.fitting.problem import Problem, no_callback
 from logikern.likelihoods.base import Likelihood
@@ -40,7 +40,7 @@ class CrossValidation(Criterion):
     solver : NewtonSolver
         Its tolerance is the loosest that is allowed.
     sharpen : bool, default=False
-        Whether held-out latents are judged at their best sharpness.
+        Whether losses are taken at the best temperature of the held-out latents.
     """
 
     likelihood: Likelihood
@@ -69,12 +69,12 @@ class CrossValidation(Criterion):
         if not result.outcome.converged:
             return unusable(result.outcome, result.n_products)
         fold, point = np.nonzero(self.folds.held_out)
-        # The judge's prior counts as one case, so weights must sum to the number of cases.
+        # The temperature's prior counts as one case, so weights must sum to the number of cases.
         weights = self.loss_weights * (self.n_cases / self.loss_weights.sum())
-        judge = Judge(self.likelihood, self.sharpen)
-        judged = judge.judge(result.latent[fold, :, point].T, self.targets[:, point], weights)
+        scaling = TemperatureScaling(self.likelihood, self.sharpen)
+        scored = scaling.score(result.latent[fold, :, point].T, self.targets[:, point], weights)
         pull = np.zeros_like(result.latent)  # q, (F, C, n)
-        pull[fold, :, point] = judged.gradient.T
+        pull[fold, :, point] = scored.gradient.T
         curvature = problem.expand(result.latent, self.solver.close).curvature
         system = fit.make_system(curvature, np.arange(len(pull)))
         problem = replace(problem, covariance=covariance)
@@ -86,13 +86,13 @@ class CrossValidation(Criterion):
             return unusable(Outcome.OUT_OF_PRODUCTS, n_products)
         gradient = covariance.contract_gradient(result.dual, adjoint.value)
         return Evaluation(
-            value=float(np.average(judged.losses, weights=weights)),
+            value=float(np.average(scored.losses, weights=weights)),
             gradient=gradient.scaled(1.0 / float(weights.sum())),
-            losses=judged.losses,
+            losses=scored.losses,
             state=result.latent,
             outcome=result.outcome,
             n_products=n_products,
-            sharpness=judged.sharpness,
+            temperature=scored.temperature,
         )
 
 

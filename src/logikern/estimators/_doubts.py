@@ -35,7 +35,7 @@ def check_fit(
     if _is_slow(specification, problem.shape[2]):
         return None
     how = _refitting(specification, seed, size)
-    return spot_check(problem, latent, left_out, how, seed, sharpness=specification.sharpness)
+    return spot_check(problem, latent, left_out, how, seed, temperature=specification.temperature)
 
 
 def _refitting(specification: Specification, seed: int, size: Size) -> Refitting:

@@ -48,9 +48,12 @@ def hyperparameter_frame(found: Specification, start: Specification, classes: Ar
         first = start.latent_variances[found.tying.variance_of.index(number)]
         rows.append({"name": "variance", "classes": users, "value": variance, "start": float(first)})
     whole = {"bias_variance": (found.bias_variance, start.bias_variance)}
-    if not found.sharpness.is_neutral:
-        began = asdict(start.sharpness)
-        whole |= {f"sharpness where {name}": (value, began[name]) for name, value in asdict(found.sharpness).items()}
+    if not found.temperature.is_neutral:
+        began = asdict(start.temperature)
+        whole |= {
+            f"inverse temperature where {name}": (value, began[name])
+            for name, value in asdict(found.temperature).items()
+        }
     rows += [{"name": name, "classes": "all", "value": one, "start": first} for name, (one, first) in whole.items()]
     return _pandas().DataFrame(rows)
 

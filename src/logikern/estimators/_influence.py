@@ -130,7 +130,7 @@ class InfluenceMixin:
 
     def _log_probabilities(self, latent: Array) -> Array:
         """Those that the model makes of latents, (C, n)."""
-        return log_probabilities(self.model_.specification.sharpness.apply(latent))
+        return log_probabilities(self.model_.specification.temperature.apply(latent))
 
     def _on_all_rows(self, log_proba: Array) -> Array:
         """From (C, n) of the rows with weight to (n_rows, C), nan for the others."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from logikern.numerics.sharpness import Sharpness
+from logikern.numerics.temperature import Temperature
 
 
 def explain(estimator: Any) -> str:
@@ -19,15 +19,15 @@ def explain(estimator: Any) -> str:
         f"criterion {estimator.criterion_value_:.4f} on {records[-1].n_points} points{_by(estimator)}."
     )
     lines += [estimator.criterion_doubt_] if getattr(estimator, "criterion_doubt_", "") else []
-    lines += _sharpness(estimator.model_.specification.sharpness)
+    lines += _temperature(estimator.model_.specification.temperature)
     lines.append(f"Final fit: {len(estimator.newton_trace_) - 1} steps. {estimator.outcome_.value}")
     return "\n".join(lines)
 
 
-def _sharpness(found: Sharpness) -> list[str]:
+def _temperature(found: Temperature) -> list[str]:
     if found.is_neutral:
         return []
-    return [f"Latents count {found.certain:.2f} times where a row is certain, {found.uncertain:.2f} times where not."]
+    return [f"Inverse temperature: {found.certain:.2f} for certain rows, {found.uncertain:.2f} for uncertain rows."]
 
 
 def _by(estimator: Any) -> str:

@@ -146,7 +146,7 @@ class KernelLogisticClassifier(
     newton_trace_ : tuple of NewtonStep
         The steps of the final fit.
     criterion_value_ : float
-        Criterion at the hyperparameters found: mean held-out loss per case, and where a sharpness was learned what
+        Criterion at the hyperparameters found: mean held-out loss per case, and where a temperature was learned what
         that costs a priori.
     hyperparameters_ : frame
         Name, class or group, value and start of every hyperparameter.

@@ -225,7 +225,7 @@ def _advance(run: _Run, gradient: Array, tolerance: float) -> None:
     # A step that rounding swallows at nearly all points would be repeated until the budget is spent.
     lengths = np.where(max_norm(step) > SWALLOWED * np.finfo(dual.dtype).eps * max_norm(dual), lengths, 0.0)
     add(run.dual, members, step)
-    add(run.latent, members, _times(lengths, of(run.image, members)))
+    add(run.latent, members, _times(lengths, take_members(run.image, members)))
     run.step_lengths[members] = lengths
     run.age[members] += 1
 

@@ -17,7 +17,7 @@ from scipy import sparse
 from logikern.kernels import KERNELS, KernelRows, Precomputed, Product, Scaled, Sum
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep
-from logikern.numerics.sharpness import Sharpness
+from logikern.numerics.temperature import Temperature
 from logikern.selection.growth import Verdict
 from logikern.selection.search import Record
 from logikern.structure.specification import Specification
@@ -45,7 +45,7 @@ _OURS: tuple[type, ...] = (
     FittedModel,
     OneAgainstRest,
     Specification,
-    Sharpness,
+    Temperature,
     Tying,
     Tree,
     NewtonStep,

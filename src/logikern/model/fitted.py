@@ -18,7 +18,7 @@ TILE_ENTRIES = 2**22
 class FittedModel:
     """Latents u_c(x) = sum_i dual_ic v_c k_c(x, x_i) + constant_c, constant_c = bias_variance sum_i dual_ic.
 
-    What it gives are these times the scale that the specification's sharpness has for each point.
+    Predictions scale them by the specification's temperature.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class FittedModel:
         return np.asarray(self.specification.bias_variance * self.dual.sum(axis=1))
 
     def latents(self, X: Any, tile_entries: int = TILE_ENTRIES) -> Array:
-        """Class functions at new points, as sharp as the specification says, (n_new, C)."""
+        """Scaled class functions at new points, (n_new, C)."""
         step = max(1, tile_entries // max(1, self.points.shape[0]))
-        sharpness = self.specification.sharpness
+        temperature = self.specification.temperature
         starts = range(0, X.shape[0], step)
-        tiles = [sharpness.apply(self._latents(X[start : start + step]).T).T for start in starts]
+        tiles = [temperature.apply(self._latents(X[start : start + step]).T).T for start in starts]
         return np.concatenate(tiles) if tiles else np.empty((0, len(self.dual)))
 
     def _latents(self, X: Any) -> Array:

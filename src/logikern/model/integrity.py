@@ -12,7 +12,7 @@ from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
 from logikern.model.audit import CLASSIFIER, REGRESSOR
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep, Outcome
-from logikern.numerics.sharpness import Sharpness
+from logikern.numerics.temperature import Temperature
 from logikern.selection.growth import Verdict
 from logikern.selection.search import Record
 from logikern.structure.specification import Specification
@@ -46,9 +46,7 @@ def _check_ending(estimator: Any) -> None:
     found = vars(estimator)
     _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
     _check_records(found.get("trace_"), NewtonStep | Record, "its trace is no trace")
-    # If an older version wrote it, one against the rest has its steps in its parts alone.
-    steps = found.get("newton_trace_", () if "binaries_" in found else None)
-    _check_records(steps, NewtonStep, "its steps are no steps")
+    _check_records(found.get("newton_trace_"), NewtonStep, "its steps are no steps")
     _check_records(found.get("verdicts_"), Verdict, "its verdicts are no verdicts")
     _require(_is_number(found.get("criterion_value_"), float), "its criterion has no value")
     _require(_is_number(found.get("n_iter_"), int), "it does not say how many steps its fit took")
@@ -158,7 +156,7 @@ def _check_regressor(regressor: Any) -> None:
     _require(found["model_"].specification.tree is None, "its outputs have a tree")
     _require(found.get("n_outputs_") == len(outputs), "it has another number of outputs")
     _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
-    _require(found["model_"].specification.sharpness.is_neutral, "its outputs are sharpened")
+    _require(found["model_"].specification.temperature.is_neutral, "its outputs have a temperature")
     wanted = (1, 2) if len(outputs) == 1 else (2,)
     _require(isinstance(coefficients, np.ndarray) and coefficients.ndim in wanted, "its coefficients are no table")
     _require(len(coefficients) >= found["model_"].dual.shape[1], "its coefficients are fewer than its points")
@@ -229,10 +227,13 @@ def _check_specification(specification: Any) -> None:
     )
     positive = [0 < value < np.inf for value in variances]
     _require(all(positive) and specification.bias_variance >= 0, "its variances are not positive")
-    sharpness = specification.sharpness
-    _require(isinstance(sharpness, Sharpness), "it does not say how sharp its probabilities are")
-    numbers = (sharpness.certain, sharpness.uncertain)
-    _require(all(isinstance(number, float) and 0 < number < np.inf for number in numbers), "its sharpness is none")
+    temperature = specification.temperature
+    _require(isinstance(temperature, Temperature), "it has no temperature")
+    numbers = (temperature.certain, temperature.uncertain)
+    _require(
+        all(isinstance(number, float) and 0 < number < np.inf for number in numbers),
+        "its temperature is not positive and finite",
+    )
     for kernel in kernels:
         _check_kernel(kernel)
 

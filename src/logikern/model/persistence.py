@@ -24,7 +24,7 @@ from logikern.model.audit import TRUSTED, audit, file_size
 from logikern.model.integrity import check_estimator, final_step, is_ours
 from logikern.numerics.outcome import Outcome
 
-FORMAT = 2
+FORMAT = 3
 HEADER = "logikern.json"
 # What only leave-one-out and further fits need.
 UNKEPT = ("_training", "_left_out", "_seed")
@@ -173,11 +173,11 @@ def _check_header(archive: zipfile.ZipFile) -> None:
     header = json.loads(archive.read(HEADER))
     number = header.get("format") if isinstance(header, dict) else None
     if type(number) is not int or number < 1:
-        raise ValueError(f"its format is {number!r}, but {FORMAT} is wanted")
-    if number > FORMAT:
+        raise ValueError(f"its format is {number!r}, but {FORMAT} is expected")
+    if number != FORMAT:
         raise ValueError(
-            f"its format is {number}, but this version of logikern, {__version__}, knows formats up to {FORMAT}; "
-            f"the file was written by logikern {header.get('logikern')!r}: install that version or a newer one"
+            f"its format is {number}, but this version of logikern, {__version__}, reads format {FORMAT}; "
+            f"the file was written by logikern {header.get('logikern')!r}: install that version, or fit again"
         )
 
 

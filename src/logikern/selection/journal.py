@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from logikern.numerics.outcome import Array
-from logikern.numerics.sharpness import Sharpness
+from logikern.numerics.temperature import Temperature
 from logikern.selection.lock import locked
 from logikern.structure.covariance import CovarianceGradient
 
@@ -38,7 +38,7 @@ class Entry:
     usable : bool
     n_products : int
     seconds : float
-    sharpness : Sharpness
+    temperature : Temperature
     """
 
     point: Array
@@ -48,7 +48,7 @@ class Entry:
     usable: bool
     n_products: int
     seconds: float
-    sharpness: Sharpness = Sharpness()
+    temperature: Temperature = Temperature()
 
 
 @dataclass(eq=False)
@@ -191,9 +191,9 @@ def _foreign(path: Path, reason: str) -> ValueError:
 
 
 def _numbers(entry: Entry) -> tuple[float, ...]:
-    sharpness = entry.sharpness
+    temperature = entry.temperature
     own = (entry.value, entry.usable, entry.n_products, entry.seconds, entry.gradient.bias_variance)
-    return (*own, sharpness.certain, sharpness.uncertain)
+    return (*own, temperature.certain, temperature.uncertain)
 
 
 def _entry(arrays: dict[str, Array], number: int, row: Array) -> Entry:
@@ -206,5 +206,5 @@ def _entry(arrays: dict[str, Array], number: int, row: Array) -> Entry:
         bool(row[1]),
         int(row[2]),
         float(row[3]),
-        Sharpness(float(row[5]), float(row[6])),
+        Temperature(float(row[5]), float(row[6])),
     )

@@ -330,7 +330,7 @@ class _Stage:
         self.n_evaluations += 1  # as far as patience goes
         trial = self._with_prior(point, known.value, known.gradient)
         self.first_value = known.value
-        start = replace(self.start, sharpness=known.specification.sharpness)
+        start = replace(self.start, temperature=known.specification.temperature)
         self.found = replace(known, specification=start, objective=trial.value, inverse_hessian=None)
         return trial
 
@@ -366,7 +366,7 @@ class _Stage:
             evaluation.usable,
             evaluation.n_products,
             time.monotonic() - began,
-            evaluation.sharpness,
+            evaluation.temperature,
         )
         return entry, evaluation.state if evaluation.usable else None
 
@@ -374,7 +374,7 @@ class _Stage:
         if entry.usable and self.found is None:
             self.first_value = entry.value
         if entry.usable and (self.found is None or objective < self.found.objective):
-            specification = replace(self.specification_at(point), sharpness=entry.sharpness)
+            specification = replace(self.specification_at(point), temperature=entry.temperature)
             self.found = Found(specification, entry.value, objective, entry.losses, entry.gradient)
         record = Record(
             stage=self.task.name,

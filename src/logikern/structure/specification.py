@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from logikern.kernels.base import Kernel
-from logikern.numerics.sharpness import Sharpness
+from logikern.numerics.temperature import Temperature
 from logikern.operators.choose import Points
 from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
@@ -28,8 +28,8 @@ class Specification:
     tying : Tying
     tree : Tree or None, default=None
         Of the classes; without one each has a latent function of its own.
-    sharpness : Sharpness
-        Of the probabilities that latents are turned into.
+    temperature : Temperature
+        Applied to latents before they become probabilities.
     """
 
     kernels: tuple[Kernel, ...]
@@ -37,7 +37,7 @@ class Specification:
     bias_variance: float
     tying: Tying
     tree: Tree | None = None
-    sharpness: Sharpness = Sharpness()
+    temperature: Temperature = Temperature()
 
     @property
     def mixing(self) -> Mixing:

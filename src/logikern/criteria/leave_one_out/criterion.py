@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from logikern.criteria.base import Criterion, Evaluation, unusable
-from logikern.criteria.judgement import Judge
 from logikern.criteria.leave_one_out.cavity import Cavity
 from logikern.criteria.leave_one_out.expansion import ExactExpansion, FittedExpansion, LowRankExpansion
 from logikern.criteria.leave_one_out.groups import partition
 from logikern.criteria.leave_one_out.low_rank_posterior import LowRankPosterior
 from logikern.criteria.leave_one_out.low_rank_system import LowRankSystems, Woodbury
 from logikern.criteria.leave_one_out.spot_check import Refitting, SpotCheck, spot_check
+from logikern.criteria.temperature import ScaledLosses, TemperatureScaling
 from logikern.fitting.newton.contrasts import contrast_of
 from logikern.fitting.newton.dense import systems_of
 from logikern.fitting.newton.free_bias import FreeBias
@@ -60,7 +60,7 @@ class LeaveOneOut(Criterion):
         at variances and rates around the best, values then change by 4e-4 and gradients by 2e-3 at most, and by
         6e-5 and 2e-4 at the best.
     sharpen : bool, default=False
-        Whether latents of points left out are judged at their best sharpness.
+        Whether losses are taken at the best temperature of the latents of points left out.
     """
 
     likelihood: Likelihood
@@ -90,19 +90,19 @@ class LeaveOneOut(Criterion):
             return unusable(result.outcome, result.n_products)
         try:
             expansion = expand()
-            judged = Judge(self.likelihood, self.sharpen).judge(expansion.leave_out(), self.targets, self.weights)
-            gradient = expansion.gradient(judged.gradient / self.weights.sum())
+            scored = self._score(expansion.leave_out())
+            gradient = expansion.gradient(scored.gradient / self.weights.sum())
         except np.linalg.LinAlgError:
             return unusable(Outcome.INDEFINITE, result.n_products)
         return Evaluation(
-            value=float(np.average(judged.losses, weights=self.weights)),
+            value=float(np.average(scored.losses, weights=self.weights)),
             gradient=gradient,
-            losses=judged.losses[self.weights > 0],
+            losses=scored.losses[self.weights > 0],
             state=result.latent,
             outcome=result.outcome,
             n_products=result.n_products + 1,
             method=expansion.method,
-            sharpness=judged.sharpness,
+            temperature=scored.temperature,
         )
 
     def check(self, covariance: ClassCovariance, refitting: Refitting, seed: int) -> SpotCheck | None:
@@ -115,8 +115,12 @@ class LeaveOneOut(Criterion):
             left_out = expand().leave_out()
         except np.linalg.LinAlgError:
             return None
-        sharpness = Judge(self.likelihood, self.sharpen).judge(left_out, self.targets, self.weights).sharpness
-        return spot_check(problem, result.latent, left_out, refitting, seed, self.groups, sharpness)
+        return spot_check(
+            problem, result.latent, left_out, refitting, seed, self.groups, self._score(left_out).temperature
+        )
+
+    def _score(self, left_out: Array) -> ScaledLosses:
+        return TemperatureScaling(self.likelihood, self.sharpen).score(left_out, self.targets, self.weights)
 
     def _fit(
         self, problem: Problem, start: Array | None, tolerance: float

@@ -9,7 +9,7 @@ from logikern.criteria.leave_one_out.groups import partition
 from logikern.criteria.leave_one_out.refits import exact_leave_one_out
 from logikern.fitting.problem import Problem, Solver
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.sharpness import Sharpness
+from logikern.numerics.temperature import Temperature
 
 
 class Refitting(NamedTuple):
@@ -43,7 +43,7 @@ class SpotCheckPolicy:
     share: float = 0.15
 
 
-USUAL, NEUTRAL = SpotCheckPolicy(), Sharpness()
+USUAL, NEUTRAL = SpotCheckPolicy(), Temperature()
 
 
 class SpotCheck(NamedTuple):
@@ -76,7 +76,7 @@ def spot_check(
     refitting: Refitting,
     seed: int,
     groups: Array | None = None,
-    sharpness: Sharpness = NEUTRAL,
+    temperature: Temperature = NEUTRAL,
     policy: SpotCheckPolicy = USUAL,
 ) -> SpotCheck | None:
     """Compare closed form and refits; None where nothing is to be checked, or where refits do not converge.
@@ -94,14 +94,14 @@ def spot_check(
         Of the groups drawn.
     groups : array of shape (n,) or None, default=None
         Points of equal labels are left out together; None leaves out one at a time.
-    sharpness : Sharpness
-        At which latents are judged.
+    temperature : Temperature
+        At which losses are taken.
     policy : SpotCheckPolicy
     """
     weights, numbers = problem.weights[0], partition(groups, problem.shape[2]).numbers
 
     def losses(latents: Array) -> Array:
-        return weights * problem.likelihood.losses(sharpness.apply(latents)[None], problem.targets)[0]
+        return weights * problem.likelihood.losses(temperature.apply(latents)[None], problem.targets)[0]
 
     closed, total = losses(left_out), float(weights.sum())
     lost = np.bincount(numbers, closed - losses(latent[0]))

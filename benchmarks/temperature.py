@@ -1,4 +1,4 @@
-"""Whether learning how sharp probabilities should be lowers the log loss: on tables, and on texts in a tree.
+"""Whether a learned temperature lowers the log loss: on tables, and on texts in a tree.
 
 Each set is fitted twice, with sharpen=True and sharpen=False and nothing else different. Tables are standardised, in
 their original split or in random halves (several seeds), with a Gaussian kernel; texts have a linear kernel and the
@@ -28,14 +28,14 @@ KEYS = ("log loss", "error %", "calibration error", "seconds", "certain", "uncer
 
 def describe(model: Any, X: Any, labels: np.ndarray, seconds: float) -> Row:
     log_probability = model.predict_log_proba(X)
-    scores, sharpness = score(log_probability, labels), model.model_.specification.sharpness
+    scores, temperature = score(log_probability, labels), model.model_.specification.temperature
     return {
         "log loss": scores.log_loss,
         "error %": 100 * scores.error,
         "calibration error": calibration_error(labels, np.exp(log_probability)),
         "seconds": seconds,
-        "certain": sharpness.certain,
-        "uncertain": sharpness.uncertain,
+        "certain": temperature.certain,
+        "uncertain": temperature.uncertain,
     }
 
 
@@ -68,16 +68,16 @@ def run(report: Report, chosen: argparse.Namespace) -> None:
         rows += compare(report, name, on_table, count, chosen.quick)
     for name in TEXTS:
         rows += compare(report, name, on_texts, 1 if chosen.quick else 3, chosen.quick)
-    report.table("Log loss without a learned sharpness and with it", rows)
+    report.table("Log loss without a learned temperature and with it", rows)
     for without, with_one in zip(rows[::2], rows[1::2], strict=True):
         gain = 1.0 - with_one["log loss"] / without["log loss"]
         if without["set"] in TEXTS:  # where it is the default
-            claim = f"{without['set']}: part of the log loss that a learned sharpness saves"
+            claim = f"{without['set']}: part of the log loss that a learned temperature saves"
             report.verdict(claim, f">= {WORTH:g}", f"{gain:+.4f}", gain >= WORTH)
 
 
 def main() -> None:
-    conduct("sharpness", options(__doc__).parse_args(), run)
+    conduct("temperature", options(__doc__).parse_args(), run)
 
 
 if __name__ == "__main__":

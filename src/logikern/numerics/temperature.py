@@ -1,4 +1,4 @@
-"""How sure probabilities are where little is known and where all is: a scale of latents that depends on entropy."""
+"""Adaptive temperature: a factor on the latents that depends on how certain a row is."""
 
 from dataclasses import dataclass
 
@@ -9,17 +9,17 @@ from logikern.numerics.simplex import log_probabilities
 
 
 @dataclass(frozen=True)
-class Sharpness:
-    """u -> s u with s = certain + (uncertain - certain) h, h the entropy of softmax(u) over that of no knowledge.
+class Temperature:
+    """u -> s u with s = certain + (uncertain - certain) h, h the normalised entropy of softmax(u).
 
-    A temperature for each point, as in the adaptive temperature scaling of Balanya, Maroñas & Ramos (2022). The
-    order of classes at a point stays. Penalised fits shrink all weights alike: they tend to be too sure where they
-    are sure, and not sure enough where they are not.
+    s is the inverse temperature of a point, as in the adaptive temperature scaling of Balanya, Maroñas & Ramos
+    (2022). The order of classes at a point does not change. A penalised fit shrinks all weights alike: it tends to
+    be overconfident at certain points and underconfident at uncertain ones.
 
     Parameters
     ----------
     certain, uncertain : float, default=1.0
-        Positive.
+        Inverse temperature at entropy zero and at the largest entropy. Positive.
     """
 
     certain: float = 1.0
@@ -31,19 +31,19 @@ class Sharpness:
         return self.certain == self.uncertain == 1.0
 
     def apply(self, latent: Array) -> Array:
-        """Sharpened latents, (..., C, n) -> (..., C, n)."""
+        """Scaled latents, (..., C, n) -> (..., C, n)."""
         if self.is_neutral:
             return latent
         return self.scale(normalised_entropy(latent))[..., None, :] * latent
 
     def scale(self, entropy: Array) -> Array:
-        """s at points of which so much is open."""
+        """s at points with this normalised entropy."""
         return self.certain + (self.uncertain - self.certain) * entropy
 
     def pull_back(self, latent: Array, gradient: Array) -> Array:
-        """From the gradient of a loss by sharpened latents to that by the latents, (..., C, n) each.
+        """Gradient by the latents from the gradient by the scaled latents, (..., C, n) each.
 
-        d h / d u_c = -p_c (log p_c + H) / log C, and both sides sum to zero over classes.
+        d h / d u_c = -p_c (log p_c + H) / log C, and both gradients sum to zero over classes.
         """
         if self.is_neutral:
             return gradient
@@ -58,6 +58,6 @@ class Sharpness:
 
 
 def normalised_entropy(latent: Array) -> Array:
-    """Entropy of softmax(u) over that of equal probabilities, (..., C, n) -> (..., n): from 0 to 1."""
+    """Entropy of softmax(u) divided by log C, (..., C, n) -> (..., n), from 0 to 1."""
     logs = log_probabilities(latent)
     return -np.einsum("...cn,...cn->...n", np.exp(logs), logs) / np.log(latent.shape[-2])

@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss
 
 import logikern
 from logikern.model import persistence
-from logikern.numerics.sharpness import Sharpness
+from logikern.numerics.temperature import Temperature
 from tests.tuning.samples import MOONS, SIDES, X, default_fit, same, tuned
 
 WORDS, TOPICS = 60, 4
@@ -31,8 +31,8 @@ BAGS, NUMBERS = texts()
 NEW_BAGS, NEW_NUMBERS = texts(400, seed=1)
 
 
-def sharpness(model):
-    return model.model_.specification.sharpness
+def temperature(model):
+    return model.model_.specification.temperature
 
 
 @pytest.fixture(scope="module")
@@ -41,35 +41,35 @@ def of_texts():
 
 
 def test_texts_are_sharpened_unless_told_otherwise(of_texts):
-    assert not sharpness(of_texts).is_neutral
-    assert sharpness(tuned("linear", sharpen=False, **PLAIN).fit(BAGS, NUMBERS)).is_neutral
+    assert not temperature(of_texts).is_neutral
+    assert temperature(tuned("linear", sharpen=False, **PLAIN).fit(BAGS, NUMBERS)).is_neutral
 
 
 def test_tables_are_sharpened_on_request_only():
-    assert sharpness(default_fit()).is_neutral
-    assert sharpness(tuned(**PLAIN).fit(MOONS, SIDES)).is_neutral
-    assert not sharpness(tuned(sharpen=True, **PLAIN).fit(MOONS, SIDES)).is_neutral
+    assert temperature(default_fit()).is_neutral
+    assert temperature(tuned(**PLAIN).fit(MOONS, SIDES)).is_neutral
+    assert not temperature(tuned(sharpen=True, **PLAIN).fit(MOONS, SIDES)).is_neutral
 
 
 def test_dense_texts_are_as_sharp(of_texts):
-    found = sharpness(tuned("linear", **PLAIN).fit(BAGS.toarray(), NUMBERS))
+    found = temperature(tuned("linear", **PLAIN).fit(BAGS.toarray(), NUMBERS))
     assert (found.certain, found.uncertain) == pytest.approx(
-        (sharpness(of_texts).certain, sharpness(of_texts).uncertain), rel=1e-2
+        (temperature(of_texts).certain, temperature(of_texts).uncertain), rel=1e-2
     )
 
 
 def test_zeros_that_are_stored_are_zeros(of_texts):
     stored = sparse.csr_matrix(BAGS.toarray() + 1.0)
     stored.data -= 1.0
-    assert stored.nnz > BAGS.nnz and not sharpness(tuned("linear", **PLAIN).fit(stored, NUMBERS)).is_neutral
+    assert stored.nnz > BAGS.nnz and not temperature(tuned("linear", **PLAIN).fit(stored, NUMBERS)).is_neutral
 
 
 def test_sparse_tables_without_zeros_are_tables():
     filled = sparse.csr_matrix(np.abs(BAGS.toarray()) + 0.01)
-    assert sharpness(tuned("linear", **PLAIN).fit(filled, NUMBERS)).is_neutral
+    assert temperature(tuned("linear", **PLAIN).fit(filled, NUMBERS)).is_neutral
 
 
-def test_sharpness_lowers_the_criterion(of_texts):
+def test_temperature_lowers_the_criterion(of_texts):
     plain = tuned("linear", sharpen=False, **PLAIN).fit(BAGS, NUMBERS)
     assert of_texts.criterion_value_ < plain.criterion_value_
 
@@ -77,11 +77,11 @@ def test_sharpness_lowers_the_criterion(of_texts):
 @pytest.mark.parametrize("criterion", ["cv", "loo"])
 def test_both_criteria_learn_it(criterion):
     model = tuned(criterion=criterion, sharpen=True, **PLAIN).fit(MOONS, SIDES)
-    assert not sharpness(model).is_neutral and np.isfinite(log_loss(SIDES, model.predict_proba(MOONS)))
+    assert not temperature(model).is_neutral and np.isfinite(log_loss(SIDES, model.predict_proba(MOONS)))
 
 
 def test_nothing_is_sharpened_where_nothing_is_learned():
-    assert sharpness(tuned("linear", sharpen=True, criterion=None).fit(BAGS, NUMBERS)).is_neutral
+    assert temperature(tuned("linear", sharpen=True, criterion=None).fit(BAGS, NUMBERS)).is_neutral
 
 
 def test_probabilities_are_those_of_sharpened_latents(of_texts):
@@ -95,12 +95,12 @@ def test_latents_are_those_of_the_dual_times_a_scale_for_each_row(of_texts):
     plain = type(model)(without(model.specification), model.points, model.dual).latents(NEW_BAGS)
     ratio = of_texts.decision_function(NEW_BAGS) / plain
     np.testing.assert_allclose(ratio, np.broadcast_to(ratio[:, :1], ratio.shape), rtol=1e-9)
-    low, high = sorted([sharpness(of_texts).certain, sharpness(of_texts).uncertain])
+    low, high = sorted([temperature(of_texts).certain, temperature(of_texts).uncertain])
     assert (ratio >= low - 1e-12).all() and (ratio <= high + 1e-12).all()
 
 
 def without(specification):
-    return replace(specification, sharpness=Sharpness())
+    return replace(specification, temperature=Temperature())
 
 
 def test_predicted_class_is_the_most_probable_one(of_texts):
@@ -109,7 +109,7 @@ def test_predicted_class_is_the_most_probable_one(of_texts):
 
 
 def test_rows_left_out_are_as_sharp_as_new_ones(of_texts):
-    # The approximation of leave-one-out is checked elsewhere; refitting shares nothing with it but the sharpness.
+    # The approximation of leave-one-out is checked elsewhere; refitting shares nothing with it but the temperature.
     np.testing.assert_allclose(of_texts.loo_proba_, of_texts.exact_loo(), atol=0.03)
     plain = tuned("linear", criterion=None, variance=of_texts.variances_[0]).fit(BAGS, NUMBERS)
     assert np.abs(of_texts.loo_proba_ - plain.loo_proba_).max() > 0.01
@@ -130,49 +130,49 @@ def test_model_files_without_the_setting_are_read(of_texts, tmp_path):
     assert np.array_equal(again.predict_proba(NEW_BAGS), of_texts.predict_proba(NEW_BAGS))
 
 
-@pytest.mark.parametrize("wrong", [Sharpness(0.0, 1.0), Sharpness(1.0, np.inf), Sharpness(1, 1.0)], ids=str)
-def test_model_files_with_a_sharpness_that_is_none_are_refused(of_texts, tmp_path, wrong):
+@pytest.mark.parametrize("wrong", [Temperature(0.0, 1.0), Temperature(1.0, np.inf), Temperature(1, 1.0)], ids=str)
+def test_model_files_with_an_invalid_temperature_are_refused(of_texts, tmp_path, wrong):
     forged = copy.copy(of_texts)
-    forged.model_ = replace(of_texts.model_, specification=replace(of_texts.model_.specification, sharpness=wrong))
+    forged.model_ = replace(of_texts.model_, specification=replace(of_texts.model_.specification, temperature=wrong))
     persistence.save(forged, tmp_path / "m.skops")
-    with pytest.raises(ValueError, match="its sharpness is none"):
+    with pytest.raises(ValueError, match="its temperature is not positive and finite"):
         logikern.load_model(tmp_path / "m.skops")
 
 
-def test_regressors_with_a_sharpness_are_refused(tmp_path):
+def test_regressors_with_a_temperature_are_refused(tmp_path):
     forged = logikern.KernelRegressor(criterion=None).fit(MOONS, SIDES.astype(float))
-    specification = replace(forged.model_.specification, sharpness=Sharpness(2.0, 3.0))
+    specification = replace(forged.model_.specification, temperature=Temperature(2.0, 3.0))
     forged.model_ = replace(forged.model_, specification=specification)
     persistence.save(forged, tmp_path / "m.skops")
-    with pytest.raises(ValueError, match="its outputs are sharpened"):
+    with pytest.raises(ValueError, match="its outputs have a temperature"):
         logikern.load_model(tmp_path / "m.skops")
 
 
 def test_nodes_are_sums_of_sharpened_leaves():
     paths = np.array(["a/x", "a/y", "b/x", "b/y"])[NUMBERS]
     model = tuned("linear", hierarchy="paths").fit(BAGS, paths)
-    assert not sharpness(model).is_neutral
+    assert not temperature(model).is_neutral
     nodes, leaves = model.predict_node_proba_frame(NEW_BAGS), model.predict_proba_frame(NEW_BAGS)
     np.testing.assert_allclose(nodes["a"], leaves["a/x"] + leaves["a/y"], rtol=1e-12)
 
 
-def test_more_rows_leave_the_sharpness(of_texts):
+def test_more_rows_leave_the_temperature(of_texts):
     model = tuned("linear", **PLAIN).fit(BAGS, NUMBERS)
     model.partial_fit(NEW_BAGS[:8], NEW_NUMBERS[:8])
-    assert sharpness(model) == sharpness(of_texts)
+    assert temperature(model) == temperature(of_texts)
 
 
-def test_checkpoint_keeps_the_sharpness(of_texts, tmp_path):
+def test_checkpoint_keeps_the_temperature(of_texts, tmp_path):
     path = tmp_path / "search"
     tuned("linear", checkpoint=path, **PLAIN).fit(BAGS, NUMBERS)
     again = tuned("linear", checkpoint=path, **PLAIN).fit(BAGS, NUMBERS)
-    assert same(again, of_texts) and sharpness(again) == sharpness(of_texts)
+    assert same(again, of_texts) and temperature(again) == temperature(of_texts)
 
 
 def test_frame_and_story_tell_of_it(of_texts):
     frame = of_texts.hyperparameters_.set_index("name")
-    assert frame.loc["sharpness where uncertain", "value"] == sharpness(of_texts).uncertain
-    assert f"Latents count {sharpness(of_texts).certain:.2f} times where a row is certain" in of_texts.explain()
+    assert frame.loc["inverse temperature where uncertain", "value"] == temperature(of_texts).uncertain
+    assert f"Inverse temperature: {temperature(of_texts).certain:.2f} for certain rows" in of_texts.explain()
     assert "Latents count" not in default_fit().explain()
 
 
