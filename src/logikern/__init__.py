@@ -26,8 +26,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "structure.tree": ("Tree",),
     "structure.hierarchy": ("read_tree",),
+    "structure.taxonomy": ("labels_of",),
     "decisions.rules": ("decide", "to_labels"),
-    "decisions.taxonomy": ("labels_of",),
     "decisions.tree_rules": ("decide_on_tree",),
     "decisions.metrics": (
         "brier_score",
