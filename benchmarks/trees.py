@@ -19,8 +19,8 @@ from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 
 from data import Split, folder
 from logikern import KernelLogisticClassifier, decide_on_tree, mean_reciprocal_rank, parent_accuracy, taxonomic_loss
-from logikern.decisions.taxonomy import distances, labels_of, place_labels
 from logikern.structure.hierarchy import read_tree
+from logikern.structure.taxonomy import distances, labels_of, nodes_of
 from logikern.structure.tree import Tree
 from report import Row
 
@@ -177,7 +177,7 @@ def score_on_tree(log_probability: np.ndarray, labels: np.ndarray, tree: Tree) -
         100 * parent_accuracy(labels, of_parent, tree),
         100 * parent_accuracy(labels, likely, tree),
     )
-    nodes, near_nodes, likely_nodes = (place_labels(own, tree) for own in (labels, near, likely))
+    nodes, near_nodes, likely_nodes = (nodes_of(own, tree) for own in (labels, near, likely))
     gains = distances(nodes, likely_nodes, tree) - distances(nodes, near_nodes, tree)
     error = float(gains.std() / np.sqrt(len(gains)))
     return dict(zip(SCORES, values, strict=True)) | {GAIN: float(gains.mean()), GAIN_ERROR: error}

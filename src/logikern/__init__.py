@@ -5,34 +5,60 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# Public name -> module that defines it. Imported on first use, so that `import logikern` stays fast
-# and drags in neither scikit-learn nor any optional dependency.
-_HOMES: dict[str, str] = {
-    "KernelLogisticClassifier": "logikern.estimators.classifier",
-    "KernelRegressor": "logikern.estimators.regressor",
-    "load_model": "logikern.model.persistence",
-    "error_reject_curve": "logikern.decisions.metrics",
-    "target_information": "logikern.decisions.metrics",
-    "decide": "logikern.decisions.rules",
-    "Tree": "logikern.structure.tree",
-    "read_tree": "logikern.structure.hierarchy",
-    "decide_on_tree": "logikern.decisions.tree_rules",
-    "taxonomic_loss": "logikern.decisions.tree_scores",
-    "parent_accuracy": "logikern.decisions.tree_scores",
-    "hierarchical_precision": "logikern.decisions.tree_scores",
-    "hierarchical_recall": "logikern.decisions.tree_scores",
-    "hierarchical_f1": "logikern.decisions.tree_scores",
-    "mean_reciprocal_rank": "logikern.decisions.tree_scores",
-    "node_log_loss": "logikern.decisions.tree_scores",
-    "level_scores": "logikern.decisions.tree_scores",
-    "node_scores": "logikern.decisions.tree_errors",
-    "confused_siblings": "logikern.decisions.tree_errors",
+# Module -> the public names that it defines. They are imported on first use, so that `import logikern` stays fast
+# and loads neither scikit-learn nor any optional library.
+_EXPORTS: dict[str, tuple[str, ...]] = {
+    "estimators.classifier": ("KernelLogisticClassifier",),
+    "estimators.regressor": ("KernelRegressor",),
+    "model.persistence": ("load_model", "save_model"),
+    "kernels": (
+        "FunctionKernel",
+        "Gaussian",
+        "Kernel",
+        "Linear",
+        "Matern12",
+        "Matern32",
+        "Matern52",
+        "Polynomial",
+        "Precomputed",
+        "RationalQuadratic",
+        "Stationary",
+    ),
+    "structure.tree": ("Tree",),
+    "structure.hierarchy": ("read_tree",),
+    "structure.taxonomy": ("labels_of",),
+    "decisions.rules": ("decide", "to_labels"),
+    "decisions.tree_rules": ("decide_on_tree",),
+    "decisions.metrics": (
+        "brier_score",
+        "calibration_error",
+        "error_reject_curve",
+        "reliability_bins",
+        "target_information",
+    ),
+    "decisions.tree_scores": (
+        "hierarchical_f1",
+        "hierarchical_precision",
+        "hierarchical_recall",
+        "level_scores",
+        "mean_reciprocal_rank",
+        "node_log_loss",
+        "parent_accuracy",
+        "taxonomic_loss",
+    ),
+    "decisions.tree_errors": ("confused_siblings", "node_scores"),
+    "report.curves": ("plot_error_reject", "plot_reliability"),
+    "report.search": ("plot_search",),
+    "report.tree": ("plot_tree", "render_tree"),
 }
+_HOMES = {name: f"{__name__}.{module}" for module, names in _EXPORTS.items() for name in names}
 
-__all__ = ["__version__", *_HOMES]
+__all__ = ["__version__", "kernels", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "kernels":
+        return import_module("logikern.kernels")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

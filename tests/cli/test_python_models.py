@@ -27,7 +27,7 @@ def predicted(run, folder) -> np.ndarray:
 def test_model_with_names_finds_its_columns(steps, run, table, numbers, tmp_path):
     model = make_pipeline(*steps, logikern.KernelLogisticClassifier(criterion=None)).fit(numbers, table["kind"])
     model = model if steps else model[-1]
-    persistence.save(model, tmp_path / "m.skops")
+    persistence.save_model(model, tmp_path / "m.skops")
     table[["kind", "height", "colour", "width"]].to_csv(tmp_path / "t.csv", index=False)
     np.testing.assert_allclose(predicted(run, tmp_path), model.predict_proba(numbers), atol=1e-12)
 

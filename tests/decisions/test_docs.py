@@ -24,7 +24,7 @@ def test_page_has_blocks_with_printed_answers():
     assert len(PRINTED) > 3
 
 
-@pytest.mark.parametrize("module", ["rules", "metrics", "taxonomy", "tree_rules", "tree_scores", "tree_errors"])
+@pytest.mark.parametrize("module", ["rules", "metrics", "tree_rules", "tree_scores", "tree_errors"])
 def test_examples_of_docstrings_hold(module):
     import doctest
     import importlib

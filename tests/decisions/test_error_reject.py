@@ -207,10 +207,10 @@ def test_scores_that_are_no_distributions_will_do():
         ({"sample_weight": [1, 1]}, r"must have shape \(3,\), but has \(2,\)"),
         ({"sample_weight": [1, -1, 1]}, "smallest value is -1"),
         ({"sample_weight": [1, np.nan, 1]}, "finite and not negative"),
-        ({"sample_weight": [0, 0, 0]}, "zero for every case"),
+        ({"sample_weight": [0, 0, 0]}, "must be positive for at least one case"),
         ({"proba": [0.1, 0.2, 0.3]}, "np.column_stack"),
         ({"proba": [[0.1, 0.9], [0.5, np.inf], [0.3, 0.7]]}, "row 1"),
-        ({"y": [], "proba": np.empty((0, 2))}, "at least one case"),
+        ({"y": [], "proba": np.empty((0, 2))}, "must have at least one row"),
     ],
 )
 def test_wrong_input_is_refused(arguments, complaint):

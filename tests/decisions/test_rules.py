@@ -205,7 +205,7 @@ def test_unlawful_loss_is_refused(loss, complaint):
 
 @pytest.mark.parametrize("cost", [-0.1, np.nan, "cheap", True, [0.1]])
 def test_unlawful_reject_cost_is_refused(cost):
-    with pytest.raises(ValueError, match="`reject_cost` must be a number that is not negative"):
+    with pytest.raises(ValueError, match="`reject_cost` must be None or a number that is not negative"):
         decide([[0.2, 0.8]], reject_cost=cost)
 
 
@@ -213,7 +213,7 @@ def test_unlawful_reject_cost_is_refused(cost):
     ("probabilities", "complaint"),
     [
         ([0.2, 0.8], "a row per case and a column per class"),
-        ([[1.0], [1.0]], "two classes or more"),
+        ([[1.0], [1.0]], "at least two columns"),
         ([[0.5, 0.5], [0.5, 0.43]], "row 1 sums to 0.93"),
         ([[0.5, 0.5], [1.2, -0.2]], "row 1 has the negative value -0.2"),
         ([[0.5, np.nan]], "row 0 is"),

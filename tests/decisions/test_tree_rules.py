@@ -144,7 +144,7 @@ def test_rows_and_columns_of_a_frame_go_by_their_names(allow_inner):
 
 def test_frame_with_a_column_of_no_class_is_refused():
     frame = pd.DataFrame(1.0 - np.eye(ANIMALS.n_classes), columns=[*ANIMALS.classes[:-1], "cow"])
-    with pytest.raises(ValueError, match="must have the names of the 5 classes, but one is 'cow'"):
+    with pytest.raises(ValueError, match="must be named after the 5 classes, but one is 'cow'"):
         decide_on_tree([DUCK], ANIMALS, frame)
 
 
@@ -211,7 +211,7 @@ def test_no_cases_have_no_decisions():
 
 @pytest.mark.parametrize("loss", ["zero_one", "parent"])
 def test_losses_between_leaves_have_nothing_to_say_about_inner_nodes(loss):
-    with pytest.raises(ValueError, match=f"loss='{loss}' is one between leaves. Pass loss='taxonomic'"):
+    with pytest.raises(ValueError, match=f"loss='{loss}' is for leaves only. Pass loss='taxonomic'"):
         decide_on_tree([DUCK], ANIMALS, loss, allow_inner=True)
 
 

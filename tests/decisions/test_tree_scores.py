@@ -230,11 +230,11 @@ def test_case_of_no_weight_has_no_say(score):
 @pytest.mark.parametrize(
     ("y", "decisions", "weights", "complaint"),
     [
-        (["duck"], ["duck", "fox"], None, "`y` and `decisions` must have as many cases, but have 1 and 2"),
-        ([], [], None, "have no rows"),
+        (["duck"], ["duck", "fox"], None, "`y` and `decisions` must have the same length, but have 1 and 2"),
+        ([], [], None, "must have at least one case"),
         (["duck"], ["goose"], None, "`decisions` must hold labels of the 8 nodes of the tree, but row 0 is 'goose'"),
         (["goose"], ["duck"], None, "`y` must hold labels of the 8 nodes"),
-        (["duck"], ["duck"], [0.0], "zero for every case"),
+        (["duck"], ["duck"], [0.0], "must be positive for at least one case"),
         (["duck"], ["duck"], [1.0, 1.0], r"`sample_weight` must have shape \(1,\)"),
     ],
 )
@@ -247,7 +247,7 @@ def test_cases_that_cannot_be_judged_are_named(score, y, decisions, weights, com
 @pytest.mark.parametrize(
     ("y", "proba", "complaint"),
     [
-        (["duck"], np.eye(5)[:2], "`y` and `proba` must have as many cases, but have 1 and 2"),
+        (["duck"], np.eye(5)[:2], "`y` and `proba` must have the same length, but have 1 and 2"),
         (["duck"], [[0.5, 0.5]], "column for each of the 5 leaves"),
         (["goose"], np.eye(5)[:1], "but row 0 is 'goose'"),
         (["duck"], [0.2] * 5, "a row per case and a column per class"),

@@ -338,5 +338,5 @@ def test_decisions_on_a_tree_need_one(settings):
 
 
 def test_inner_nodes_have_no_zero_one_loss(reference):
-    with pytest.raises(ValueError, match="wants a loss that inner nodes have"):
+    with pytest.raises(ValueError, match="needs a loss that is defined for inner nodes"):
         reference.decide(NEW, allow_inner=True)

@@ -66,9 +66,9 @@ def _save(estimator: Any, path: Path) -> None:
     if hasattr(estimator, "save_model"):
         estimator.save_model(path)
     else:
-        from logikern.model.persistence import save
+        from logikern import save_model
 
-        save(estimator, path)
+        save_model(estimator, path)
 
 
 def _answers(model: Any, X: Any) -> np.ndarray:

@@ -192,7 +192,7 @@ def test_file_is_refused_and_nothing_is_run(name, tmp_path, monkeypatch):
     content, fragment = HOSTILE[name]
     (tmp_path / "model.skops").write_bytes(content)
     with pytest.raises(ValueError, match=r"(?s)`model.skops` is not a model file that can be read") as caught:
-        persistence.load("model.skops")
+        persistence.load_model("model.skops")
     assert caught.match(fragment)
     assert os.listdir(tmp_path) == ["model.skops"]
 
@@ -202,7 +202,7 @@ def test_every_cut_of_a_file_is_refused(tmp_path):
     for length in range(0, len(content), 997):
         path.write_bytes(content[:length])
         with pytest.raises(ValueError, match="is not a model file"):
-            persistence.load(path)
+            persistence.load_model(path)
 
 
 def test_flipped_bytes_change_nothing_or_are_refused(tmp_path):
@@ -211,7 +211,7 @@ def test_flipped_bytes_change_nothing_or_are_refused(tmp_path):
     for place in np.random.default_rng(0).integers(len(content), size=100):
         path.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
         try:
-            loaded = persistence.load(path)
+            loaded = persistence.load_model(path)
         except ValueError:
             continue
         assert np.array_equal(loaded.predict_proba(X), wanted)
@@ -222,9 +222,9 @@ def test_same_array_many_times_counts_each_time(tmp_path):
     entry = array_node("dual_coef_")
     repeated = [{**entry, "__id__": number} for number in range(1, 50)]
     path.write_bytes(with_attribute("extra_", node("ListNode", "builtins", "list", content=repeated)))
-    persistence.load(path)
+    persistence.load_model(path)
     with pytest.raises(ValueError, match="raise `size_limit`"):
-        persistence.load(path, size_limit=20 * len(PARTS[entry["file"]]))
+        persistence.load_model(path, size_limit=20 * len(PARTS[entry["file"]]))
 
 
 def test_sparse_points_beyond_the_limit_load_when_allowed(tmp_path):
@@ -233,8 +233,8 @@ def test_sparse_points_beyond_the_limit_load_when_allowed(tmp_path):
     path = tmp_path / "model.skops"
     model.save_model(path)
     with pytest.raises(ValueError, match="raise `size_limit`"):
-        persistence.load(path, size_limit=1000)
-    assert np.array_equal(persistence.load(path, size_limit=1e9).predict(points), model.predict(points))
+        persistence.load_model(path, size_limit=1000)
+    assert np.array_equal(persistence.load_model(path, size_limit=1e9).predict(points), model.predict(points))
 
 
 def test_pipeline_with_another_classifier_is_refused(tmp_path):
@@ -244,17 +244,17 @@ def test_pipeline_with_another_classifier_is_refused(tmp_path):
         parts = {name: archive.read(name) for name in archive.namelist()}
     path.write_bytes(archive_of({**parts, "logikern.json": PARTS["logikern.json"]}))
     with pytest.raises(ValueError, match="a LogisticRegression, but a KernelLogisticClassifier or"):
-        persistence.load(path)
+        persistence.load_model(path)
 
 
 def test_missing_file_and_folder_keep_their_kinds_of_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no model file"):
-        persistence.load(tmp_path / "nothing.skops")
+        persistence.load_model(tmp_path / "nothing.skops")
     with pytest.raises(IsADirectoryError, match="is a folder"):
-        persistence.load(tmp_path)
+        persistence.load_model(tmp_path)
 
 
 def test_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ValueError, match="a device or a pipe"):
-        persistence.load(tmp_path / "pipe")
+        persistence.load_model(tmp_path / "pipe")

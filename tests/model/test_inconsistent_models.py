@@ -120,7 +120,7 @@ def test_model_whose_parts_do_not_fit_is_refused(name, tmp_path):
     path = tmp_path / "model.skops"
     path.write_bytes(content)
     if fragment is None:
-        assert np.isfinite(persistence.load(path).predict_proba(X)).all()
+        assert np.isfinite(persistence.load_model(path).predict_proba(X)).all()
     else:
         with pytest.raises(ValueError, match=fragment):
-            persistence.load(path)
+            persistence.load_model(path)

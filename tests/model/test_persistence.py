@@ -105,7 +105,7 @@ def test_round_trip_keeps_every_bit(name, path):
 def test_round_trip_keeps_what_was_found(path):
     model = fixed(Gaussian((1.0, 2.0, 3.0, 4.0)) + Linear(), tying="separate").fit(X, SPECIES)
     model.save_model(path)
-    loaded = persistence.load(path)
+    loaded = persistence.load_model(path)
     assert np.array_equal(loaded.dual_coef_, model.dual_coef_)
     assert loaded.kernels_ == model.kernels_
     assert loaded.hyperparameters_.equals(model.hyperparameters_)
@@ -114,14 +114,14 @@ def test_round_trip_keeps_what_was_found(path):
 def test_round_trip_keeps_binary_models(path):
     model = fixed(one_vs_rest=True).fit(X, SPECIES)
     model.save_model(path)
-    found = [binary.outcome_ for binary in persistence.load(path).binaries_]
+    found = [binary.outcome_ for binary in persistence.load_model(path).binaries_]
     assert found == [binary.outcome_ for binary in model.binaries_]
 
 
 def test_round_trip_keeps_the_tree(path):
     model = fixed(hierarchy={"a": ["x", "y"], "b": None}).fit(X, np.array(["x", "y", "b"])[SPECIES])
     model.save_model(path)
-    loaded = persistence.load(path)
+    loaded = persistence.load_model(path)
     assert (loaded.tree_.labels, loaded.tree_.parents) == (model.tree_.labels, model.tree_.parents)
     assert loaded.predict_paths(X) == model.predict_paths(X)
 
@@ -132,25 +132,25 @@ def test_tree_of_a_graph_is_kept_as_a_tree(path):
     labels = np.array(["x", "y", "b"])[SPECIES]
     model = fixed(hierarchy=graph, random_state=0).fit(X, labels)
     model.save_model(path)
-    loaded = persistence.load(path)
+    loaded = persistence.load_model(path)
     assert np.array_equal(loaded.fit(X, labels).predict_proba(X), model.predict_proba(X))
 
 
 def test_checkpoint_is_kept_as_text(path):
     model = fixed(checkpoint=path.with_name("search.json")).fit(X, SPECIES)
     model.save_model(path)
-    assert persistence.load(path).checkpoint == str(path.with_name("search.json"))
+    assert persistence.load_model(path).checkpoint == str(path.with_name("search.json"))
 
 
 def test_round_trip_keeps_the_parameters(path):
     model = fixed("matern32", tying="scaled", rate=0.3, variance=(1.0, 2.0, 3.0), tol=1e-6)
     model.fit(X, SPECIES).save_model(path)
-    assert persistence.load(path).get_params() == model.get_params()
+    assert persistence.load_model(path).get_params() == model.get_params()
 
 
 def test_round_trip_keeps_names_of_features(path):
     fixed().fit(FRAME, NAMES).save_model(path)
-    loaded = persistence.load(path)
+    loaded = persistence.load_model(path)
     assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "d"]
     with pytest.raises(ValueError, match="feature names"):
         loaded.predict(FRAME.rename(columns={"a": "z"}))
@@ -160,14 +160,14 @@ def test_round_trip_keeps_an_outcome_that_is_not_convergence(path):
     with pytest.warns(ConvergenceWarning):
         model = fixed(max_iter=1).fit(X, SPECIES)
     model.save_model(path)
-    assert persistence.load(path).outcome_ is Outcome.OUT_OF_STEPS
+    assert persistence.load_model(path).outcome_ is Outcome.OUT_OF_STEPS
 
 
 def test_loaded_model_can_be_saved_and_fitted_again(path):
     fixed().fit(X, SPECIES).save_model(path)
-    loaded = persistence.load(path)
+    loaded = persistence.load_model(path)
     loaded.save_model(path)
-    before = persistence.load(path).predict_proba(X)
+    before = persistence.load_model(path).predict_proba(X)
     assert np.array_equal(loaded.fit(X, SPECIES).predict_proba(X), before)
 
 
@@ -189,8 +189,8 @@ def test_pipeline_of_mixed_columns_is_kept(path):
     )
     model = Pipeline([("columns", columns), ("classifier", fixed("linear"))])
     model.fit(table, list("xyxyxy"))
-    persistence.save(model, path)
-    loaded = persistence.load(path)
+    persistence.save_model(model, path)
+    loaded = persistence.load_model(path)
     assert np.array_equal(loaded.predict_proba(table), model.predict_proba(table))
     assert loaded.classes_.tolist() == ["x", "y"]
 
@@ -200,8 +200,8 @@ def test_callbacks_stay_out_of_the_file(path):
     model = fixed().set_callbacks(callback.ProgressBar())
     pipeline = make_pipeline(StandardScaler(), fixed()).set_callbacks(callback.ProgressBar())
     for fitted in (model.fit(X, SPECIES), pipeline.fit(X, SPECIES)):
-        persistence.save(fitted, path)
-        assert np.array_equal(persistence.load(path).predict_proba(X), fitted.predict_proba(X))
+        persistence.save_model(fitted, path)
+        assert np.array_equal(persistence.load_model(path).predict_proba(X), fitted.predict_proba(X))
     assert len(model._skl_callbacks) == 1
 
 
@@ -248,14 +248,14 @@ class Doubler(TransformerMixin, BaseEstimator):
 )
 def test_model_that_a_file_cannot_keep_is_refused(model, fragment, path):
     with pytest.raises(ValueError, match=fragment):
-        persistence.save(model.fit(X, SPECIES), path)
+        persistence.save_model(model.fit(X, SPECIES), path)
     assert os.listdir(path.parent) == []
 
 
 @pytest.mark.parametrize("model", [fixed(), make_pipeline(fixed())])
 def test_unfitted_model_is_refused(model, path):
     with pytest.raises(NotFittedError):
-        persistence.save(model, path)
+        persistence.save_model(model, path)
 
 
 def test_error_while_writing_keeps_the_old_file(path, monkeypatch):

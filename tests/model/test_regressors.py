@@ -39,7 +39,7 @@ MODELS = {
 def test_round_trip_keeps_every_bit(name, tmp_path):
     model, points, targets = MODELS[name]
     model = clone(model).fit(points, targets)
-    persistence.save(model, tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
     loaded = logikern.load_model(tmp_path / "model.skops")
     assert np.array_equal(loaded.predict(points), model.predict(points))
     ours, theirs = persistence.final_step(model), persistence.final_step(loaded)
@@ -88,10 +88,10 @@ def test_model_whose_parts_do_not_fit_is_refused(name, tmp_path):
     path = tmp_path / "model.skops"
     path.write_bytes(forged(changes))
     with pytest.raises(ValueError, match=fragment):
-        persistence.load(path)
+        persistence.load_model(path)
 
 
 def test_untouched_forgery_is_read(tmp_path):
     path = tmp_path / "model.skops"
     path.write_bytes(forged({"verbose": value(0)}))
-    assert persistence.load(path).predict(X).shape == Y.shape
+    assert persistence.load_model(path).predict(X).shape == Y.shape

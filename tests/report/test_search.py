@@ -48,11 +48,11 @@ def test_evaluations_without_use_stand_at_the_foot():
 
 
 def test_search_without_failures_has_no_crosses():
-    assert "no use" not in labels(plot_search(RECORDS[:2]))
+    assert "failed" not in labels(plot_search(RECORDS[:2]))
 
 
 def test_legend_names_stages_and_points():
-    expected = ["shared, 50 points", "scaled, 50 points", "finish on 80 points, 80 points", "no use"]
+    expected = ["shared, 50 points", "scaled, 50 points", "finish on 80 points, 80 points", "failed"]
     assert labels(plot_search(RECORDS)) == expected
 
 

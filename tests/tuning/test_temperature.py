@@ -124,7 +124,7 @@ def test_saved_model_is_as_sharp(of_texts, tmp_path):
 def test_model_files_without_the_setting_are_read(of_texts, tmp_path):
     older = copy.copy(of_texts)
     del older.sharpen
-    persistence.save(older, tmp_path / "m.skops")
+    persistence.save_model(older, tmp_path / "m.skops")
     again = logikern.load_model(tmp_path / "m.skops")
     assert again.get_params()["sharpen"] == "auto"
     assert np.array_equal(again.predict_proba(NEW_BAGS), of_texts.predict_proba(NEW_BAGS))
@@ -134,7 +134,7 @@ def test_model_files_without_the_setting_are_read(of_texts, tmp_path):
 def test_model_files_with_an_invalid_temperature_are_refused(of_texts, tmp_path, wrong):
     forged = copy.copy(of_texts)
     forged.model_ = replace(of_texts.model_, specification=replace(of_texts.model_.specification, temperature=wrong))
-    persistence.save(forged, tmp_path / "m.skops")
+    persistence.save_model(forged, tmp_path / "m.skops")
     with pytest.raises(ValueError, match="its temperature is not positive and finite"):
         logikern.load_model(tmp_path / "m.skops")
 
@@ -143,7 +143,7 @@ def test_regressors_with_a_temperature_are_refused(tmp_path):
     forged = logikern.KernelRegressor(criterion=None).fit(MOONS, SIDES.astype(float))
     specification = replace(forged.model_.specification, temperature=Temperature(2.0, 3.0))
     forged.model_ = replace(forged.model_, specification=specification)
-    persistence.save(forged, tmp_path / "m.skops")
+    persistence.save_model(forged, tmp_path / "m.skops")
     with pytest.raises(ValueError, match="its outputs have a temperature"):
         logikern.load_model(tmp_path / "m.skops")
 

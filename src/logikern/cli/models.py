@@ -73,7 +73,7 @@ def save_model(model: Any, path: str) -> None:
     """Write the model file."""
     from logikern.model import persistence
 
-    persistence.save(model, path)
+    persistence.save_model(model, path)
 
 
 def load_model(path: str) -> Any:
@@ -86,7 +86,7 @@ def load_model(path: str) -> Any:
         raise ValueError(f"there is no model file `{path}`. Make one with `logikern fit`.")
     if Path(path).is_dir():
         raise ValueError(f"`{path}` is a folder, but a model file is wanted.")
-    model = persistence.load(path)
+    model = persistence.load_model(path)
     if not is_classifier(model):
         raise ValueError(f"`{path}` holds a regressor, which has no classes. Use it in Python, by `load_model`.")
     return model

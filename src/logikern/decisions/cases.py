@@ -1,4 +1,4 @@
-"""What comes through the door of this layer: cases with scores, true classes and weights, checked once."""
+"""Validation of scores, true classes and weights, once, before they are used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,29 +9,17 @@ import numpy as np
 from logikern.numerics.outcome import Array, Indices, Mask
 from logikern.structure.tree import as_labels
 
-# Probabilities in single precision, or averaged over models, do not sum to one exactly.
-SUM_TOLERANCE = 1e-4
+SUM_TOLERANCE = 1e-4  # probabilities in single precision, or averaged over models, sum to 1 only approximately
 
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Cases of positive weight whose classes are known. Build them by `align`.
+    """Cases of positive weight with known classes. Made by `align`."""
 
-    Attributes
-    ----------
-    true : integer array of shape (n,)
-        The column of each case's class.
-    scores : array of shape (n, C)
-    weights : array of shape (n,)
-        Positive, with sum 1.
-    names : list of length C
-        The label of each column.
-    """
-
-    true: Indices
-    scores: Array
-    weights: Array
-    names: list[Any]
+    true: Indices  # (n,), the column of each case's class
+    scores: Array  # (n, C)
+    weights: Array  # (n,), positive, with sum 1
+    names: list[Any]  # the label of each column
 
     @property
     def confidence(self) -> Array:
@@ -40,7 +28,7 @@ class Cases:
 
     @property
     def correct(self) -> Mask:
-        """Whether the first column of largest score is that of the case's class."""
+        """Whether the true class has the largest score; ties go to the first column."""
         return self.scores.argmax(axis=1) == self.true
 
     @property
@@ -55,10 +43,10 @@ def as_scores(values: Any, name: str = "proba") -> Array:
     if table.ndim != 2:
         raise ValueError(
             f"`{name}` must have a row per case and a column per class, but has shape {table.shape!r}. Pass what "
-            "`predict_proba` returns; of the probability p of one class in two, pass np.column_stack([1 - p, p])."
+            "`predict_proba` returns. For the probability p of one of two classes, pass np.column_stack([1 - p, p])."
         )
     if table.shape[1] < 2:
-        raise ValueError(f"`{name}` must have a column for each of two classes or more, but has {table.shape[1]}.")
+        raise ValueError(f"`{name}` must have at least two columns, one per class, but has {table.shape[1]}.")
     broken = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if broken.size:
         raise ValueError(f"`{name}` must hold finite numbers, but row {broken[0]} is {table[broken[0]]}.")
@@ -93,7 +81,7 @@ def as_numbers(values: Any, name: str) -> Array:
 
 
 def align(y: Any, scores: Array, classes: Sequence[Any] | None, sample_weight: Any) -> Cases:
-    """True classes as columns of `scores`, without the cases of weight 0."""
+    """True classes as columns of `scores`, without cases of weight 0."""
     plain = isinstance(y, list | tuple) and not any(isinstance(label, list) for label in y)
     labels = as_labels(y) if plain else np.asarray(y)
     if labels.shape != scores.shape[:1]:
@@ -101,7 +89,7 @@ def align(y: Any, scores: Array, classes: Sequence[Any] | None, sample_weight: A
             f"`y` must hold one label for each of the {len(scores)} rows of `proba`, but has shape {labels.shape!r}."
         )
     if not len(labels):
-        raise ValueError("`y` and `proba` have no rows, but at least one case is needed.")
+        raise ValueError("`y` and `proba` must have at least one row, but are empty.")
     names = _column_names(labels, scores.shape[1], classes)
     true = _columns_of(labels, names)
     weights = as_shares(as_weights(sample_weight, len(labels)))
@@ -133,7 +121,7 @@ def _sorted_labels(labels: Array) -> list[Any]:
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
         raise ValueError(
-            f"`y` must hold labels of one kind, but mixes {', '.join(kinds)}. Drop the rows without a label, or pass "
+            f"`y` must hold labels of one type, but mixes {', '.join(kinds)}. Drop the rows without a label, or pass "
             "`classes`, the label of each column of `proba`."
         ) from None
 
@@ -152,7 +140,7 @@ def _columns_of(labels: Array, names: list[Any]) -> Indices:
 
 
 def as_weights(sample_weight: Any, n_cases: int) -> Array:
-    """A weight for each case as it was given, not negative and some positive; 1 for None."""
+    """Weights of the cases, not negative and not all 0; None means 1."""
     if sample_weight is None:
         return np.ones(n_cases)
     weights = as_numbers(sample_weight, "sample_weight")
@@ -163,11 +151,11 @@ def as_weights(sample_weight: Any, n_cases: int) -> Array:
             f"`sample_weight` must be finite and not negative, but its smallest value is {weights.min():g}."
         )
     if not weights.any():
-        raise ValueError("`sample_weight` is zero for every case: nothing is left to count.")
+        raise ValueError("`sample_weight` must be positive for at least one case, but all weights are 0.")
     return weights
 
 
 def as_shares(weights: Array) -> Array:
-    """Weights of sum 1."""
-    weights = weights / weights.max()  # the sum of very large weights is no number
+    """Weights divided by their sum."""
+    weights = weights / weights.max()  # the sum of very large weights may overflow
     return weights / weights.sum()

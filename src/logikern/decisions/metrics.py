@@ -1,4 +1,4 @@
-"""How good probabilities are: their ranking, their information, their calibration."""
+"""Scores of probabilities: error-reject curve, information, Brier score and calibration."""
 
 import numbers
 from collections.abc import Callable, Sequence
@@ -14,20 +14,19 @@ from logikern.numerics.outcome import Array, Indices
 
 @dataclass(frozen=True, eq=False)
 class ErrorRejectCurve:
-    """E(a), the error among the cases that are kept when the fraction a of least confidence is rejected.
+    """E(a), the error among the kept cases when the fraction a of least confidence is rejected.
 
-    One entry for each distinct confidence, ascending: what the rule "reject below the threshold" can reach. Between
-    two entries lie the cases of one confidence, and the curve there is its expectation when they leave in random
-    order: with k = 1 - a the fraction kept, k E is linear in k. So the order of the rows does not matter, and a case
-    of weight 2 is two equal cases. Confidences tie only if all their digits agree. Beyond the last entry the curve is
-    constant.
+    There is one entry for each distinct confidence, in ascending order. Cases of equal confidence are rejected in
+    random order, and the curve between two entries is the expected value: with k = 1 - a the fraction kept, k E is
+    linear in k. The order of the rows therefore does not matter, and a case of weight 2 counts as two equal cases.
+    Beyond the last entry the curve is constant.
 
     Attributes
     ----------
     kept : array of shape (m,)
         Fraction of the weight that is kept, from 1 down.
     error : array of shape (m,)
-        Error among the kept.
+        Error among the kept cases.
     thresholds : array of shape (m,)
         Cases of smaller confidence are rejected.
     """
@@ -43,10 +42,10 @@ class ErrorRejectCurve:
 
     @property
     def area(self) -> float:
-        """The integral of E(a) over a from 0 to 1, AURC: the mean error over all fractions kept.
+        """The integral of E(a) over a from 0 to 1 (AURC): the mean error over all fractions.
 
-        Equal to the error e if the confidence says nothing, to e + (1 - e) log(1 - e) if all wrong cases are
-        rejected first. The mean over n fractions of Geifman, Uziel & El-Yaniv (2019) tends to it as n grows.
+        It equals the error e if confidence carries no information, and e + (1 - e) log(1 - e) if all wrong cases are
+        rejected first. It is the limit of the mean over n fractions in Geifman, Uziel & El-Yaniv (2019).
         """
         kept, wrong = self.kept[::-1], (self.kept * self.error)[::-1]
         width = np.diff(kept)
@@ -57,12 +56,12 @@ class ErrorRejectCurve:
 
     @property
     def excess_area(self) -> float:
-        """The area beyond that of the best order of the same cases: 0 if every wrong case is rejected first."""
+        """The area minus that of the best order: 0 if every wrong case is rejected first."""
         error = self.error[0]
         return float(self.area - (error + xlog1py(1.0 - error, -error)))
 
     def error_at(self, fractions: Any) -> Any:
-        """E at fractions rejected, a float or an array like `fractions`.
+        """E at the given rejected fractions.
 
         Parameters
         ----------
@@ -81,19 +80,19 @@ def error_reject_curve(
 ) -> ErrorRejectCurve:
     """Error among the kept cases, by the fraction rejected: Seeger (2008), Figures 3 and 4.
 
-    Cases are ranked by their largest score, and judged by the class that has it (the first of equals). Scores of one
-    against rest, which are no distributions, will do.
+    Cases are ranked by their largest score, and the class with that score is the prediction (the first one in a tie).
+    Scores need not be distributions; one-vs-rest scores are accepted.
 
     Parameters
     ----------
     y : array of shape (n,)
         True labels.
     proba : array of shape (n, C)
-        Probabilities, or any scores of which the largest says how confident the prediction is.
+        Probabilities, or any scores whose maximum measures confidence.
     classes : sequence of length C, default=None
-        The label of each column of `proba`; None stands for the sorted labels in `y`.
+        The label of each column of `proba`; None means the sorted labels in `y`.
     sample_weight : array of shape (n,), default=None
-        Fractions and errors count weights; None counts cases.
+        Weights of the cases; None means equal weights.
 
     Returns
     -------
@@ -108,7 +107,7 @@ def error_reject_curve(
     """
     cases = align(y, as_scores(proba), classes, sample_weight)
     thresholds, group = np.unique(cases.confidence, return_inverse=True)
-    # Summed from the most confident on: the small fractions at the far end keep their digits.
+    # Summed from the most confident case, so that small fractions stay accurate.
     kept = np.bincount(group, cases.weights)[::-1].cumsum()[::-1]
     wrong = np.bincount(group, cases.weights * ~cases.correct)[::-1].cumsum()[::-1]
     return ErrorRejectCurve(kept / kept[0], wrong / kept, thresholds)
@@ -121,13 +120,13 @@ def target_information(
     prior: Any = None,
     sample_weight: Any = None,
 ) -> float:
-    """Mean of log2 p(true class) - log2 prior(true class): bits that the probabilities add to the prior.
+    """Mean of log2 p(true class) - log2 prior(true class): information in bits beyond the prior.
 
-    The mean target information of Cawley & Talbot (2008), Section 4 and Table 3, for any number of classes: 0 for
-    whoever predicts the prior, negative for whoever does worse, minus infinity if a true class was given probability
-    0. Where the prior is that of `y`, or uniform, it is mean log2 p(true class) + entropy of the prior, in bits. The
-    formula of the paper reads 1 + mean log2 p(true class), which is `prior="uniform"` for two classes, although its
-    text speaks of an excess over the class frequencies.
+    The mean target information of Cawley & Talbot (2008), Section 4 and Table 3, for any number of classes. It is 0
+    for predictions equal to the prior, negative for worse ones, and minus infinity if a true class has probability
+    0. If the prior is uniform or the class shares in `y`, it equals mean log2 p(true class) + entropy of the prior.
+    The paper's formula, 1 + mean log2 p(true class), is `prior="uniform"` for two classes, although its text
+    describes an excess over the class frequencies.
 
     Parameters
     ----------
@@ -136,10 +135,9 @@ def target_information(
     proba : array of shape (n, C)
         Probabilities.
     classes : sequence of length C, default=None
-        The label of each column of `proba`; None stands for the sorted labels in `y`.
+        The label of each column of `proba`; None means the sorted labels in `y`.
     prior : "uniform" or array of shape (C,), default=None
-        Probabilities of the classes before the inputs are seen, such as their shares in the training data. None
-        stands for their shares in `y`.
+        Prior probabilities of the classes, such as their shares in the training data. None means their shares in `y`.
     sample_weight : array of shape (n,), default=None
         Weights of the mean.
 
@@ -160,7 +158,9 @@ def brier_score(y: Any, proba: Any, classes: Sequence[Any] | None = None, sample
 
     Parameters
     ----------
-    y, proba, classes, sample_weight :
+    y, proba
+        As in `target_information`.
+    classes, sample_weight : default=None
         As in `target_information`.
     """
     cases = align(y, as_probabilities(proba), classes, sample_weight)
@@ -170,7 +170,7 @@ def brier_score(y: Any, proba: Any, classes: Sequence[Any] | None = None, sample
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityBins:
-    """Cases binned by the probability of the predicted class; bins without cases are left out.
+    """Cases binned by the probability of the predicted class, without empty bins.
 
     Attributes
     ----------
@@ -199,11 +199,13 @@ def reliability_bins(
 
     Parameters
     ----------
-    y, proba, classes, sample_weight :
+    y, proba
+        As in `target_information`.
+    classes, sample_weight : default=None
         As in `target_information`.
     n_bins : int, default=15
     strategy : "quantile" or "uniform", default="quantile"
-        Bins of equal weight, or of equal width. Cases of equal confidence share a bin in either.
+        Bins of equal weight, or of equal width. Cases of equal confidence always share a bin.
     """
     cases = align(y, as_probabilities(proba), classes, sample_weight)
     _check_binning(n_bins, strategy)
@@ -227,12 +229,14 @@ def calibration_error(
 ) -> float:
     """sum_b share_b |confidence_b - accuracy_b| over bins of the probability of the predicted class.
 
-    Guo, Pleiss, Sun & Weinberger (2017), eq. (3), whose bins are "uniform". Noise alone makes it positive: the fewer
-    cases in a bin, the larger.
+    Guo, Pleiss, Sun & Weinberger (2017), eq. (3), who use "uniform" bins. Noise alone makes it positive, the more so
+    the fewer cases a bin has.
 
     Parameters
     ----------
-    y, proba, classes, sample_weight :
+    y, proba
+        As in `target_information`.
+    classes, sample_weight : default=None
         As in `target_information`.
     n_bins : int, default=15
     strategy : "quantile" or "uniform", default="quantile"
@@ -243,14 +247,14 @@ def calibration_error(
 
 
 def _middle_ranks(cases: Cases) -> Array:
-    """The fraction of the weight that is less confident, plus half of what is equally confident."""
+    """The fraction of the weight that is less confident, plus half of the equally confident weight."""
     group: Indices
     _, group = np.unique(cases.confidence, return_inverse=True)
     mass = np.bincount(group, cases.weights)
     return (mass.cumsum() - 0.5 * mass)[group]
 
 
-# Name -> where a case lies between 0 and 1; bins divide that range evenly.
+# Name -> position of each case in [0, 1]; bins divide this range evenly.
 _BINNINGS: dict[str, Callable[[Cases], Array]] = {
     "quantile": _middle_ranks,
     "uniform": lambda cases: cases.confidence,

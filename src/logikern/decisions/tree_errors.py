@@ -1,29 +1,29 @@
-"""Where on a class tree decisions go wrong: how well each node is found, and which siblings are confused."""
+"""Errors on a class tree: recall and precision of each node, and which siblings are confused."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from logikern.decisions.taxonomy import part, sum_up
-from logikern.decisions.tree_scores import judge
+from logikern.decisions.tree_scores import align_nodes
 from logikern.numerics.outcome import Array, Indices
+from logikern.structure.taxonomy import diverging_nodes, subtree_sums
 from logikern.structure.tree import ROOT, Tree
 
 
 @dataclass(frozen=True, eq=False)
 class NodeScores:
-    """How often each node is true, decided, and both; all that lies below it is counted as well.
+    """The weight of the cases for which each node is true, decided, or both; descendants count for their ancestors.
 
     Attributes
     ----------
     true : array of shape (N,)
-        Cases, or their weight, whose truth is the node or lies below it.
+        Cases whose truth is the node or a descendant.
     decided : array of shape (N,)
-        Cases for which the node, or one below it, was decided. Of a decision below a true inner node, what lies
-        below that is not counted: it may be right or wrong.
+        Cases for which the node or a descendant was decided. If the truth is an inner node, nodes below it are not
+        counted, because they may be right or wrong.
     both : array of shape (N,)
-        Cases of which both are so.
+        Cases that count for both.
     """
 
     true: Array
@@ -32,41 +32,40 @@ class NodeScores:
 
     @property
     def recall(self) -> Array:
-        """Of the cases that belong to each node, the share that was found; not a number where there are none."""
+        """both / true; NaN without true cases."""
         return _share(self.both, self.true)
 
     @property
     def precision(self) -> Array:
-        """Of the decisions for each node, the share that was right; not a number where there are none."""
+        """both / decided; NaN without decided cases."""
         return _share(self.both, self.decided)
 
 
 def node_scores(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> NodeScores:
-    """Count for every node of the tree how often it is true, decided, and both.
+    """Count how often each node of the tree is true, decided, and both.
 
     Parameters
     ----------
     y : array of shape (n,)
-        Labels of the true nodes, which may be inner ones.
+        Labels of the true nodes, leaves or inner nodes.
     decisions : array of shape (n,)
-        Labels of the nodes that were decided, which may be inner ones.
+        Labels of the decided nodes, leaves or inner nodes.
     tree : Tree
-        The classes and what lies above them, or whatever `read_tree` makes a tree of.
+        The class tree, or anything that `read_tree` accepts.
     sample_weight : array of shape (n,), default=None
-        What each case counts; None counts cases.
+        Weight of each case; None means 1.
 
     Returns
     -------
     NodeScores
         With arrays `true`, `decided`, `both`, `recall` and `precision`, in the order of `tree.labels`.
     """
-    cases = judge(y, decisions, tree, sample_weight)
+    cases = align_nodes(y, decisions, tree, sample_weight)
     tree = cases.tree
-    left, right = part(cases.true, cases.decided, tree)
-    # Both paths go through their last common node and all above it.
+    left, right = diverging_nodes(cases.true, cases.decided, tree)
+    # The paths share their last common node and its ancestors.
     common = np.where(left == right, left, np.array(tree.parents)[left])
-
-    # Below a true inner node nobody knows what is right.
+    # Below a true inner node it is unknown which node is right.
     judged = np.where(common == cases.true, cases.true, cases.decided)
     true, decided, both = (_count(nodes, cases.weights, tree) for nodes in (cases.true, judged, common))
     return NodeScores(true, decided, both)
@@ -74,17 +73,17 @@ def node_scores(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) ->
 
 @dataclass(frozen=True)
 class SiblingConfusion:
-    """Two children of one node that are taken for each other.
+    """Two children of one node that are confused with each other.
 
     Attributes
     ----------
     parent : label
-        None where that is the root.
+        None for the root.
     first, second : label
     first_as_second, second_as_first : float
-        Cases that belong below the one and were decided below the other.
+        Cases of the one that were decided as the other; cases of descendants count.
     n_cases : float
-        Cases that belong below either.
+        Cases of either.
     """
 
     parent: Any
@@ -96,33 +95,31 @@ class SiblingConfusion:
 
     @property
     def count(self) -> float:
-        """Cases of either that were taken for the other."""
+        """Cases of either that were decided as the other."""
         return self.first_as_second + self.second_as_first
 
     @property
     def rate(self) -> float:
-        """Share of the cases of either that were taken for the other."""
+        """count / n_cases."""
         return self.count / self.n_cases
 
 
 def confused_siblings(
     y: Any, decisions: Any, tree: Any, sample_weight: Any = None, n_pairs: int = 10
 ) -> list[SiblingConfusion]:
-    """The pairs of siblings that are most often taken for each other, the most frequent first.
+    """The pairs of siblings that are most often confused with each other, most frequent first.
 
-    A wrong decision counts for one pair: the siblings at which its path leaves that of the truth. A decision that
-    stops above the truth, or goes on below it, confuses no siblings.
+    A wrong decision counts for one pair: the siblings at which its path diverges from the path to the truth. A
+    decision that is an ancestor or a descendant of the truth confuses no siblings.
 
     Parameters
     ----------
-    y, decisions : arrays of shape (n,)
-        As in `node_scores`.
-    tree : Tree
+    y, decisions, tree
         As in `node_scores`.
     sample_weight : array of shape (n,), default=None
         As in `node_scores`.
     n_pairs : int, default=10
-        How many pairs to return at most.
+        Maximum number of pairs.
 
     Returns
     -------
@@ -136,14 +133,14 @@ def confused_siblings(
     >>> pair.first, pair.second, pair.count, pair.rate
     ('robin', 'duck', 1.0, 0.5)
     """
-    cases = judge(y, decisions, tree, sample_weight)
+    cases = align_nodes(y, decisions, tree, sample_weight)
     tree = cases.tree
-    true, decided = part(cases.true, cases.decided, tree)
+    true, decided = diverging_nodes(cases.true, cases.decided, tree)
     apart = true != decided
     directed, weights = np.stack([true, decided], axis=1)[apart], cases.weights[apart]
     pairs, pair_of = np.unique(np.sort(directed, axis=1), axis=0, return_inverse=True)
     forward = directed[:, 0] < directed[:, 1]
-    # Two counts per pair: the first taken for the second, and the reverse.
+    # Two counts per pair: first decided as second, and the reverse.
     counts = np.bincount(2 * pair_of.ravel() + ~forward, weights, minlength=2 * len(pairs)).reshape(-1, 2)
     below = _count(cases.true, cases.weights, tree)
     most = np.argsort(-counts.sum(axis=1), kind="stable")[:n_pairs]
@@ -159,7 +156,7 @@ def _confusion(pair: list[int], counts: list[float], below: Array, tree: Tree) -
 
 def _count(nodes: Indices, weights: Array, tree: Tree) -> Array:
     """The weight of the cases at or below each node, (N,)."""
-    return sum_up(np.bincount(nodes - ROOT, weights, minlength=len(tree.labels) + 1)[1:], tree)
+    return subtree_sums(np.bincount(nodes - ROOT, weights, minlength=len(tree.labels) + 1)[1:], tree)
 
 
 def _share(part_of: Array, whole: Array) -> Array:

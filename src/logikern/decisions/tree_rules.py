@@ -1,4 +1,4 @@
-"""Decisions for a node of a class tree: the class, or an inner node where the class is in doubt."""
+"""Decisions on a class tree: a leaf, or an inner node if no leaf is certain enough."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,14 +7,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from logikern.decisions.cases import as_probabilities
-from logikern.decisions.rules import Decided, in_order, loss_matrix, reject
-from logikern.decisions.taxonomy import check_columns, expected_distances
+from logikern.decisions.rules import DecisionResult, loss_matrix, reject, reorder_frame
 from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.hierarchy import read_tree
+from logikern.structure.taxonomy import check_columns, expected_distances
 from logikern.structure.tree import Tree
 
-# Probabilities of some cases, (C, m) -> the node that is best for each, and its expected loss.
+# Probabilities of some cases, (C, m) -> the best node for each case, and its expected loss.
 Rule: TypeAlias = Callable[[Array], tuple[Indices, Array]]
 
 
@@ -24,44 +24,44 @@ def decide_on_tree(
     loss: str | Array | Callable[[Any, Any], float] = "zero_one",
     allow_inner: bool = False,
     reject_cost: float | None = None,
-) -> Decided:
-    """The node of least expected loss for each case: a leaf, or any node if inner ones are allowed.
+) -> DecisionResult:
+    """The node of smallest expected loss for each case: a leaf, or any node with `allow_inner`.
 
-    Among equal decisions the first is taken, in the order of `tree.classes`, or of `tree.labels` if inner nodes are
-    allowed: there a parent stands before its children, so that a tie is decided for the less specific. The root is
-    no decision: to say nothing is to reject.
+    Ties go to the first node, in the order of `tree.classes`, or of `tree.labels` with `allow_inner`. There a parent
+    precedes its children, so that a tie is decided for the less specific node. The root cannot be decided; use
+    `reject_cost` to abstain.
 
     Parameters
     ----------
     proba : array of shape (n, C)
         Probabilities of the leaves, columns in the order of `tree.classes`.
     tree : Tree
-        The classes and what lies above them, or whatever `read_tree` makes a tree of.
+        The class tree, or anything that `read_tree` accepts.
     loss : "zero_one", "taxonomic", "parent", array or callable, default="zero_one"
         - "zero_one": the most probable leaf.
-        - "taxonomic": the least expected half length of the path to the truth, Seeger (2008), sec. 6.1. With
-          `allow_inner` that is the deepest node of probability above 1/2, or the most probable at the top if there
-          is none.
-        - "parent": the parent whose children that are leaves are most probable together, and of these children
-          the most probable: Seeger (2008), footnote 11. Its expected loss is that of naming a wrong parent.
-        - Of an array, rows are decisions and columns are true classes, in the order of `tree.classes`; with
-          `allow_inner` rows are all nodes in the order of `tree.labels`. Rows and columns of a frame go by their
-          names. A callable loss(decision_label, true_label) is asked about every pair.
+        - "taxonomic": the node with the smallest expected half length of the path to the truth, Seeger (2008),
+          sec. 6.1. With `allow_inner` this is the deepest node of probability above 1/2, or the most probable
+          child of the root if no node exceeds 1/2.
+        - "parent": the parent whose leaf children have the largest total probability, and its most probable leaf
+          child: Seeger (2008), footnote 11. The expected loss is the probability of a wrong parent.
+        - array: rows are decisions and columns are true classes, in the order of `tree.classes`. With `allow_inner`
+          there is a row for each node, in the order of `tree.labels`. Frames are matched by their names.
+        - callable: loss(decision_label, true_label), called for every pair.
     allow_inner : bool, default=False
-        Whether inner nodes may be decided. "zero_one" and "parent" do not say what an inner node costs: they
-        raise.
+        Whether inner nodes may be decided. "zero_one" and "parent" do not define the loss of an inner node and
+        raise an error.
     reject_cost : float, default=None
-        What deciding nothing costs, on the scale of the losses. None always decides.
+        Cost of abstaining, on the scale of the losses. None never abstains.
 
     Returns
     -------
-    Decided
-        Its `decisions` are numbers of nodes, places in `tree.labels`; -1, the root, where rejected. `labels_of` and
-        `paths_of` name them.
+    DecisionResult
+        Its `decisions` are nodes, as positions in `tree.labels`, or -1 for rejected cases. `labels_of` converts
+        nodes to labels.
 
     Examples
     --------
-    A robin or a duck, or after all a trout: the bird is safe, but not which one.
+    The case is probably a bird, but it is not clear which one.
 
     >>> tree = Tree(("bird", "robin", "duck", "trout"), (-1, 0, 0, -1))
     >>> proba = [[0.35, 0.3, 0.35]]  # duck, robin, trout
@@ -90,7 +90,7 @@ def _choose_rule(loss: Any, tree: Tree, allow_inner: bool) -> Rule:
         )
     if allow_inner:
         raise ValueError(
-            f"`allow_inner=True` wants a loss that inner nodes have, but loss={loss!r} is one between leaves. "
+            f"`allow_inner=True` needs a loss that is defined for inner nodes, but loss={loss!r} is for leaves only. "
             "Pass loss='taxonomic', or a matrix with a row for every node."
         )
     rule = _LEAF_RULES[loss]
@@ -98,16 +98,16 @@ def _choose_rule(loss: Any, tree: Tree, allow_inner: bool) -> Rule:
 
 
 def _losses(loss: Any, tree: Tree, allow_inner: bool) -> Array:
-    """loss[d, c], a row for each node that may be decided."""
+    """loss[d, c], with a row for each node that may be decided."""
     decisions = list(tree.labels) if allow_inner else tree.classes.tolist()
     if callable(loss):
         loss = [[loss(decision, truth) for truth in tree.classes.tolist()] for decision in decisions]
-    losses = loss_matrix(in_order(loss, decisions, tree.classes.tolist()), range(tree.n_classes))
+    losses = loss_matrix(reorder_frame(loss, decisions, tree.classes.tolist()), range(tree.n_classes))
     if len(losses) != len(decisions):
         order = "nodes, in the order of `tree.labels`" if allow_inner else "leaves, in the order of `tree.classes`"
         raise ValueError(
             f"`loss` must have a row for each of the {len(decisions)} {order}, but has {len(losses)}. "
-            "Rows for all nodes go with `allow_inner=True`, rows for the leaves without."
+            "Pass rows for all nodes with `allow_inner=True`, and rows for the leaves otherwise."
         )
     return losses
 
@@ -127,7 +127,7 @@ def _child_of_best_parent(per_class: Array, tree: Tree) -> tuple[Indices, Array]
 
 
 def _least_distant(per_class: Array, tree: Tree, candidates: Indices) -> tuple[Indices, Array]:
-    # Rounding takes the distance to a truth that is certain below 0.
+    # Rounding can make the distance to a certain truth negative.
     return _least(np.maximum(expected_distances(per_class, tree)[candidates], 0.0), candidates)
 
 
@@ -141,7 +141,7 @@ def _least(expected: Array, candidates: Indices) -> tuple[Indices, Array]:
 
 
 def _rest(masses: Array, best: Indices) -> Array:
-    """What is not the mass of the best."""
+    """1 - mass of the best row, at least 0."""
     return np.maximum(1.0 - masses[best, np.arange(len(best))], 0.0)
 
 

@@ -1,4 +1,4 @@
-"""How good decisions and probabilities are where classes are the leaves of a tree."""
+"""Scores of decisions and probabilities when classes are the leaves of a tree."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,33 +6,24 @@ from typing import Any
 import numpy as np
 
 from logikern.decisions.cases import as_probabilities, as_scores, as_shares, as_weights
-from logikern.decisions.taxonomy import (
-    check_columns,
-    climb,
-    common_depths,
-    distances,
-    find_labels,
-    place_labels,
-    place_leaves,
-)
 from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.hierarchy import read_tree
+from logikern.structure.taxonomy import (
+    ancestors_at,
+    check_columns,
+    common_depths,
+    distances,
+    find_nodes,
+    leaves_of,
+    nodes_of,
+)
 from logikern.structure.tree import ROOT, Tree
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Cases of positive weight with the nodes that are true and decided. Build them by `judge`.
-
-    Attributes
-    ----------
-    true : integer array of shape (n,)
-    decided : integer array of shape (n,)
-    weights : array of shape (n,)
-        As they were given; 1 without.
-    tree : Tree
-    """
+class NodeCases:
+    """True and decided nodes of the cases with positive weight, (n,). Made by `align_nodes`."""
 
     true: Indices
     decided: Indices
@@ -40,46 +31,47 @@ class Judged:
     tree: Tree
 
     def mean(self, values: Array) -> float:
-        # Summed alike above and below: of values that are all 1 it is 1.
+        # Both sums round alike, so that the mean of ones is exactly 1.
         shares = as_shares(self.weights)
         return float((shares * values).sum() / shares.sum())
 
 
-def judge(
-    y: Any, decisions: Any, tree: Any, sample_weight: Any, leaves_only: bool = False, strangers: bool = False
-) -> Judged:
-    """Labels of true and decided nodes as numbers, without the cases of weight 0; a tree in any form.
+def align_nodes(
+    y: Any, decisions: Any, tree: Any, sample_weight: Any, leaves_only: bool = False, allow_unknown: bool = False
+) -> NodeCases:
+    """Labels of true and decided nodes as nodes of the tree, without cases of weight 0.
 
-    With `strangers` some of the true labels may be none of the tree's; they are then the root, -1.
+    With `allow_unknown`, true labels that are not in the tree become -1, unless all of them are unknown.
     """
     tree = read_tree(tree)
-    place = place_leaves if leaves_only else place_labels
+    place = leaves_of if leaves_only else nodes_of
     decided = place(decisions, tree, "decisions")
-    true = find_labels(y, tree) if strangers else place(y, tree, "y")
-    if strangers and (true == ROOT).all():
+    true = find_nodes(y, tree) if allow_unknown else place(y, tree, "y")
+    if allow_unknown and (true == ROOT).all():
         place(y, tree, "y")
     _check_lengths(true, decided, "decisions")
     weights = as_weights(sample_weight, len(true))
     used = weights > 0
-    return Judged(true[used], decided[used], weights[used], tree)
+    return NodeCases(true[used], decided[used], weights[used], tree)
 
 
 def taxonomic_loss(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> float:
-    """Mean half length of the path from the decision to the truth: how far off, on average.
+    """Mean half length of the path between the decision and the truth.
 
-    The taxo-loss of Seeger (2008), sec. 6.1, and Cai & Hofmann (2004). Between leaves of equal depth it counts the
-    steps up until they meet: a sibling costs 1, a cousin 2. Of classes without a tree above them it is the error.
+    The taxo-loss of Seeger (2008), sec. 6.1, and Cai & Hofmann (2004). Between leaves of equal depth it is the number
+    of steps up to their common ancestor: a sibling costs 1, a cousin 2. For classes without a hierarchy it is the
+    error rate.
 
     Parameters
     ----------
     y : array of shape (n,)
-        Labels of the true nodes, which may be inner ones.
+        Labels of the true nodes, leaves or inner nodes.
     decisions : array of shape (n,)
-        Labels of the nodes that were decided, which may be inner ones.
+        Labels of the decided nodes, leaves or inner nodes.
     tree : Tree
-        The classes and what lies above them, or whatever `read_tree` makes a tree of.
+        The class tree, or anything that `read_tree` accepts.
     sample_weight : array of shape (n,), default=None
-        Weights of the mean; None weighs all cases alike.
+        Weights of the mean; None means equal weights.
 
     Examples
     --------
@@ -87,74 +79,66 @@ def taxonomic_loss(y: Any, decisions: Any, tree: Any, sample_weight: Any = None)
     >>> taxonomic_loss(["robin", "robin"], ["robin", "duck"], tree)
     0.5
     """
-    cases = judge(y, decisions, tree, sample_weight)
+    cases = align_nodes(y, decisions, tree, sample_weight)
     return cases.mean(distances(cases.true, cases.decided, cases.tree))
 
 
 def parent_accuracy(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> float:
-    """Share of the cases whose decision has the same parent as the truth: Seeger (2008), sec. 6.1.
-
-    Leaves at the top have the root for their parent.
+    """Share of cases whose decision has the same parent as the truth: Seeger (2008), sec. 6.1.
 
     Parameters
     ----------
     y, decisions : arrays of shape (n,)
-        Labels of leaves. Of an inner node the score could not say whether it is too high up or wrong.
+        Labels of leaves. Inner nodes are an error.
     tree : Tree
         As in `taxonomic_loss`.
     sample_weight : array of shape (n,), default=None
         As in `taxonomic_loss`.
     """
-    cases = judge(y, decisions, tree, sample_weight, leaves_only=True)
+    cases = align_nodes(y, decisions, tree, sample_weight, leaves_only=True)
     parents = np.array(cases.tree.parents)
     return cases.mean(parents[cases.true] == parents[cases.decided])
 
 
 def hierarchical_precision(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> float:
-    """Of all nodes on the paths to the decisions, the share that lies on the path to the truth as well.
+    """Share of the nodes on the paths to the decisions that are also on the path to the truth.
 
-    Kiritchenko, Matwin, Nock & Famili (2006): paths hold the node and all above it but the root, and are pooled over
-    the cases. To stop early costs nothing here; it costs recall.
+    Kiritchenko, Matwin, Nock & Famili (2006): a path consists of the node and its ancestors without the root, and
+    paths are pooled over the cases. A decision that stops early loses recall, not precision.
 
     Parameters
     ----------
-    y, decisions : arrays of shape (n,)
-        As in `taxonomic_loss`.
-    tree : Tree
+    y, decisions, tree
         As in `taxonomic_loss`.
     sample_weight : array of shape (n,), default=None
         As in `taxonomic_loss`.
     """
-    cases = judge(y, decisions, tree, sample_weight)
+    cases = align_nodes(y, decisions, tree, sample_weight)
     return _mean_common(cases) / cases.mean(cases.tree.depths[cases.decided])
 
 
 def hierarchical_recall(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> float:
-    """Of all nodes on the paths to the truth, the share that lies on the path to the decision as well.
+    """Share of the nodes on the paths to the truth that are also on the path to the decision.
 
-    Kiritchenko, Matwin, Nock & Famili (2006), as in `hierarchical_precision`.
+    See `hierarchical_precision`.
 
     Parameters
     ----------
-    y, decisions : arrays of shape (n,)
-        As in `taxonomic_loss`.
-    tree : Tree
+    y, decisions, tree
         As in `taxonomic_loss`.
     sample_weight : array of shape (n,), default=None
         As in `taxonomic_loss`.
     """
-    cases = judge(y, decisions, tree, sample_weight)
+    cases = align_nodes(y, decisions, tree, sample_weight)
     return _mean_common(cases) / cases.mean(cases.tree.depths[cases.true])
 
 
 def hierarchical_f1(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> float:
-    """The harmonic mean of `hierarchical_precision` and `hierarchical_recall`.
+    """Harmonic mean of `hierarchical_precision` and `hierarchical_recall`.
 
     Parameters
     ----------
-    y, decisions : arrays of shape (n,)
-        As in `taxonomic_loss`.
-    tree : Tree
+    y, decisions, tree
         As in `taxonomic_loss`.
     sample_weight : array of shape (n,), default=None
         As in `taxonomic_loss`.
@@ -165,7 +149,7 @@ def hierarchical_f1(y: Any, decisions: Any, tree: Any, sample_weight: Any = None
     >>> round(hierarchical_f1(["robin"], ["bird"], tree), 3)  # precision 1, recall 1/2
     0.667
     """
-    cases = judge(y, decisions, tree, sample_weight)
+    cases = align_nodes(y, decisions, tree, sample_weight)
     depths = cases.tree.depths
     return 2.0 * _mean_common(cases) / cases.mean(depths[cases.true] + depths[cases.decided])
 
@@ -173,15 +157,15 @@ def hierarchical_f1(y: Any, decisions: Any, tree: Any, sample_weight: Any = None
 def mean_reciprocal_rank(y: Any, proba: Any, tree: Any, sample_weight: Any = None) -> float:
     """Mean of 1 / rank of the true class when classes are ranked by probability: "prec" of Seeger (2008), sec. 6.1.
 
-    The rank is the number of classes that are at least as probable as the true one, so that among equals it is
-    the worst: who gives all C classes the same probability scores 1 / C.
+    The rank is the number of classes that are at least as probable as the true one. Ties count against the model:
+    equal probabilities for all C classes score 1 / C.
 
     Parameters
     ----------
     y : array of shape (n,)
         Labels of leaves.
     proba : array of shape (n, C)
-        Probabilities, or any scores that rank; columns in the order of `tree.classes`.
+        Probabilities or other scores, columns in the order of `tree.classes`.
     tree : Tree
         As in `taxonomic_loss`.
     sample_weight : array of shape (n,), default=None
@@ -189,7 +173,7 @@ def mean_reciprocal_rank(y: Any, proba: Any, tree: Any, sample_weight: Any = Non
     """
     tree = read_tree(tree)
     table = check_columns(as_scores(proba), tree)
-    true = place_leaves(y, tree)
+    true = leaves_of(y, tree)
     _check_lengths(true, table, "proba")
     column = np.empty(len(tree.labels), dtype=np.intp)
     column[tree.leaves] = np.arange(tree.n_classes)
@@ -201,14 +185,14 @@ def mean_reciprocal_rank(y: Any, proba: Any, tree: Any, sample_weight: Any = Non
 
 
 def node_log_loss(y: Any, proba: Any, tree: Any, sample_weight: Any = None) -> float:
-    """Mean of -log p(true node), where the probability of an inner node is the sum over the leaves below it.
+    """Mean of -log p(true node), where the probability of an inner node is the sum over its leaves.
 
-    Infinite if a true node was given probability 0.
+    Infinite if a true node has probability 0.
 
     Parameters
     ----------
     y : array of shape (n,)
-        Labels of the true nodes, which may be inner ones: of such a case no more is known.
+        Labels of the true nodes, leaves or inner nodes.
     proba : array of shape (n, C)
         Probabilities of the leaves, columns in the order of `tree.classes`.
     tree : Tree
@@ -231,11 +215,11 @@ class LevelScores:
     Attributes
     ----------
     depth : integer array of shape (L,)
-        1, ..., L; the root would be 0.
+        1, ..., L; the root has depth 0.
     n_nodes : integer array of shape (L,)
-        Nodes of this depth, and leaves that lie higher.
+        Number of nodes at this depth, plus the leaves above it.
     accuracy : array of shape (L,)
-        Share of the cases whose most probable node among these is the true one.
+        Share of cases whose most probable node among these is the true one.
     log_loss : array of shape (L,)
         Mean of -log p(true node).
     """
@@ -247,16 +231,16 @@ class LevelScores:
 
 
 def level_scores(y: Any, proba: Any, tree: Any, sample_weight: Any = None) -> LevelScores:
-    """Accuracy and log loss at each depth of the tree: where, on the way down, things get difficult.
+    """Accuracy and log loss at each depth of the tree.
 
-    A tree cut at a depth has the nodes of that depth and the leaves above it for its classes. The truth is the node
-    that the path to it goes through, or itself where it lies higher; of an inner node that lies higher, any
-    decision below it is right.
+    The classes of a tree cut at a depth are the nodes of that depth and the leaves above it. The truth is then the
+    ancestor of the true node at that depth, or the true node itself if it is not deeper. If the truth is an inner
+    node above that depth, any decision below it is correct.
 
     Parameters
     ----------
     y : array of shape (n,)
-        Labels of the true nodes, which may be inner ones.
+        Labels of the true nodes, leaves or inner nodes.
     proba : array of shape (n, C)
         Probabilities of the leaves, columns in the order of `tree.classes`.
     tree : Tree
@@ -277,17 +261,17 @@ def level_scores(y: Any, proba: Any, tree: Any, sample_weight: Any = None) -> Le
     for tile in row_tiles(len(cases.true), len(tree.labels)):
         mass, shares = tree.node_sums(cases.probabilities[tile].T), cases.shares[tile]
         for level, (depth, cut) in enumerate(zip(depths, cuts, strict=True)):
-            true = climb(cases.true[tile], depth, tree)
+            true = ancestors_at(cases.true[tile], depth, tree)
             best = cut[mass[cut].argmax(axis=0)]
-            accuracy[level] += shares @ (climb(best, tree.depths[true], tree) == true)
+            accuracy[level] += shares @ (ancestors_at(best, tree.depths[true], tree) == true)
             log_loss[level] += shares @ _log_losses(mass, true)
-    # Shares add up to one but for rounding.
+    # Shares sum to 1 up to rounding.
     return LevelScores(depths, np.array([len(cut) for cut in cuts]), np.minimum(accuracy, 1.0), log_loss)
 
 
 @dataclass(frozen=True, eq=False)
 class _Weighed:
-    """Cases of positive weight with true nodes and probabilities of the leaves."""
+    """True nodes and leaf probabilities of the cases with positive weight, and their shares of the weight."""
 
     true: Indices
     probabilities: Array
@@ -296,7 +280,7 @@ class _Weighed:
 
 def _weigh(y: Any, proba: Any, tree: Tree, sample_weight: Any) -> _Weighed:
     table = check_columns(as_probabilities(proba), tree)
-    true = place_labels(y, tree)
+    true = nodes_of(y, tree)
     _check_lengths(true, table, "proba")
     shares = as_shares(as_weights(sample_weight, len(true)))
     if (shares > 0).all():
@@ -307,12 +291,12 @@ def _weigh(y: Any, proba: Any, tree: Tree, sample_weight: Any) -> _Weighed:
 
 def _check_lengths(true: Indices, other: Array, name: str) -> None:
     if len(true) != len(other):
-        raise ValueError(f"`y` and `{name}` must have as many cases, but have {len(true)} and {len(other)}.")
+        raise ValueError(f"`y` and `{name}` must have the same length, but have {len(true)} and {len(other)} cases.")
     if not len(true):
-        raise ValueError(f"`y` and `{name}` have no rows, but at least one case is needed.")
+        raise ValueError(f"`y` and `{name}` must have at least one case, but are empty.")
 
 
-def _mean_common(cases: Judged) -> float:
+def _mean_common(cases: NodeCases) -> float:
     return cases.mean(common_depths(cases.true, cases.decided, cases.tree))
 
 

@@ -6,14 +6,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.decisions.rules import decide, to_labels
-from logikern.decisions.taxonomy import climb, labels_of, paths_of
 from logikern.decisions.tree_errors import node_scores
 from logikern.decisions.tree_rules import decide_on_tree
-from logikern.decisions.tree_scores import judge
+from logikern.decisions.tree_scores import align_nodes
 from logikern.estimators._frames import labelled_frame
 from logikern.estimators._hierarchy import as_column
 from logikern.numerics.outcome import Array
 from logikern.report.tree import plot_tree
+from logikern.structure.taxonomy import ancestors_at, labels_of, paths_of
 from logikern.structure.tree import Tree, as_labels
 
 
@@ -76,8 +76,8 @@ class DecisionMixin:
             return super().score(X, y, sample_weight)  # type: ignore[misc]
         tree = self._fitted_tree()
         # A class that was not among the training rows may be one of the test rows': it is not found.
-        cases = judge(as_column(y), self.predict(X), tree, sample_weight, strangers=True)  # type: ignore[attr-defined]
-        return cases.mean(climb(cases.decided, tree.depths[cases.true], tree) == cases.true)
+        cases = align_nodes(as_column(y), self.predict(X), tree, sample_weight, allow_unknown=True)  # type: ignore[attr-defined]
+        return cases.mean(ancestors_at(cases.decided, tree.depths[cases.true], tree) == cases.true)
 
     def predict_node_proba(self, X: Any) -> Array:
         """Probabilities of all nodes of the hierarchy in the order of `tree_.labels`, (n_samples, n_nodes).

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from logikern.decisions.taxonomy import settle, sum_up
 from logikern.estimators._callbacks import WRAPPER_FRAMES
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.coarse import CoarseSoftmax
@@ -16,6 +15,7 @@ from logikern.numerics.outcome import Array, Indices
 from logikern.structure.hierarchy import N_NAMED, encode, read_tree
 from logikern.structure.links import shown
 from logikern.structure.targets import from_distributions, from_labels
+from logikern.structure.taxonomy import lowest_equivalents, subtree_sums
 from logikern.structure.tree import Tree
 
 
@@ -46,7 +46,7 @@ def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
         told = describe_mergers(tree, named) if isinstance(hierarchy, str) else ""
         if told:
             warnings.warn(told, UserWarning, stacklevel=4 + WRAPPER_FRAMES)
-        return _targets(tree, from_labels(settle(named, tree), len(tree.labels)))
+        return _targets(tree, from_labels(lowest_equivalents(named, tree), len(tree.labels)))
     if names is None and isinstance(hierarchy, str) and hierarchy == "paths":
         raise ValueError(
             "`hierarchy='paths'` reads the tree off the labels, but `y` is a table of numbers whose columns have no "
@@ -56,7 +56,7 @@ def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
     rows = from_distributions(table)  # (columns, n)
     columns = _columns(tree, table.shape[1], names)
     targets = np.zeros((len(tree.labels), rows.shape[1]))
-    np.add.at(targets, settle(columns, tree), rows)
+    np.add.at(targets, lowest_equivalents(columns, tree), rows)
     return _targets(tree, targets)
 
 
@@ -102,7 +102,7 @@ def _targets(tree: Tree, at_nodes: Array) -> TreeTargets:
 def warn_of_guesses(tree: Tree, targets: Array) -> None:
     """Say where rows belong to a node below which no row tells one class from another; targets (N, n)."""
     at_nodes = targets.sum(axis=1)
-    bare = (tree.n_children > 0) & (at_nodes > 0) & (sum_up(at_nodes, tree) == at_nodes)
+    bare = (tree.n_children > 0) & (at_nodes > 0) & (subtree_sums(at_nodes, tree) == at_nodes)
     nodes = np.flatnonzero(bare)
     if nodes.size:
         names = ", ".join(shown(tree.labels[node]) for node in nodes[:N_NAMED])
@@ -120,7 +120,7 @@ def describe_mergers(tree: Tree, named: Indices) -> str:
 
     They are rows of one class, which few may want of a tree that was read off these very labels.
     """
-    nodes = settle(named, tree)
+    nodes = lowest_equivalents(named, tree)
     pairs = np.unique(np.column_stack([nodes, named])[tree.n_children[nodes] == 0], axis=0)  # parents first
     merged = pairs[np.flatnonzero(np.diff(pairs[:, 0], append=-1) == 0)]
     if not len(merged):

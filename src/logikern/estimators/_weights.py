@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from logikern.decisions.taxonomy import sum_up
 from logikern.numerics.outcome import Array, Indices
+from logikern.structure.taxonomy import subtree_sums
 from logikern.structure.tree import Tree, as_labels
 
 
@@ -88,11 +88,11 @@ def _balanced(present: Array, tree: Tree | None) -> Array:
     """
     occurs = present > 0
     if tree is not None:
-        occurs &= sum_up(present, tree) == present
+        occurs &= subtree_sums(present, tree) == present
     rows, labels = np.where(occurs, present, 0.0), occurs.astype(float)
     share = rows.sum() / occurs.sum()
     if tree is not None:
-        rows, labels = sum_up(rows, tree), sum_up(labels, tree)
+        rows, labels = subtree_sums(rows, tree), subtree_sums(labels, tree)
     return np.where(rows > 0, share * labels / np.where(rows > 0, rows, 1.0), 1.0)
 
 

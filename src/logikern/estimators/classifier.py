@@ -375,7 +375,7 @@ class KernelLogisticClassifier(
     def save_model(self, path: Any) -> None:
         """Write the fitted classifier to a file that `logikern.load_model` reads without running code."""
         check_is_fitted(self)
-        persistence.save(self, path)
+        persistence.save_model(self, path)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

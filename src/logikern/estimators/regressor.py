@@ -267,7 +267,7 @@ class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     def save_model(self, path: Any) -> None:
         """Write the fitted regressor to a file that `logikern.load_model` reads without running code."""
         check_is_fitted(self)
-        persistence.save(self, path)
+        persistence.save_model(self, path)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -30,8 +30,8 @@ HEADER = "logikern.json"
 UNKEPT = ("_training", "_left_out", "_seed")
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file that `load` reads without running code.
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file that `load_model` reads without running code.
 
     The file appears whole or not at all: an error leaves an older file as it was.
 
@@ -56,7 +56,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     _write(_pack(model), Path(os.path.realpath(path)))
 
 
-def load(path: str | os.PathLike[str], *, size_limit: float | None = None) -> Any:
+def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None) -> Any:
     """Read a model file; whatever is not one is refused as a ValueError, and nothing in it is run.
 
     Parameters
@@ -86,9 +86,6 @@ def load(path: str | os.PathLike[str], *, size_limit: float | None = None) -> An
                 f"`{path}` is not a model file that can be read: {reason.rstrip('.')}. Pass a file that "
                 "`save_model` or `logikern fit` wrote, and copy it again if it may be damaged."
             ) from error
-
-
-load_model = load
 
 
 def _pack(model: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""Curves that judge probabilities: error against rejection, accuracy against confidence."""
+"""Plots of the error-reject curve and of reliability."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from logikern.decisions.metrics import ErrorRejectCurve, reliability_bins
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Between the thresholds of a curve with many ties the line is bent.
+# Added to the thresholds, because the curve is not linear between two of them.
 GRID = np.linspace(0.0, 1.0, 201)
 
 
@@ -22,9 +22,9 @@ def plot_error_reject(curves: ErrorRejectCurve | Mapping[str, ErrorRejectCurve],
     Parameters
     ----------
     curves : ErrorRejectCurve or mapping from label to ErrorRejectCurve
-        From `error_reject_curve`. Labels stand in the legend with the area under their curve.
+        From `error_reject_curve`. The legend shows the labels and the areas under the curves.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def plot_reliability(
     n_bins: int = 15,
     ax: Axes | None = None,
 ) -> Axes:
-    """Share correct by the probability of the predicted class; calibrated probabilities lie on the diagonal.
+    """Accuracy against the probability of the predicted class; calibrated probabilities lie on the diagonal.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ def plot_reliability(
     proba : array of shape (n, C)
         Probabilities.
     classes : sequence of length C, default=None
-        The label of each column of `proba`; None stands for the sorted labels in `y`.
+        The label of each column of `proba`; None means the sorted labels in `y`.
     sample_weight : array of shape (n,), default=None
         Weights of the cases.
     n_bins : int, default=15
         Number of bins, of equal weight.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def new_axes(ax: Axes | None) -> Axes:
         from matplotlib import pyplot
     except ImportError as error:
         raise ImportError(
-            "Plots need matplotlib, which could not be imported. Install it by: pip install 'logikern[report]'"
+            "Plots need matplotlib, which could not be imported. Install it with: pip install 'logikern[report]'"
         ) from error
     return pyplot.subplots(layout="constrained")[1]
 

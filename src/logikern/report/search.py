@@ -1,4 +1,4 @@
-"""The course of a search for hyperparameters."""
+"""Plot of a hyperparameter search."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def plot_search(records: Sequence[Record], ax: Axes | None = None) -> Axes:
-    """Criterion by time, one line per stage; evaluations that were of no use are crosses at its foot.
+    """Criterion against time, one line per stage; failed evaluations are crosses at the bottom.
 
     Parameters
     ----------
     records : sequence of Record
         `trace_` of a classifier that learned its hyperparameters.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def plot_search(records: Sequence[Record], ax: Axes | None = None) -> Axes:
     failed = [place for place, record in enumerate(records) if not record.usable]
     if failed:
         lowest = min((record.value for record in records if record.usable), default=0.0)
-        ax.plot(seconds[failed], np.full(len(failed), lowest), "kx", label="no use")
+        ax.plot(seconds[failed], np.full(len(failed), lowest), "kx", label="failed")
     ax.set(xlabel="seconds", ylabel="criterion: mean held-out loss")
     ax.legend()
     return ax

@@ -1,43 +1,52 @@
-"""A tree of classes as a picture and as text, with what is known about its nodes."""
+"""A class tree as a plot and as text, with scores and variances of its nodes."""
 
 from __future__ import annotations
 
 import heapq
 import numbers
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from logikern.decisions.cases import as_numbers
-from logikern.decisions.taxonomy import step_of, sum_up
 from logikern.decisions.tree_errors import NodeScores
 from logikern.numerics.outcome import Array
 from logikern.report.curves import new_axes
+from logikern.structure.taxonomy import short_name, subtree_sums
 from logikern.structure.tree import ROOT, Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
 
-LONGEST_LABEL = 40  # letters, before it is cut
-# Areas of dots in square points: the smallest, and what the largest variance adds to it.
-DOT, GROWTH = 25.0, 225.0
+
+@dataclass(frozen=True)
+class TreeStyle:
+    """Sizes in the text and the plot of a tree."""
+
+    label_length: int = 40  # characters; longer labels are cut
+    smallest_dot: float = 25.0  # area in square points
+    largest_growth: float = 225.0  # area added for the largest variance
+
+
+_STYLE = TreeStyle()
 
 
 def render_tree(tree: Tree, columns: Mapping[str, Any] | None = None, max_nodes: int = 60) -> str:
-    """The top levels of a tree as text: a line per node, indented by depth, with a column for each mapping.
+    """The top levels of a tree as text: one line per node, indented by depth, and one column per mapping.
 
-    "(+12)" behind a label stands for 12 nodes below it that are not shown.
+    "(+12)" after a label means that 12 nodes below it are not shown.
 
     Parameters
     ----------
     tree : Tree
     columns : mapping from heading to array of shape (N,), default=None
-        Numbers of the nodes in the order of `tree.labels`, such as cases, accuracy and variance. What is not
-        finite is shown as "-".
+        A number per node in the order of `tree.labels`, such as cases, accuracy or variance. Numbers that are not
+        finite are shown as "-".
     max_nodes : int, default=60
-        As many whole levels are shown as have no more nodes.
+        Maximum number of nodes; only whole levels are shown.
 
     Examples
     --------
@@ -72,24 +81,23 @@ def plot_tree(
     ax: Axes | None = None,
     max_nodes: int = 60,
 ) -> Axes:
-    """A tree from left to right: dots coloured by the share of their cases that is found, as large as their variance.
+    """Draw a tree from left to right; the colour of a dot is the recall of the node, its area shows the variance.
 
-    Of a tree with more nodes than can be read, the most confused parts are shown: from the top on, the node at which
-    most cases go astray is opened next. Without scores the top levels are shown. "(+12)" behind a label stands for
-    12 nodes below it that are left out.
+    If the tree has too many nodes, the parts with most errors are shown: starting at the top, the node at which most
+    cases go wrong is expanded next. Without scores the top levels are shown. "(+12)" after a label means that 12
+    nodes below it are not shown.
 
     Parameters
     ----------
     tree : Tree
     node_scores : NodeScores, default=None
-        From `node_scores`; colours are its recall, grey where a node has no cases.
+        From `node_scores`. Nodes without cases are grey.
     variances : array of shape (N,), default=None
-        Of the latent function of each node, in the order of `tree.labels`; areas of dots beyond a smallest one.
-        Not a number where a node has none.
+        Variance of the latent function of each node in the order of `tree.labels`; NaN for nodes without one.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None creates a figure.
     max_nodes : int, default=60
-        How many nodes to show at most.
+        Maximum number of nodes.
 
     Returns
     -------
@@ -107,7 +115,7 @@ def plot_tree(
     dots = _draw_dots(tree, shown, heights, node_scores, variances, drawn_on)
     _draw_labels(tree, shown, heights, drawn_on)
     if node_scores is not None:
-        drawn_on.figure.colorbar(dots, ax=drawn_on, label="share of its cases found", shrink=0.6)
+        drawn_on.figure.colorbar(dots, ax=drawn_on, label="recall", shrink=0.6)
     if len(shown) < len(tree.labels):
         drawn_on.set_title(f"{len(shown)} of {len(tree.labels)} nodes")
     drawn_on.invert_yaxis()
@@ -123,7 +131,7 @@ def _draw_dots(
     variances: Any,
     ax: Axes,
 ) -> PathCollection:
-    """Dots with their colours and sizes, and a legend for the sizes."""
+    """Draw the dots, and a legend for their sizes."""
     import matplotlib
 
     recall = np.full(len(tree.labels), np.nan) if node_scores is None else node_scores.recall
@@ -133,7 +141,7 @@ def _draw_dots(
     dots = ax.scatter(
         tree.depths[shown],
         [heights[node] for node in shown],
-        s=DOT + GROWTH * sizes / largest,
+        s=_STYLE.smallest_dot + _STYLE.largest_growth * sizes / largest,
         c=recall[shown],
         cmap=matplotlib.colormaps["viridis"].with_extremes(bad="grey"),
         vmin=0.0,
@@ -142,13 +150,17 @@ def _draw_dots(
         zorder=2,
     )
     if variances is not None:
-        handles, texts = dots.legend_elements("sizes", num=3, func=lambda area: (area - DOT) / GROWTH * largest)
+
+        def variance(area: Array) -> Array:
+            return (area - _STYLE.smallest_dot) / _STYLE.largest_growth * largest
+
+        handles, texts = dots.legend_elements("sizes", num=3, func=variance)
         ax.legend(handles, texts, title="variance", loc="upper left", frameon=False)
     return dots
 
 
 def _draw_labels(tree: Tree, shown: list[int], heights: Mapping[int, float], ax: Axes) -> None:
-    """Behind the last dots of a branch, above all others."""
+    """Labels to the right of nodes without visible children, and above all other nodes."""
     below = _n_hidden(tree, shown)
     opened = {tree.parents[node] for node in shown}
     for node in shown:
@@ -163,7 +175,7 @@ def _draw_labels(tree: Tree, shown: list[int], heights: Mapping[int, float], ax:
 
 
 def _top_levels(tree: Tree, max_nodes: int) -> list[int]:
-    """All nodes down to the depth at which there are not too many, depth first."""
+    """All nodes down to the last depth that fits, depth first."""
     _check_most(max_nodes)
     n_down_to = np.bincount(tree.depths).cumsum()
     last = max(1, np.flatnonzero(n_down_to <= max_nodes)[-1])
@@ -171,7 +183,7 @@ def _top_levels(tree: Tree, max_nodes: int) -> list[int]:
 
 
 def _most_confused(tree: Tree, scores: NodeScores, max_nodes: int) -> list[int]:
-    """The top, then the children of the nodes at which most cases go astray, while there is room; depth first."""
+    """The top, then children of the nodes at which most cases go wrong, as long as they fit; depth first."""
     _check_most(max_nodes)
     both = _per_node(scores.both, tree, "node_scores")
     children = _children(tree)
@@ -181,7 +193,7 @@ def _most_confused(tree: Tree, scores: NodeScores, max_nodes: int) -> list[int]:
 
     def wait(nodes: list[int]) -> None:
         for node in nodes:
-            # Cases whose path is right down to this node, and no further.
+            # Minus the cases whose path is right down to this node but not further.
             heapq.heappush(waiting, (both[children.get(node, [])].sum() - both[node], node))
 
     wait(shown)
@@ -202,7 +214,7 @@ def _children(tree: Tree) -> dict[int, list[int]]:
 
 
 def _depth_first(tree: Tree, shown: list[int]) -> list[int]:
-    """The nodes in the order of reading: each is followed by what lies below it."""
+    """The nodes in depth-first order: each is followed by its descendants."""
     children, kept = _children(tree), set(shown)
     order: list[int] = []
     waiting = children[ROOT][::-1]
@@ -215,7 +227,7 @@ def _depth_first(tree: Tree, shown: list[int]) -> list[int]:
 
 
 def _lay_out(tree: Tree, shown: list[int]) -> dict[int, float]:
-    """Heights: the ends in lines of their own, every other node in the middle of its children; the root is -1."""
+    """Vertical positions: one line per end node; other nodes, and the root (-1), in the middle of their children."""
     heights: dict[int, float] = {}
     children: dict[int, list[float]] = {}
     line = len(set(shown) - {tree.parents[node] for node in shown})
@@ -231,17 +243,17 @@ def _lay_out(tree: Tree, shown: list[int]) -> dict[int, float]:
 
 
 def _n_hidden(tree: Tree, shown: list[int]) -> Array:
-    """How many nodes lie below each one, (N,); 0 where its children are shown."""
-    below = sum_up(np.ones(len(tree.labels), dtype=np.intp), tree) - 1
+    """Number of hidden descendants of each node, (N,); 0 if its children are shown."""
+    below = subtree_sums(np.ones(len(tree.labels), dtype=np.intp), tree) - 1
     opened = [tree.parents[node] for node in shown if tree.parents[node] != ROOT]
     below[opened] = 0
     return below
 
 
 def _name(tree: Tree, node: int, n_hidden: int) -> str:
-    """The label, of a path its last step, and how much is hidden below it."""
-    text = step_of(node, tree)
-    short = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 3] + "..."
+    """The short name of a node, and the number of hidden descendants."""
+    text = short_name(node, tree)
+    short = text if len(text) <= _STYLE.label_length else text[: _STYLE.label_length - 3] + "..."
     return f"{short} (+{n_hidden})" if n_hidden else short
 
 

@@ -14,10 +14,10 @@ from logikern.cli.reading.labels import as_integers, class_labels
 from logikern.cli.reading.sources import FORMATS, Reading, Source, open_source
 from logikern.cli.reading.tables import read_table, refuse_duplicates
 from logikern.cli.session.narration import Narrator
-from logikern.decisions.taxonomy import place_labels, settle, step_of
 from logikern.estimators._hierarchy import describe_mergers
 from logikern.structure import links
 from logikern.structure.hierarchy import grow
+from logikern.structure.taxonomy import lowest_equivalents, nodes_of, short_name
 from logikern.structure.tree import Tree, as_labels
 
 AUTO, NONE = "auto", "none"
@@ -54,7 +54,7 @@ def read_labels(target: pd.Series, hierarchy: str, encoding: str | None, narrato
     _require_nodes(target, spelled, nodes, hierarchy)
     labels = as_labels([nodes[label] for label in spelled.tolist()])
     _say_what_it_is(tree, labels, narrator)
-    told = describe_mergers(tree, place_labels(labels, tree)) if hierarchy == AUTO else ""
+    told = describe_mergers(tree, nodes_of(labels, tree)) if hierarchy == AUTO else ""
     if told:
         narrator.warn(told)
     return Labelled(labels, tree)
@@ -62,7 +62,7 @@ def read_labels(target: pd.Series, hierarchy: str, encoding: str | None, narrato
 
 def path_text(node: int, tree: Tree) -> str:
     """The way from the top to a node: `science/physics/optics`."""
-    return links.SEPARATOR.join(step_of(upper, tree) for upper in tree.path(node))
+    return links.SEPARATOR.join(short_name(upper, tree) for upper in tree.path(node))
 
 
 def _tree(target: pd.Series, hierarchy: str, encoding: str | None, narrator: Narrator) -> Tree | None:
@@ -142,7 +142,7 @@ def _say_what_it_is(tree: Tree, labels: np.ndarray, narrator: Narrator) -> None:
         f"tree: {count(len(tree.labels), 'node')} in {count(int(tree.depths.max()), 'level')}, of which "
         f"{tree.n_classes} are classes"
     )
-    nodes = settle(place_labels(labels, tree), tree)  # as a fit reads them
+    nodes = lowest_equivalents(nodes_of(labels, tree), tree)  # as a fit reads them
     n_inner = int(np.count_nonzero(tree.n_children[nodes]))
     if n_inner:
         narrator.say(f"{count(n_inner, 'row')} name{'s' if n_inner == 1 else ''} an inner node: any class below it")

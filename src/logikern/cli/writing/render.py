@@ -9,8 +9,8 @@ from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.hierarchy import path_text
 from logikern.cli.writing.scores import Report, Scores
 from logikern.cli.writing.tree_scores import TreeScores, tree_record
-from logikern.decisions.taxonomy import step_of
 from logikern.report.tree import render_tree
+from logikern.structure.taxonomy import short_name
 from logikern.structure.tree import ROOT
 
 MAX_CONFUSION_CLASSES = 12
@@ -179,7 +179,8 @@ def _confused(scores: TreeScores) -> Any:
     for pair in scores.confused:
         first, second = tree.place[pair.first], tree.place[pair.second]
         above = tree.parents[first]
-        names = ("the root" if above == ROOT else path_text(above, tree), step_of(first, tree), step_of(second, tree))
+        parent = "the root" if above == ROOT else path_text(above, tree)
+        names = (parent, short_name(first, tree), short_name(second, tree))
         counts = (f"{pair.first_as_second:g}", f"{pair.second_as_first:g}", f"{pair.rate:.1%}")
         table.add_row(*map(Text, names), *counts)
     return table

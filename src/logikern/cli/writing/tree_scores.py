@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from logikern.cli.reading.labels import joined
-from logikern.decisions.taxonomy import labels_of, place_labels, settle
 from logikern.decisions.tree_errors import NodeScores, SiblingConfusion, confused_siblings, node_scores
 from logikern.decisions.tree_rules import decide_on_tree
 from logikern.decisions.tree_scores import (
@@ -18,6 +17,7 @@ from logikern.decisions.tree_scores import (
     parent_accuracy,
     taxonomic_loss,
 )
+from logikern.structure.taxonomy import labels_of, lowest_equivalents, nodes_of
 from logikern.structure.tree import Tree
 
 
@@ -44,7 +44,7 @@ class TreeScores:
 def score_on_tree(probabilities: np.ndarray, labels: np.ndarray, tree: Tree) -> TreeScores:
     """Scores of `probabilities` (n_points, n_classes), columns in the order of `tree.classes`."""
     decisions = labels_of(decide_on_tree(probabilities, tree).decisions, tree)
-    nodes = settle(place_labels(labels, tree), tree)  # as a fit reads them
+    nodes = lowest_equivalents(nodes_of(labels, tree), tree)  # as a fit reads them
     labels, inner = labels_of(nodes, tree), tree.n_children[nodes] > 0
     some = not inner.all()
     return TreeScores(

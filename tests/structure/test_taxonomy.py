@@ -1,20 +1,23 @@
 """Labels, paths and distances on a tree against sets of ancestors."""
 
+import doctest
+
 import numpy as np
 import pytest
 from hypothesis import given
 
-from logikern.decisions.taxonomy import (
-    climb,
+from logikern.structure import taxonomy
+from logikern.structure.taxonomy import (
+    ancestors_at,
     common_depths,
     distances,
+    diverging_nodes,
     expected_distances,
     labels_of,
-    part,
+    leaves_of,
+    nodes_of,
     paths_of,
-    place_labels,
-    place_leaves,
-    sum_up,
+    subtree_sums,
 )
 from logikern.structure.tree import Tree
 from tests.decisions.trees import ANIMALS, all_distances, flat, lineage, membership, problems, steady, trees
@@ -41,7 +44,7 @@ def all_pairs(tree):
     ],
 )
 def test_distance_is_half_the_path(first, second, distance):
-    nodes = place_labels([first], ANIMALS), place_labels([second], ANIMALS)
+    nodes = nodes_of([first], ANIMALS), nodes_of([second], ANIMALS)
     assert distances(*nodes, ANIMALS) == distances(*reversed(nodes), ANIMALS) == distance
 
 
@@ -65,7 +68,7 @@ def test_common_depth_counts_common_ancestors(tree):
 @steady
 def test_paths_part_at_siblings_or_not_at_all(tree):
     first, second = all_pairs(tree)
-    for a, b, left, right in zip(first, second, *part(first, second, tree), strict=True):
+    for a, b, left, right in zip(first, second, *diverging_nodes(first, second, tree), strict=True):
         if left == right:
             assert lineage(tree, left) == lineage(tree, a) & lineage(tree, b)
         else:
@@ -76,8 +79,8 @@ def test_paths_part_at_siblings_or_not_at_all(tree):
 
 def test_arguments_are_left_alone():
     first, second = np.array([6]), np.array([3])
-    part(first, second, ANIMALS)
-    climb(first, 1, ANIMALS)
+    diverging_nodes(first, second, ANIMALS)
+    ancestors_at(first, 1, ANIMALS)
     assert first.tolist() == [6] and second.tolist() == [3]
 
 
@@ -86,13 +89,13 @@ def test_arguments_are_left_alone():
 def test_climbing_ends_at_the_depth_or_stays(tree):
     nodes = np.arange(len(tree.labels))
     for depth in range(1, tree.depths.max() + 1):
-        for node, upper in zip(nodes, climb(nodes, depth, tree), strict=True):
+        for node, upper in zip(nodes, ancestors_at(nodes, depth, tree), strict=True):
             assert upper in lineage(tree, node)
             assert tree.depths[upper] == min(depth, tree.depths[node])
 
 
 def test_climbing_to_depth_zero_ends_at_the_root():
-    assert climb(np.array([6, 2]), 0, ANIMALS).tolist() == [-1, -1]
+    assert ancestors_at(np.array([6, 2]), 0, ANIMALS).tolist() == [-1, -1]
 
 
 @given(problem=problems())
@@ -116,7 +119,7 @@ def test_sums_upward_are_those_over_descendants(problem):
     tree = problem.tree
     values = np.arange(1.0, len(tree.labels) + 1)
     below = [[node in lineage(tree, other) for other in range(len(values))] for node in range(len(values))]
-    np.testing.assert_array_equal(sum_up(values, tree), np.array(below) @ values)
+    np.testing.assert_array_equal(subtree_sums(values, tree), np.array(below) @ values)
 
 
 def test_sums_of_leaves_agree_with_the_tree():
@@ -125,7 +128,7 @@ def test_sums_of_leaves_agree_with_the_tree():
 
 
 def test_paths_name_every_node_from_the_top():
-    paths = paths_of(place_labels(["trout, brown", "fox", "bird"], ANIMALS), ANIMALS)
+    paths = paths_of(nodes_of(["trout, brown", "fox", "bird"], ANIMALS), ANIMALS)
     assert paths == [("fish", "trout", "trout, brown"), ("fox",), ("bird",)]
 
 
@@ -140,7 +143,7 @@ def test_labels_return_from_their_places(labels):
     found = labels_of(nodes, tree)
     assert found.shape == (4,)
     assert found.tolist() == [labels[node] for node in nodes]
-    np.testing.assert_array_equal(place_labels(found, tree), nodes)
+    np.testing.assert_array_equal(nodes_of(found, tree), nodes)
 
 
 def test_labels_of_one_kind_keep_it():
@@ -151,13 +154,13 @@ def test_labels_of_one_kind_keep_it():
 
 def test_numbers_among_texts_are_not_made_texts():
     tree = Tree(("odd", 1, 2), (-1, 0, -1))
-    assert place_labels(["odd", 2, 1], tree).tolist() == [0, 2, 1]
+    assert nodes_of(["odd", 2, 1], tree).tolist() == [0, 2, 1]
 
 
 def test_tuples_of_several_lengths_are_labels():
     tree = Tree((("a",), ("a", "b"), ("c",)), (-1, 0, -1))
-    assert place_labels([("a", "b"), ("c",)], tree).tolist() == [1, 2]
-    assert place_labels(np.array([["a", "b"], ["a", "b"]]), tree).tolist() == [1, 1]
+    assert nodes_of([("a", "b"), ("c",)], tree).tolist() == [1, 2]
+    assert nodes_of(np.array([["a", "b"], ["a", "b"]]), tree).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -171,14 +174,19 @@ def test_tuples_of_several_lengths_are_labels():
 )
 def test_labels_off_the_tree_are_named(labels, complaint):
     with pytest.raises(ValueError, match=complaint):
-        place_labels(labels, ANIMALS)
+        nodes_of(labels, ANIMALS)
 
 
 def test_inner_node_is_no_leaf():
-    with pytest.raises(ValueError, match="`y` must hold labels of leaves, but row 1 is 'bird', which has 2 below it"):
-        place_leaves(["duck", "bird"], ANIMALS)
+    with pytest.raises(ValueError, match="`y` must hold labels of leaves, but row 1 is 'bird', which has 2 children"):
+        leaves_of(["duck", "bird"], ANIMALS)
 
 
 def test_error_names_the_argument():
     with pytest.raises(ValueError, match="`decisions` must hold labels"):
-        place_labels([7], flat(3), "decisions")
+        nodes_of([7], flat(3), "decisions")
+
+
+def test_examples_of_docstrings_hold():
+    result = doctest.testmod(taxonomy)
+    assert result.attempted > 0 and result.failed == 0
