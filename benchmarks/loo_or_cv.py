@@ -19,7 +19,7 @@ from logikern.criteria.base import Criterion
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import folds_from_splits
 from logikern.criteria.leave_one_out.criterion import LeaveOneOut
-from logikern.estimators._settings import EXACT_TOLERANCE, EXACT_UP_TO
+from logikern.estimators._run import EXACT_TOLERANCE, EXACT_UP_TO
 from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.preconditioning.adaptive import LowRankConditioning

@@ -39,8 +39,8 @@ def test_many_rows_are_left_out_by_landmarks_and_the_user_is_told(monkeypatch):
     flipped = np.random.default_rng(0).choice(400, 20, replace=False)
     wrong[flipped] = (wrong[flipped] + 1 + flipped % 9) % 10
     exact = KernelLogisticClassifier(criterion=None, rate=0.3, random_state=0).fit(X, wrong)
-    monkeypatch.setattr("logikern.estimators._influence.LARGEST_WORK", 1e6)
-    monkeypatch.setattr("logikern.estimators._influence.LARGEST_RANK", 1500)
+    monkeypatch.setattr("logikern.estimators._fitted.influence.LARGEST_WORK", 1e6)
+    monkeypatch.setattr("logikern.estimators._fitted.influence.LARGEST_RANK", 1500)
     rough = clone(exact).fit(X, wrong)
     assert rough.loo_method_.startswith("low rank, 150")
     assert np.isin(flipped, rough.suspects(40)["row"]).mean() >= 0.9

@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 from logikern import KernelLogisticClassifier
-from logikern.estimators import _influence
+from logikern.estimators._fitted import influence as _influence
 
 
 def resident(field):

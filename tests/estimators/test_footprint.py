@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from logikern import KernelLogisticClassifier
-from logikern.estimators import _memory, _settings, _tuning
-from logikern.estimators._validation import training_data
+from logikern.estimators import _memory
+from logikern.estimators import _run as _settings
+from logikern.estimators import _search as _tuning
+from logikern.estimators._inputs.data import training_data
 from logikern.fitting import footprint
 from logikern.structure.tying import tie
 from tests.estimators.memory_cells import pairs_of, sample

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from logikern.estimators._weights import weigh_rows
+from logikern.estimators._inputs.weights import weigh_rows
 from logikern.structure.hierarchy import read_tree
 from tests.estimators.trees import (
     LABELS,

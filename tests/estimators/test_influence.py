@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
 from logikern import KernelLogisticClassifier, load_model
-from logikern.estimators import _influence
+from logikern.estimators._fitted import influence as _influence
 from tests.estimators.samples import DISTRIBUTIONS, KINDS, NAMES, SPECIES, WORDS, X, fixed, shared_pairs
 
 N = len(X)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from logikern import KernelLogisticClassifier, KernelRegressor
-from logikern.estimators import _settings, _tuning
-from logikern.estimators._validation import parse_memory, training_data
+from logikern.estimators import _run as _settings
+from logikern.estimators import _search as _tuning
+from logikern.estimators._inputs.data import parse_memory, training_data
 from tests.estimators.memory_cells import pairs_of, sample
 
 X, Y = sample(200, 4)

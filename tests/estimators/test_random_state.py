@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from logikern import KernelLogisticClassifier
-from logikern.estimators import _influence
+from logikern.estimators._fitted import influence as _influence
 from logikern.fitting.pairwise.solver import Smo
 from logikern.fitting.pointwise import schedule as visits
 from logikern.fitting.pointwise.solver import RowAscent

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from logikern.estimators import _settings
+from logikern.estimators import _run as _settings
 from logikern.fitting.pairwise.solver import Smo
 from logikern.numerics.outcome import Outcome
 from tests.estimators.samples import NAMES, X, fixed

@@ -6,7 +6,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
 from logikern import KernelRegressor
-from logikern.estimators._weights import weight_unit
+from logikern.estimators._inputs.weights import weight_unit
 from tests.tuning.samples import MOONS, NAMES, SIDES, X, tuned
 
 CLASSES = 3

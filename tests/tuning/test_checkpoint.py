@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from logikern.criteria.cross_validation import CrossValidation
-from logikern.estimators import _tuning
+from logikern.estimators import _search as _tuning
 from logikern.kernels import FunctionKernel
 from tests.tuning.samples import MOONS, NAMES, SIDES, X, default_fit, same, tuned
 from tests.tuning.test_interruption import raise_at

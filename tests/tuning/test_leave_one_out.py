@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.leave_one_out.criterion import LeaveOneOut
-from logikern.estimators import _tuning
+from logikern.estimators import _search as _tuning
 from logikern.structure.flat import Flat
 from logikern.structure.tying import tie
 from tests.estimators.samples import KINDS, WORDS, shared_pairs

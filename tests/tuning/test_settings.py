@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 
-from logikern.estimators import _tuning
+from logikern.estimators import _search as _tuning
 from logikern.kernels import Gaussian, Linear, Matern32
 from tests.tuning.samples import MOONS, NAMES, SIDES, SPECIES, X, default_fit, same, tuned
 
@@ -284,7 +284,7 @@ def test_part_for_the_search_has_every_class():
 
 
 def _training(points, labels):
-    from logikern.estimators._validation import training_data
+    from logikern.estimators._inputs.data import training_data
 
     return training_data(tuned(), points, labels, None)
 

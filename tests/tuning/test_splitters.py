@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 
 from logikern import KernelRegressor
 from logikern.criteria.cross_validation import CrossValidation
-from logikern.estimators import _tuning
+from logikern.estimators import _search as _tuning
 from tests.tuning.samples import NAMES, SPECIES, X, same, tuned
 
 N = len(X)

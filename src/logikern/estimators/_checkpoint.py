@@ -9,7 +9,7 @@ from logikern.criteria.base import Criterion
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.noise import ProfiledNoise
 from logikern.estimators._fingerprint import fingerprint
-from logikern.estimators._validation import TrainingData
+from logikern.estimators._inputs.data import TrainingData
 from logikern.numerics.outcome import Array
 from logikern.selection.journal import Journal, opened
 from logikern.selection.search import Arena

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from logikern.criteria.leave_one_out.criterion import TILE_ENTRIES
-from logikern.estimators._validation import TrainingData, leaves, parse_memory
+from logikern.estimators._inputs.data import TrainingData, leaves, parse_memory
 from logikern.fitting import footprint
 from logikern.fitting.footprint import Size
 from logikern.kernels import Kernel, KernelRows, Stationary

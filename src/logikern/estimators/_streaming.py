@@ -9,13 +9,13 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from logikern.estimators import _settings
+from logikern.estimators import _run as _settings
 from logikern.estimators._callbacks import log_step
-from logikern.estimators._endings import warn_unless_converged
-from logikern.estimators._hierarchy import TreeTargets, tree_targets
-from logikern.estimators._labels import is_table, read_distributions, read_labels, refuse_missing
-from logikern.estimators._validation import TrainingData, check_together, is_precomputed
-from logikern.estimators._weights import weigh_rows
+from logikern.estimators._failures import warn_unless_converged
+from logikern.estimators._inputs.data import TrainingData, check_together, is_precomputed
+from logikern.estimators._inputs.hierarchy import TreeTargets, tree_targets
+from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
+from logikern.estimators._inputs.weights import weigh_rows
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array

@@ -6,18 +6,20 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from logikern.estimators import _endings, _memory, _settings
+from logikern.estimators import _failures as _endings
+from logikern.estimators import _memory
+from logikern.estimators import _run as _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
-from logikern.estimators._decisions import DecisionMixin
-from logikern.estimators._frames import hyperparameter_frame, labelled_frame, stacked_frames
-from logikern.estimators._influence import InfluenceMixin
-from logikern.estimators._labels import class_against_rest
-from logikern.estimators._prediction import latents
-from logikern.estimators._splits import GivenRows, list_splits
-from logikern.estimators._story import explain
+from logikern.estimators._fitted.decisions import DecisionMixin
+from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_frame, stacked_frames
+from logikern.estimators._fitted.influence import InfluenceMixin
+from logikern.estimators._fitted.prediction import latents
+from logikern.estimators._fitted.story import explain
+from logikern.estimators._inputs.data import check_groups, is_precomputed, takes_objects, training_data
+from logikern.estimators._inputs.labels import class_against_rest
+from logikern.estimators._inputs.splits import GivenRows, list_splits
+from logikern.estimators._search import learned_specification, leaves_one_out
 from logikern.estimators._streaming import StreamingMixin
-from logikern.estimators._tuning import learned_specification, leaves_one_out
-from logikern.estimators._validation import check_groups, is_precomputed, takes_objects, training_data
 from logikern.fitting.newton.free_bias import free_constants
 from logikern.fitting.problem import FitResult
 from logikern.model import persistence

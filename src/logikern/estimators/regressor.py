@@ -7,15 +7,16 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.criteria.noise import unexplained
-from logikern.estimators import _endings, _settings
+from logikern.estimators import _failures as _endings
+from logikern.estimators import _run as _settings
 from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
-from logikern.estimators._frames import hyperparameter_frame
-from logikern.estimators._prediction import latents
-from logikern.estimators._regression import Numbers, fitted_model, numbers
-from logikern.estimators._splits import GivenRows
-from logikern.estimators._story import explain
-from logikern.estimators._tuning import learned_specification
-from logikern.estimators._validation import check_groups, is_precomputed, takes_objects
+from logikern.estimators._fitted.frames import hyperparameter_frame
+from logikern.estimators._fitted.prediction import latents
+from logikern.estimators._fitted.story import explain
+from logikern.estimators._inputs.data import check_groups, is_precomputed, takes_objects
+from logikern.estimators._inputs.regression import Numbers, fitted_model, numbers
+from logikern.estimators._inputs.splits import GivenRows
+from logikern.estimators._search import learned_specification
 from logikern.fitting.problem import FitResult
 from logikern.model import persistence
 from logikern.model.fitted import FittedModel

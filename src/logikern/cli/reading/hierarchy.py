@@ -14,7 +14,7 @@ from logikern.cli.reading.labels import as_integers, class_labels
 from logikern.cli.reading.sources import FORMATS, Reading, Source, open_source
 from logikern.cli.reading.tables import read_table, refuse_duplicates
 from logikern.cli.session.narration import Narrator
-from logikern.estimators._hierarchy import describe_mergers
+from logikern.estimators._inputs.hierarchy import describe_mergers
 from logikern.structure import links
 from logikern.structure.hierarchy import grow
 from logikern.structure.taxonomy import lowest_equivalents, nodes_of, short_name

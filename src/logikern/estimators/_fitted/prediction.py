@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from logikern.estimators._inputs.data import as_objects, is_precomputed, takes_objects
 from logikern.estimators._memory import prediction_tile
-from logikern.estimators._validation import as_objects, is_precomputed, takes_objects
 from logikern.kernels import new_points
 from logikern.numerics.outcome import Array
 

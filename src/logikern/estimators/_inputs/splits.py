@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import indexable
 from sklearn.utils.multiclass import type_of_target
 
-from logikern.estimators._validation import TrainingData
+from logikern.estimators._inputs.data import TrainingData
 from logikern.numerics.outcome import Array, Indices
 
 Splits: TypeAlias = list[tuple[Indices, Indices]]

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from logikern.criteria.leave_one_out.criterion import leave_out_by_landmarks
 from logikern.criteria.leave_one_out.expansion import ExactExpansion
 from logikern.criteria.leave_one_out.refits import exact_leave_one_out
-from logikern.estimators import _memory, _settings
-from logikern.estimators._doubts import check_fit, tell
+from logikern.estimators import _memory
+from logikern.estimators import _run as _settings
+from logikern.estimators._fitted.doubts import check_fit, tell
 from logikern.fitting.footprint import Size, search_conditioning
 from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from logikern.estimators._callbacks import WRAPPER_FRAMES
-from logikern.estimators._validation import TrainingData
+from logikern.estimators._inputs.data import TrainingData
 from logikern.fitting.pairwise.joint_rows import MOST_COUPLINGS
 from logikern.fitting.problem import FitResult
 from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves

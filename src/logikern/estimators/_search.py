@@ -14,14 +14,15 @@ from logikern.criteria.folds import Folds, folds_from_splits
 from logikern.criteria.leave_one_out.criterion import LeaveOneOut
 from logikern.criteria.leave_one_out.spot_check import SpotCheck
 from logikern.criteria.noise import ProfiledNoise
-from logikern.estimators import _memory, _settings
+from logikern.estimators import _memory
+from logikern.estimators import _run as _settings
 from logikern.estimators._callbacks import WRAPPER_FRAMES
 from logikern.estimators._checkpoint import identify, open_journal
-from logikern.estimators._doubts import check_search, tell
-from logikern.estimators._endings import warn_search
-from logikern.estimators._splits import GivenRows, list_splits, split_points
-from logikern.estimators._validation import TrainingData
-from logikern.estimators._weights import weight_unit
+from logikern.estimators._failures import warn_search
+from logikern.estimators._fitted.doubts import check_search, tell
+from logikern.estimators._inputs.data import TrainingData
+from logikern.estimators._inputs.splits import GivenRows, list_splits, split_points
+from logikern.estimators._inputs.weights import weight_unit
 from logikern.fitting.footprint import search_conditioning
 from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.iterative import Newton

@@ -4,14 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from logikern.estimators._labels import refuse_missing
-from logikern.estimators._validation import (
+from logikern.estimators._inputs.data import (
     LARGEST_INPUT,
     TrainingData,
     check_together,
     is_precomputed,
 )
-from logikern.estimators._weights import sample_weights
+from logikern.estimators._inputs.labels import refuse_missing
+from logikern.estimators._inputs.weights import sample_weights
 from logikern.fitting.newton.free_bias import free_constants
 from logikern.fitting.problem import FitResult
 from logikern.kernels import training_points

@@ -9,8 +9,8 @@ from logikern.decisions.rules import decide, to_labels
 from logikern.decisions.tree_errors import node_scores
 from logikern.decisions.tree_rules import decide_on_tree
 from logikern.decisions.tree_scores import align_nodes
-from logikern.estimators._frames import labelled_frame
-from logikern.estimators._hierarchy import as_column
+from logikern.estimators._fitted.frames import labelled_frame
+from logikern.estimators._inputs.hierarchy import as_column
 from logikern.numerics.outcome import Array
 from logikern.report.tree import plot_tree
 from logikern.structure.taxonomy import ancestors_at, labels_of, paths_of

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from logikern.estimators import _memory
-from logikern.estimators._arguments import (
+from logikern.estimators._failures import refuse_failure
+from logikern.estimators._inputs.arguments import (
     check_choice,
     check_flag,
     check_name,
@@ -20,9 +21,8 @@ from logikern.estimators._arguments import (
     check_whole,
     is_auto,
 )
-from logikern.estimators._endings import refuse_failure
-from logikern.estimators._validation import TrainingData, make_kernel, parse_memory, parse_numbers
-from logikern.estimators._weights import weight_unit
+from logikern.estimators._inputs.data import TrainingData, make_kernel, parse_memory, parse_numbers
+from logikern.estimators._inputs.weights import weight_unit
 from logikern.fitting.footprint import NEWTON_ARRAYS, functions
 from logikern.fitting.functional_cg import KernelGradient
 from logikern.fitting.iteration import Budget

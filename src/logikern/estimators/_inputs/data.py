@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
-from logikern.estimators._hierarchy import tree_targets, warn_of_guesses
-from logikern.estimators._labels import is_table, read_distributions, read_labels, refuse_missing
-from logikern.estimators._weights import weigh_rows
+from logikern.estimators._inputs.hierarchy import tree_targets, warn_of_guesses
+from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
+from logikern.estimators._inputs.weights import weigh_rows
 from logikern.kernels import (
     KERNELS,
     FunctionKernel,
