@@ -17,7 +17,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from logikern.estimators._fingerprint import fingerprint
+from logikern.estimators._inputs.fingerprint import fingerprint
 from logikern.kernels import FunctionKernel, Gaussian, Kernel, Linear
 
 ROOT = Path(__file__).parents[2]

@@ -57,8 +57,8 @@ def test_preconditioner_of_a_search_is_bounded_by_the_problem():
     for limit in ("100MB", "1TB"):
         estimator = KernelLogisticClassifier(memory_limit=limit, cv=5)
         start = _settings.specification(estimator, data)
-        arena = _tuning._arena(estimator, data, start, np.arange(200), 5, None, 0)
-        bounds.append(arena.criterion.solver.conditioning.memory)
+        rung = _tuning._arena(estimator, data, start, np.arange(200), 5, None, 0)
+        bounds.append(rung.criterion.solver.conditioning.memory)
     assert bounds[0] == bounds[1] == footprint.search_conditioning(_memory.size_of(data, start.tying, n_batch=5))
 
 

@@ -12,7 +12,7 @@ from logikern.numerics.outcome import Outcome
 from logikern.operators.choose import Choice
 from logikern.selection.growth import Plan
 from logikern.selection.journal import Journal
-from logikern.selection.search import Arena, Ledger
+from logikern.selection.search import SearchData, SearchLog
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 from logikern.structure.flat import Flat
 from logikern.structure.specification import Specification
@@ -90,9 +90,9 @@ class Fixed(Criterion):
         return Evaluation(float(losses.mean()), nothing, losses, np.zeros((1, 3, 6)), Outcome.CONVERGED, 1)
 
 
-def arena(criterion: Criterion) -> Arena:
+def rung(criterion: Criterion) -> SearchData:
     points = Choice("dense", np.dtype(float), "", 1e8).points(POINTS)
-    return Arena(criterion, points, len(POINTS))
+    return SearchData(criterion, points, len(POINTS))
 
 
 def start(tying: Any = "shared", log_rate: float = 0.0, log_variance: float = 0.0) -> Specification:
@@ -101,8 +101,8 @@ def start(tying: Any = "shared", log_rate: float = 0.0, log_variance: float = 0.
     return Specification(kernels, (float(np.exp(log_variance)),) * own.n_variances, 1.0, own)
 
 
-def ledger(**settings: Any) -> Ledger:
-    return Ledger(**{"journal": Journal(), "watch": lambda record: None, **settings})
+def log(**settings: Any) -> SearchLog:
+    return SearchLog(**{"journal": Journal(), "watch": lambda record: None, **settings})
 
 
 def plan(*names: str, **settings: Any) -> Plan:

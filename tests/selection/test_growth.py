@@ -13,7 +13,7 @@ from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Effort, Task, free_parameters, minimise
 from logikern.structure.flat import Flat
 from logikern.structure.tying import tie
-from tests.selection.samples import N_LOSSES, Bowl, Fixed, arena, ledger, plan, start
+from tests.selection.samples import N_LOSSES, Bowl, Fixed, rung, log, plan, start
 from tests.structure.trees import TREES
 
 EXACT = Effort(relative_worth=1e-9)
@@ -28,8 +28,8 @@ def faint_prior(monkeypatch):
 
 
 def grow(criterion, own_plan, own_ledger=None, effort=EXACT, seed=0):
-    own = ledger() if own_ledger is None else own_ledger
-    return learn(start(), own_plan, [arena(criterion)], effort, own, np.random.default_rng(seed))
+    own = log() if own_ledger is None else own_ledger
+    return learn(start(), own_plan, [rung(criterion)], effort, own, np.random.default_rng(seed))
 
 
 def compare(gain, noise, **settings):
@@ -94,14 +94,14 @@ def test_bias_variance_learned_is_counted():
 
 
 def test_first_stage_is_named_as_planned():
-    own = ledger()
+    own = log()
     criterion, random = Bowl(), np.random.default_rng(0)
-    learned = learn(start("separate"), plan("separate"), [arena(criterion)], EXACT, own, random)
+    learned = learn(start("separate"), plan("separate"), [rung(criterion)], EXACT, own, random)
     assert {record.stage for record in own.records} == {learned.verdicts[0].stage} == {"separate"}
 
 
 def test_each_stage_begins_at_the_optimum_of_the_one_kept():
-    own = ledger()
+    own = log()
     grow(Bowl(), plan("shared", "separate", compare=False), own)
     first = next(record for record in own.records if record.stage == "separate")
     # Two more rates, each at its minimum already.
@@ -112,7 +112,7 @@ def test_each_stage_begins_at_the_optimum_of_the_one_kept():
 def test_optimum_is_not_computed_again_for_other_ties_of_variances(finer):
     seen = []
     criterion = Bowl(usable=lambda rates, variances: seen.append((len(rates), *variances)) or True)
-    own = ledger()
+    own = log()
     learned = grow(criterion, plan("shared", finer, compare=False), own)
     # Kernels of their own have derivatives of their own: there the optimum of the first model is taken once more.
     assert len(seen) - len({point[1:] for point in seen}) == (finer == "separate")
@@ -121,13 +121,13 @@ def test_optimum_is_not_computed_again_for_other_ties_of_variances(finer):
 
 def test_known_answer_leads_where_a_computed_one_does():
     """Whatever it is known from: the same functions, tied in another way."""
-    origin, here, task = start("scaled"), arena(Bowl(log_variance=-1.0)), Task("any", NormalPrior(1e6), np.zeros(5))
+    origin, here, task = start("scaled"), rung(Bowl(log_variance=-1.0)), Task("any", NormalPrior(1e6), np.zeros(5))
     free = free_parameters(origin, False)
-    computed = minimise(origin, free, here, EXACT, task, ledger())
+    computed = minimise(origin, free, here, EXACT, task, log())
     alone = replace(EXACT, max_evaluations=1)
     of_one = replace(task, centre=np.zeros(3))
-    known = minimise(start(), free_parameters(start(), False), here, alone, of_one, ledger())
-    again = minimise(origin, free, here, EXACT, task, ledger(), known=known)
+    known = minimise(start(), free_parameters(start(), False), here, alone, of_one, log())
+    again = minimise(origin, free, here, EXACT, task, log(), known=known)
     assert again.specification.log_parameters.tolist() == computed.specification.log_parameters.tolist()
 
 
@@ -174,26 +174,26 @@ def test_what_is_no_tying_is_refused(tying):
 
 @pytest.mark.parametrize("n_starts", [1, 2, 4])
 def test_every_start_is_searched_from(n_starts):
-    own = ledger()
+    own = log()
     grow(Bowl(), plan(n_starts=n_starts), own, replace(EXACT, max_evaluations=1))
     assert len(own.records) == n_starts
 
 
 def test_first_start_is_the_one_given():
-    own = ledger()
+    own = log()
     grow(Bowl(), plan(n_starts=3), own, replace(EXACT, max_evaluations=1))
     np.testing.assert_array_equal(own.journal.entries[0].point, [0.0, 0.0])
 
 
 def test_best_start_wins():
-    own = ledger()
+    own = log()
     learned = grow(Bowl(), plan(n_starts=5), own, replace(EXACT, max_evaluations=1))
     values = [record.value for record in own.records]
     assert learned.value == min(values) < values[0]
 
 
 def second_start(seed):
-    own = ledger()
+    own = log()
     grow(Bowl(), plan(n_starts=2), own, replace(EXACT, max_evaluations=1), seed=seed)
     return own.journal.entries[1].point.tolist()
 
@@ -227,13 +227,13 @@ def interrupt_at(number):
 
 
 def test_interruption_ends_all_stages():
-    own = ledger()
+    own = log()
     learned = grow(Bowl(before=interrupt_at(3)), plan("shared", "scaled", "separate", n_starts=3), own)
     assert len(own.records) == 2 and learned.value == min(record.value for record in own.records)
 
 
 def test_interruption_in_a_later_stage_keeps_the_model_before_it():
-    whole = ledger()
+    whole = log()
     grow(Bowl(), plan(), whole)
     learned = grow(Bowl(before=interrupt_at(len(whole.records) + 1)), plan("shared", "separate"))
     assert len(learned.specification.kernels) == 1
@@ -243,15 +243,15 @@ def test_interruption_in_a_later_stage_keeps_the_model_before_it():
 def test_growth_cut_off_anywhere_ends_at_the_same_model(tmp_path, number):
     own_plan = plan("shared", "scaled", "separate", compare=False, n_starts=2)
     whole = grow(Bowl(), own_plan)
-    grow(Bowl(before=interrupt_at(number)), own_plan, ledger(journal=Journal(tmp_path / "part", "mark")))
-    resumed = grow(Bowl(), own_plan, ledger(journal=read(tmp_path / "part", "mark")))
+    grow(Bowl(before=interrupt_at(number)), own_plan, log(journal=Journal(tmp_path / "part", "mark")))
+    resumed = grow(Bowl(), own_plan, log(journal=read(tmp_path / "part", "mark")))
     assert resumed.specification == whole.specification and resumed.value == whole.value
 
 
 def finish(second, own=None):
-    own = ledger() if own is None else own
-    arenas = [arena(Bowl()), replace(arena(second), n_points=60)]
-    return learn(start(), plan(), arenas, EXACT, own, np.random.default_rng(0)), own
+    own = log() if own is None else own
+    rungs = [rung(Bowl()), replace(rung(second), n_points=60)]
+    return learn(start(), plan(), rungs, EXACT, own, np.random.default_rng(0)), own
 
 
 def test_larger_arena_has_the_last_word():
@@ -276,31 +276,31 @@ def test_larger_arena_that_fails_leaves_what_was_kept():
 
 
 def test_larger_arena_points_to_the_rates_of_all_points():
-    arenas = [arena(Bowl(log_rate=1.0)), replace(arena(Bowl(log_rate=1.5)), n_points=60)]
-    learned = learn(start(), plan(n_points=240), arenas, EXACT, ledger(), np.random.default_rng(0))
+    rungs = [rung(Bowl(log_rate=1.0)), replace(rung(Bowl(log_rate=1.5)), n_points=60)]
+    learned = learn(start(), plan(n_points=240), rungs, EXACT, log(), np.random.default_rng(0))
     assert learned.specification.log_parameters[0] > 1.8
 
 
 def test_rates_do_not_grow_from_an_arena_that_was_not_searched_to_its_end():
-    arenas = [arena(Bowl(log_rate=1.0)), replace(arena(Bowl(log_rate=1.5, before=interrupt_at(3))), n_points=60)]
-    own = ledger()
-    learned = learn(start(), plan(n_points=240), arenas, EXACT, own, np.random.default_rng(0))
+    rungs = [rung(Bowl(log_rate=1.0)), replace(rung(Bowl(log_rate=1.5, before=interrupt_at(3))), n_points=60)]
+    own = log()
+    learned = learn(start(), plan(n_points=240), rungs, EXACT, own, np.random.default_rng(0))
     assert own.stopped and learned.value == min(record.value for record in own.records if record.n_points == 60)
     assert 1.0 < learned.specification.log_parameters[0] <= 1.51
 
 
-# --- the first model goes to the last arena before it grows ---
+# --- the first model goes to the last rung before it grows ---
 
 
 def approach(*log_variances, names=("shared",), n_points=None, **of_last):
-    """On arenas with so many points, each with another best variance."""
-    own = ledger()
+    """On rungs with so many points, each with another best variance."""
+    own = log()
     sizes = [20, 50, 125][: len(log_variances)]
     criteria = [Bowl(log_variance=value) for value in log_variances[:-1]]
     criteria.append(Bowl(log_variance=log_variances[-1], **of_last))
-    arenas = [replace(arena(criterion), n_points=size) for criterion, size in zip(criteria, sizes, strict=True)]
+    rungs = [replace(rung(criterion), n_points=size) for criterion, size in zip(criteria, sizes, strict=True)]
     own_plan = plan(*names, compare=False, grow_last=True, n_points=sizes[-1] if n_points is None else n_points)
-    return learn(start(), own_plan, arenas, EXACT, own, np.random.default_rng(0)), own
+    return learn(start(), own_plan, rungs, EXACT, own, np.random.default_rng(0)), own
 
 
 def stages(own):
@@ -353,6 +353,6 @@ def test_variances_do_not_grow_from_a_finer_model_that_was_not_searched_to_its_e
 
 def test_rates_of_inputs_are_not_split_twice():
     origin = replace(start(), kernels=(Gaussian((1.0, 2.0)),))
-    own = ledger()
-    learn(origin, plan(relevance=True), [arena(Bowl())], EXACT, own, np.random.default_rng(0))
+    own = log()
+    learn(origin, plan(relevance=True), [rung(Bowl())], EXACT, own, np.random.default_rng(0))
     assert {record.stage for record in own.records} == {"shared"}

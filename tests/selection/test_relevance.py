@@ -12,12 +12,12 @@ from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
 from logikern.selection.growth import learn
-from logikern.selection.search import Arena, Effort
+from logikern.selection.search import SearchData, Effort
 from logikern.structure.flat import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from logikern.structure.tying import tie
-from tests.selection.samples import ledger, plan
+from tests.selection.samples import log, plan
 
 N_NOISE = 5
 
@@ -30,11 +30,11 @@ def learn_rates():
     labels = ((X[:, :2] ** 2).sum(axis=1) + 0.3 * generator.standard_normal(90) > 1.4).astype(int)
     folds = folds_from_splits(StratifiedKFold(3, shuffle=True, random_state=0).split(X, labels), np.ones(90))
     criterion = CrossValidation(Softmax(), from_labels(labels, 2), folds, Exact(1e-8))
-    place = Arena(criterion, Choice("dense", np.dtype(float), "", 1e8).points(X), 90)
+    place = SearchData(criterion, Choice("dense", np.dtype(float), "", 1e8).points(X), 90)
     tying = tie("shared", Flat(2))
     origin = Specification((Gaussian(0.3),), (10.0,), 4.0, tying)
     own = plan(tyings=(("shared", tying),), compare=False, relevance=True, n_inputs=2 + N_NOISE)
-    return learn(origin, own, [place], Effort(), ledger(), np.random.default_rng(0))
+    return learn(origin, own, [place], Effort(), log(), np.random.default_rng(0))
 
 
 def test_rates_of_noise_fall_tenfold_below_the_others():

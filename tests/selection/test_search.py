@@ -10,7 +10,7 @@ from logikern.selection import search
 from logikern.selection.journal import Journal, read
 from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Effort, Task, free_parameters, minimise
-from tests.selection.samples import Bowl, arena, ledger, start
+from tests.selection.samples import Bowl, rung, log, start
 
 FAINT = NormalPrior(scale=1e6)
 EXACT = Effort(relative_worth=1e-9)
@@ -18,9 +18,9 @@ EXACT = Effort(relative_worth=1e-9)
 
 def run(criterion, own=None, origin=None, effort=EXACT, prior=FAINT):
     origin = start() if origin is None else origin
-    own = ledger() if own is None else own
+    own = log() if own is None else own
     task = Task("shared", prior, origin.log_parameters)
-    return minimise(origin, free_parameters(origin, False), arena(criterion), effort, task, own)
+    return minimise(origin, free_parameters(origin, False), rung(criterion), effort, task, own)
 
 
 def test_minimum_is_found():
@@ -28,9 +28,9 @@ def test_minimum_is_found():
 
 
 def test_parameters_that_are_not_free_stay():
-    origin, own = start(), ledger()
+    origin, own = start(), log()
     free = np.array([False, True, False])
-    found = minimise(origin, free, arena(Bowl()), EXACT, Task("shared", FAINT, origin.log_parameters), own)
+    found = minimise(origin, free, rung(Bowl()), EXACT, Task("shared", FAINT, origin.log_parameters), own)
     assert found.specification.kernels == origin.kernels and found.specification.bias_variance == 1.0
 
 
@@ -44,7 +44,7 @@ def test_value_is_that_of_the_criterion_without_the_prior():
 @pytest.mark.parametrize("n_points", [100, 20, 4])
 def test_prior_counts_as_one_case_of_those_held_out(n_points):
     scale = 0.5
-    own = ledger()
+    own = log()
     run(Bowl(n_points=n_points), own, prior=NormalPrior(scale))
     strength = 1 / (scale**2 * n_points)
     # (rate - 1) + strength * rate = 0, and three times that for the variance shared by three classes.
@@ -53,14 +53,14 @@ def test_prior_counts_as_one_case_of_those_held_out(n_points):
 
 
 def test_prior_holds_parameters_near_its_centre():
-    origin, own = start(), ledger()
+    origin, own = start(), log()
     task = Task("shared", NormalPrior(1e-3), np.array([0.5, -0.5, 0.0]))
-    minimise(origin, free_parameters(origin, False), arena(Bowl()), EXACT, task, own)
+    minimise(origin, free_parameters(origin, False), rung(Bowl()), EXACT, task, own)
     np.testing.assert_allclose(own.journal.entries[-1].point, [0.5, -0.5], atol=1e-2)
 
 
 def test_found_is_the_best_of_the_trace():
-    own = ledger()
+    own = log()
     found = run(Bowl(), own)
     assert found.value == min(record.value for record in own.records)
 
@@ -71,7 +71,7 @@ def test_losses_are_those_of_the_found():
 
 
 def test_evaluations_are_bounded():
-    own = ledger()
+    own = log()
     run(Bowl(), own, effort=replace(EXACT, max_evaluations=3))
     assert len(own.records) == 3
 
@@ -83,13 +83,13 @@ def test_parameters_stay_in_their_range():
 
 def test_watch_sees_every_record():
     seen = []
-    own = ledger(watch=seen.append)
+    own = log(watch=seen.append)
     run(Bowl(), own)
     assert seen == own.records and [record.evaluation for record in seen] == list(range(1, len(seen) + 1))
 
 
 def test_record_keeps_the_best_of_its_stage():
-    own = ledger()
+    own = log()
     run(Bowl(), own)
     values = [record.value for record in own.records]
     assert [record.best for record in own.records] == list(np.minimum.accumulate(values))
@@ -117,7 +117,7 @@ def test_failed_evaluation_leaves_no_state():
 
 
 def test_state_of_other_points_is_not_used():
-    criterion, own = Bowl(), ledger()
+    criterion, own = Bowl(), log()
     own.journal.state = np.zeros((1, 3, 5))
     run(criterion, own)
     assert criterion.starts[0] is None
@@ -135,14 +135,14 @@ def test_failed_evaluation_is_never_the_found():
 
 
 def test_failed_evaluation_is_in_the_trace():
-    own = ledger()
+    own = log()
     run(Bowl(usable=lambda rates, variances: rates[0] < 0.7), own)
     assert any(not record.usable and record.value == np.inf for record in own.records)
 
 
 @pytest.mark.parametrize("limit, retreats", [(-1.0, 1), (-3.0, 2), (-5.0, 3)])
 def test_start_retreats_to_smaller_variances(limit, retreats):
-    own = ledger()
+    own = log()
     found = run(Bowl(log_variance=-8.0, usable=lambda rates, variances: variances[0] < limit), own)
     assert found is not None and [record.usable for record in own.records][: retreats + 1] == [False] * retreats + [
         True
@@ -172,7 +172,7 @@ def test_retreat_of_every_variance():
 
 
 def test_nothing_is_found_where_no_start_is_usable():
-    own = ledger()
+    own = log()
     assert run(Bowl(usable=lambda rates, variances: False), own) is None and len(own.records) == 4
 
 
@@ -185,13 +185,13 @@ def interrupt_at(number):
 
 
 def test_interruption_returns_the_best_so_far():
-    own = ledger()
+    own = log()
     found = run(Bowl(before=interrupt_at(3)), own)
     assert found.value == min(record.value for record in own.records) and len(own.records) == 2
 
 
 def test_interruption_is_told():
-    own = ledger()
+    own = log()
     run(Bowl(before=interrupt_at(3)), own)
     assert "interrupted" in own.stopped
 
@@ -201,13 +201,13 @@ def test_interruption_by_the_watch_keeps_the_evaluation():
         if record.evaluation == 2:
             raise KeyboardInterrupt
 
-    own = ledger(watch=watch)
+    own = log(watch=watch)
     found = run(Bowl(), own)
     assert len(own.records) == 2 and found.value == min(record.value for record in own.records)
 
 
 def test_interruption_of_the_first_evaluation_finds_nothing():
-    own = ledger()
+    own = log()
     assert run(Bowl(before=interrupt_at(1)), own) is None and own.stopped
 
 
@@ -232,63 +232,63 @@ class Clock:
 
 def test_evaluation_that_would_end_after_the_deadline_is_not_begun(monkeypatch):
     clock = Clock(monkeypatch)
-    own = ledger(deadline=35.0)
+    own = log(deadline=35.0)
     run(Bowl(before=clock.tick), own)
     assert len(own.records) == 3 and clock.now == 30.0
 
 
 def test_deadline_is_told(monkeypatch):
-    own = ledger(deadline=35.0)
+    own = log(deadline=35.0)
     run(Bowl(before=Clock(monkeypatch).tick), own)
     assert "time" in own.stopped
 
 
 def test_first_evaluation_is_made_whatever_the_deadline(monkeypatch):
-    found = run(Bowl(before=Clock(monkeypatch).tick), ledger(deadline=1e-9))
+    found = run(Bowl(before=Clock(monkeypatch).tick), log(deadline=1e-9))
     assert found is not None
 
 
 def test_seconds_are_those_of_the_evaluation(monkeypatch):
-    own = ledger()
+    own = log()
     run(Bowl(before=Clock(monkeypatch).tick), own)
     assert {record.seconds for record in own.records} == {10.0}
 
 
 def test_stage_without_hope_is_given_up():
-    own = ledger()
+    own = log()
     effort = replace(EXACT, hurdle=1e3, patience=4)
     run(Bowl(log_rate=9.0, log_variance=9.0), own, effort=effort)
     assert len(own.records) == 4
 
 
 def test_stage_over_the_hurdle_goes_on():
-    own, free = ledger(), ledger()
+    own, free = log(), log()
     run(Bowl(), own, effort=replace(EXACT, hurdle=0.5, patience=3))
     run(Bowl(), free)
     assert len(own.records) == len(free.records)
 
 
 def compute_all(path):
-    own = ledger(journal=Journal(path, "mark"))
+    own = log(journal=Journal(path, "mark"))
     return run(Bowl(), own), own
 
 
 def test_replay_computes_nothing(tmp_path):
     compute_all(tmp_path / "search")
     criterion = Bowl()
-    run(criterion, ledger(journal=read(tmp_path / "search", "mark")))
+    run(criterion, log(journal=read(tmp_path / "search", "mark")))
     assert not criterion.starts
 
 
 def test_replay_finds_the_same(tmp_path):
     first, _ = compute_all(tmp_path / "search")
-    second = run(Bowl(), ledger(journal=read(tmp_path / "search", "mark")))
+    second = run(Bowl(), log(journal=read(tmp_path / "search", "mark")))
     assert second.specification == first.specification and second.value == first.value
 
 
 def test_replay_has_the_same_trace(tmp_path):
     _, first = compute_all(tmp_path / "search")
-    second = ledger(journal=read(tmp_path / "search", "mark"))
+    second = log(journal=read(tmp_path / "search", "mark"))
     run(Bowl(), second)
     assert second.records == first.records
 
@@ -296,15 +296,15 @@ def test_replay_has_the_same_trace(tmp_path):
 @pytest.mark.parametrize("number", [1, 2, 3, 5])
 def test_search_cut_off_anywhere_ends_at_the_same_answer(tmp_path, number):
     whole, _ = compute_all(tmp_path / "whole")
-    run(Bowl(before=interrupt_at(number)), ledger(journal=Journal(tmp_path / "part", "mark")))
-    resumed = run(Bowl(), ledger(journal=read(tmp_path / "part", "mark")))
+    run(Bowl(before=interrupt_at(number)), log(journal=Journal(tmp_path / "part", "mark")))
+    resumed = run(Bowl(), log(journal=read(tmp_path / "part", "mark")))
     assert resumed.specification == whole.specification
 
 
 def test_resumed_search_starts_from_the_kept_state(tmp_path):
-    run(Bowl(before=interrupt_at(3)), ledger(journal=Journal(tmp_path / "part", "mark")))
+    run(Bowl(before=interrupt_at(3)), log(journal=Journal(tmp_path / "part", "mark")))
     criterion = Bowl()
-    run(criterion, ledger(journal=read(tmp_path / "part", "mark")))
+    run(criterion, log(journal=read(tmp_path / "part", "mark")))
     assert criterion.starts[0].flat[0] == 2.0
 
 
@@ -312,7 +312,7 @@ def test_replay_is_not_stopped_by_the_clock(tmp_path, monkeypatch):
     compute_all(tmp_path / "search")
     clock = Clock(monkeypatch)
     clock.now = 1e6
-    own = ledger(journal=read(tmp_path / "search", "mark"), deadline=0.0)
+    own = log(journal=read(tmp_path / "search", "mark"), deadline=0.0)
     run(Bowl(), own)
     assert not own.stopped
 

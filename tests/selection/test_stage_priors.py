@@ -6,7 +6,7 @@ import pytest
 from logikern.selection.growth import learn
 from logikern.selection.inheritance import trace_parameters
 from logikern.selection.search import Effort
-from tests.selection.samples import Bowl, arena, ledger, plan, start
+from tests.selection.samples import Bowl, rung, log, plan, start
 
 EXACT = Effort(relative_worth=1e-9)
 
@@ -15,7 +15,7 @@ def grow(log_variance, names=("shared", "scaled"), **settings):
     """With so few cases that the prior holds the first model far from the minimum of the criterion."""
     criterion = Bowl(log_variance=np.array(log_variance), n_points=1)
     own_plan = plan(*names, compare=False, **settings)
-    return learn(start(), own_plan, [arena(criterion)], EXACT, ledger(), np.random.default_rng(0))
+    return learn(start(), own_plan, [rung(criterion)], EXACT, log(), np.random.default_rng(0))
 
 
 def test_classes_that_agree_gain_nothing():
@@ -37,9 +37,9 @@ def test_classes_that_differ_gain_by_their_differences_alone():
 def test_prior_stays_where_a_model_is_finished():
     """On the same criterion it ends where it was found."""
     criterion = Bowl(log_variance=np.array([1.0, 3.0, 5.0]), n_points=1)
-    arenas = [arena(criterion), arena(criterion)]
-    own = ledger()
-    learned = learn(start(), plan("shared", "scaled", compare=False), arenas, EXACT, own, np.random.default_rng(0))
+    rungs = [rung(criterion), rung(criterion)]
+    own = log()
+    learned = learn(start(), plan("shared", "scaled", compare=False), rungs, EXACT, own, np.random.default_rng(0))
     assert learned.value == pytest.approx(learned.verdicts[-1].value, abs=1e-6)
 
 

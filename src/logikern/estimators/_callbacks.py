@@ -28,7 +28,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
 logger = logging.getLogger("logikern")
 
 
-class FitReport(NamedTuple):
+class Listeners(NamedTuple):
     """What is told of a fit while it goes on: each evaluation of the search, each step of the final fit."""
 
     evaluation: Callable[[Record], None]
@@ -36,7 +36,7 @@ class FitReport(NamedTuple):
 
 
 @contextlib.contextmanager
-def report_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[FitReport]:
+def listen(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Listeners]:
     """Every evaluation and every Newton step is a task of the estimator's callbacks, and an entry of the log.
 
     A callback finds the evaluation that just ended as `estimator.trace_[-1]`; a handler of the logger "logikern"
@@ -44,6 +44,7 @@ def report_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[F
 
     At the end of the context the estimator must be fitted: callbacks that score do so then.
     """
+    estimator.trace_ = ()
     context, told = None, {}
     if getattr(estimator, "_skl_callbacks", None):
         context = estimator._init_callback_context(max_subtasks=None)
@@ -65,7 +66,7 @@ def report_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[F
         log_step(estimator.verbose, step)
         task("newton-step")
 
-    yield FitReport(evaluation, newton_step)
+    yield Listeners(evaluation, newton_step)
     if context is not None:
         context.call_on_fit_task_end(estimator=estimator, **told, reconstruction_attributes={})
 

@@ -1,11 +1,13 @@
-"""Whether the memory allowed suffices for a call, asked before its work begins."""
+"""Whether the memory allowed suffices for a call, checked before its work begins."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from logikern.criteria.leave_one_out.criterion import TILE_ENTRIES
-from logikern.estimators._inputs.data import TrainingData, leaves, parse_memory
+from logikern.estimators._inputs.data import TrainingData, leaves
+from logikern.estimators._parameters import Parameters
 from logikern.fitting import footprint
 from logikern.fitting.footprint import Size
 from logikern.kernels import Kernel, KernelRows, Stationary
@@ -16,15 +18,33 @@ from logikern.numerics.parallel import n_threads
 from logikern.operators.linear import BLOCK
 from logikern.structure.tying import Tying
 
-# Rows of kernel values that products compute at a time at least, and bytes of each value. They may have half of the
-# room that is left.
-LEAST_ROWS, BYTES_PER_VALUE = 16, 24
-# Numbers for each row that a fitted model of two classes keeps beside its points.
-VALUES_KEPT = 10
-# Arrays of one value for each row and class that prediction holds, and bytes of a kernel value.
-PREDICTION_ARRAYS, PREDICTION_BYTES = 6, 24
-# A smaller one is made without looking how much memory is free, which would take longer than a row does.
-SMALL_PREDICTION = 1e8
+
+@dataclass(frozen=True)
+class MemoryPolicy:
+    """Bounds on what calls hold; `benchmarks/memory.py` compares them with measured peaks.
+
+    Parameters
+    ----------
+    least_rows : int, default=16
+        Rows of kernel values that products compute at a time at least.
+    bytes_per_value : int, default=24
+        For a kernel value while it is computed.
+    values_kept : int, default=10
+        Numbers for each row that a fitted model of two classes keeps beside its points.
+    prediction_arrays : int, default=6
+        Arrays with one value for each row and class that prediction holds.
+    small_prediction : float, default=1e8
+        Predictions below this many bytes do not check how much memory is free, which takes longer than one row does.
+    """
+
+    least_rows: int = 16
+    bytes_per_value: int = 24
+    values_kept: int = 10
+    prediction_arrays: int = 6
+    small_prediction: float = 1e8
+
+
+USUAL = MemoryPolicy()
 
 _FITTING = {
     "newton": footprint.newton,
@@ -42,45 +62,54 @@ _CRITERIA = {
 }
 
 
-class Allowed(NamedTuple):
-    """Bytes that a call may take, and who says so."""
-
-    n_bytes: float
-    source: str
-
-
-def allowed(estimator: Any) -> Allowed:
-    """`memory_limit`, or what is free."""
-    limit = parse_memory(estimator.memory_limit)
-    if limit is not None:
-        return Allowed(limit, f"`memory_limit` allows {describe(limit)}")
-    free = available_memory()
-    return Allowed(free, f"{describe(free)} are free")
-
-
-def describe(n_bytes: float) -> str:
-    """In words; never less than it is."""
-    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{np.ceil(n_bytes / 1e6):.0f} MB"
-
-
-def require(estimator: Any, what: str, needed: float, advice: str) -> Allowed:
-    """Refuse a call that needs more than it may take.
+@dataclass(frozen=True)
+class Resources:
+    """What a call may use.
 
     Parameters
     ----------
-    estimator : the estimator
-    what : str
-        Subject of the sentence.
-    needed : float
-    advice : str
-        What to do other than to allow more.
+    memory : float
+        Bytes.
+    is_given : bool
+        Whether `memory_limit` sets them; otherwise they are what is free.
+    n_threads : int
     """
-    may = allowed(estimator)
-    if needed + footprint.LEAST <= may.n_bytes:
-        return may
-    more = "Pass a larger `memory_limit`" if estimator.memory_limit is not None else "Free some memory"
-    total = describe(needed + footprint.LEAST)
-    raise ValueError(f"{what} needs about {total}, but {may.source}. {more}, or {advice}.")
+
+    memory: float
+    is_given: bool
+    n_threads: int
+
+    def __str__(self) -> str:
+        allowed = f"`memory_limit` allows {describe(self.memory)}"
+        return allowed if self.is_given else f"{describe(self.memory)} are free"
+
+    def require(self, what: str, needed: float, advice: str) -> float:
+        """Refuse a call that needs more than it may take; returns the bytes it may take.
+
+        Parameters
+        ----------
+        what : str
+            Subject of the sentence.
+        needed : float
+        advice : str
+            What to do other than to allow more.
+        """
+        if needed + footprint.LEAST <= self.memory:
+            return self.memory
+        more = "Pass a larger `memory_limit`" if self.is_given else "Free some memory"
+        total = describe(needed + footprint.LEAST)
+        raise ValueError(f"{what} needs about {total}, but {self}. {more}, or {advice}.")
+
+
+def find_resources(memory_limit: float | None) -> Resources:
+    """The limit, or what is free now; and the threads allowed in this context."""
+    memory = available_memory() if memory_limit is None else memory_limit
+    return Resources(memory, memory_limit is not None, n_threads())
+
+
+def describe(n_bytes: float) -> str:
+    """In words, rounded up."""
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{np.ceil(n_bytes / 1e6):.0f} MB"
 
 
 def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **others: Any) -> Size:
@@ -101,77 +130,82 @@ def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **oth
     )
 
 
-def room_for_fit(estimator: Any, data: TrainingData, solver: str, size: Size, kernel: Kernel) -> float:
-    """Bytes that kernel values and preconditioner of the final fit may take; refused where the rest does not fit.
+def room_for_fit(
+    parameters: Parameters, data: TrainingData, resources: Resources, solver: str, size: Size, kernel: Kernel
+) -> float:
+    """Bytes for kernel values and preconditioner of the final fit; refused if the rest does not fit.
 
     Parameters
     ----------
-    estimator : the estimator
+    parameters : Parameters
     data : TrainingData
+    resources : Resources
     solver : str
-        Its name.
+        Name of the solver.
     size : Size
     kernel : Kernel
-        One of the model's, which are all of a kind.
+        One of the model's kernels, which are all of one kind.
     """
     n, dense = size.n_points, solver == "exact"
     needed = _FITTING[solver](size)
-    if solver == "smo" and estimator.solver == "auto":
-        needed = max(needed, footprint.newton(size))  # which takes over where sweeps do not end
+    if solver == "smo" and parameters.solver == "auto":
+        needed = max(needed, footprint.newton(size))  # the fallback
     needed += _copies(data, n)
-    if dense or estimator.operator == "dense":
+    if dense or parameters.operator == "dense":
         needed += fit_matrices(kernel, data, size.n_kernels) * size.matrix
     least = 0.0 if dense else _least_room(data, n)
     what = f"A fit to {n} rows with {_classes(data)}"
-    may = require(estimator, what, needed + least, _advice(estimator, solver, data))
-    return may.n_bytes if dense else may.n_bytes - needed - footprint.LEAST
+    allowed = resources.require(what, needed + least, _advice(parameters, solver, data))
+    return allowed if dense else allowed - needed - footprint.LEAST
 
 
-def room_for_search(estimator: Any, data: TrainingData, criterion: str, size: Size, kernel: Kernel) -> float:
-    """Bytes that kernel values of a search may take; refused where the rest does not fit.
+def room_for_search(
+    parameters: Parameters, data: TrainingData, resources: Resources, criterion: str, size: Size, kernel: Kernel
+) -> float:
+    """Bytes for kernel values of a search; refused if the rest does not fit.
 
     Parameters
     ----------
-    estimator : the estimator
+    parameters : Parameters
     data : TrainingData
+    resources : Resources
     criterion : {"loo", "exact", "newton"}
-        How it is evaluated: by leave-one-out, or by folds with dense factors or without.
+        How it is evaluated: by leave-one-out, or by folds with or without dense factors.
     size : Size
         Of the subset that the search sees.
     kernel : Kernel
-        One of the model's, which are all of a kind.
+        One of the model's kernels, which are all of one kind.
     """
-    n, by_products = size.n_points, criterion == "newton"
+    n, by_products, by_loo = size.n_points, criterion == "newton", criterion == "loo"
     needed = _copies(data, len(data.weights)) + size.n_threads * _scaled(data, n)
-    if not by_products or estimator.operator == "dense":
+    if not by_products or parameters.operator == "dense":
         needed += search_matrices(kernel, data, size.n_kernels) * size.matrix
     least = _least_room(data, n) if by_products else 0.0
     needed += _CRITERIA[criterion](size)
-    by_loo, n_folds = criterion == "loo", size.n_batch
-    what = f"A search {'by leave-one-out' if by_loo else f'by {n_folds} folds'} on {n} rows with {_classes(data)}"
-    other = ", criterion='cv'" if by_loo and not np.isinf(estimator.bias_variance) else ""
-    may = require(estimator, what, needed + least, f"pass a smaller `search_size`{other} or criterion=None")
-    return may.n_bytes - needed - footprint.LEAST if by_products else may.n_bytes
+    how = "by leave-one-out" if by_loo else f"by {size.n_batch} folds"
+    other = ", criterion='cv'" if by_loo and not parameters.is_bias_free else ""
+    what = f"A search {how} on {n} rows with {_classes(data)}"
+    allowed = resources.require(what, needed + least, f"pass a smaller `search_size`{other} or criterion=None")
+    return allowed - needed - footprint.LEAST if by_products else allowed
 
 
-def limit_for_each(estimator: Any, data: TrainingData) -> float | None:
-    """`memory_limit` for each model against the rest: what is left beside the points that every one of them keeps."""
-    if estimator.memory_limit is None:
+def limit_for_each(data: TrainingData, resources: Resources) -> float | None:
+    """`memory_limit` for each model against the rest: what is left beside the points that every model keeps."""
+    if not resources.is_given:
         return None
     n_classes = len(data.classes)
-    kept = n_classes * (bytes_of(data.points) + 8.0 * VALUES_KEPT * len(data.weights))
-    may = require(estimator, f"One model for each of {n_classes} classes", kept, "pass one_vs_rest=False")
-    return may.n_bytes - kept
+    kept = n_classes * (bytes_of(data.points) + 8.0 * USUAL.values_kept * len(data.weights))
+    return resources.require(f"One model for each of {n_classes} classes", kept, "pass one_vs_rest=False") - kept
 
 
-def _advice(estimator: Any, solver: str, data: TrainingData) -> str:
-    if np.isinf(estimator.bias_variance):
+def _advice(parameters: Parameters, solver: str, data: TrainingData) -> str:
+    if parameters.is_bias_free:
         return "pass fewer rows or a finite `bias_variance`"
-    if solver == "exact" and estimator.solver == "exact":
+    if solver == "exact" and parameters.solver == "exact":
         return "pass fewer rows or solver='newton'"
-    if estimator.operator == "dense":
+    if parameters.operator == "dense":
         return "pass fewer rows or operator='tiled'"
-    single = data.labels is not None and estimator.state_precision != "single"
+    single = data.labels is not None and parameters.state_precision != "single"
     return "pass fewer rows" + (" or state_precision='single'" if single else "")
 
 
@@ -198,7 +232,7 @@ def temporary_matrices(kernel: Kernel, data: TrainingData) -> int:
 
 def _least_room(data: TrainingData, n_points: int) -> float:
     """Room for the smallest tiles of kernel values, or for a block of functions of explicit features per thread."""
-    room = 2.0 * LEAST_ROWS * BYTES_PER_VALUE * n_points
+    room = 2.0 * USUAL.least_rows * USUAL.bytes_per_value * n_points
     if not is_sparse(data.points):
         return room
     n_features = min(data.points.shape[1], data.points.nnz)
@@ -230,18 +264,18 @@ def bytes_of(points: Any) -> float:
     return 8.0 * float(np.prod(points.shape)) if numeric else 8.0 * len(points)
 
 
-def check_leave_one_out(estimator: Any, data: TrainingData, rank: int, size: Size, kernel: Kernel) -> float:
-    """Refuse leave-one-out after a fit that would take too much; returns the room for kernel values.
+def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, size: Size, kernel: Kernel) -> float:
+    """Refuse leave-one-out after a fit if it would take too much; returns the room for kernel values.
 
     Parameters
     ----------
-    estimator : the estimator
     data : TrainingData
+    resources : Resources
     rank : int
-        Of landmarks; zero for dense factors.
+        Number of landmarks; zero for dense factors.
     size : Size
     kernel : Kernel
-        One of the model's, which are all of a kind.
+        One of the model's kernels, which are all of one kind.
     """
     n, needed = size.n_points, _scaled(data, size.n_points)
     if rank:
@@ -251,36 +285,35 @@ def check_leave_one_out(estimator: Any, data: TrainingData, rank: int, size: Siz
         needed += footprint.leave_one_out(size)
         least = (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix
     what = f"Leave-one-out of {n} rows and {_classes(data)}"
-    may = require(estimator, what, needed + least, "fit to fewer rows, or cross-validate")
-    return may.n_bytes - needed - footprint.LEAST if rank else may.n_bytes
+    allowed = resources.require(what, needed + least, "fit to fewer rows, or cross-validate")
+    return allowed - needed - footprint.LEAST if rank else allowed
 
 
-def refits_at_a_time(estimator: Any, data: TrainingData, size: Size, kernel: Kernel) -> int:
-    """How many fits without a row the memory allows in lock-step; refused where it is not even one."""
-    n, free_bias = size.n_points, np.isinf(estimator.bias_variance)
+def refits_at_a_time(data: TrainingData, resources: Resources, size: Size, kernel: Kernel, is_bias_free: bool) -> int:
+    """How many fits without a row fit in memory in lock-step; refused if not even one does."""
+    n = size.n_points
     needed = _scaled(data, n) + (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix
-    one = footprint.exact(size) if free_bias else footprint.refits(size, 1)
+    one = footprint.exact(size) if is_bias_free else footprint.refits(size, 1)
     what = f"A refit without each of {n} rows, with {_classes(data)},"
-    may = require(estimator, what, needed + one, "fit to fewer rows")
-    left = may.n_bytes - needed - footprint.LEAST
-    # Without a penalty on constants they are fitted one after the other.
-    return footprint.MOST_REFITS if free_bias else footprint.affordable_refits(size, left)
+    left = resources.require(what, needed + one, "fit to fewer rows") - needed - footprint.LEAST
+    # Without a penalty on constants, refits run one after the other.
+    return footprint.MOST_REFITS if is_bias_free else footprint.affordable_refits(size, left)
 
 
-def prediction_tile(estimator: Any, X: Any) -> int:
-    """Kernel values that prediction at these points may compute at a time; refused where not even one row fits."""
-    model = estimator.model_
+def prediction_tile(model: Any, X: Any, memory_limit: float | None) -> int:
+    """Kernel values that prediction at these points may compute at a time; refused if not even one row fits."""
     models = getattr(model, "models", (model,))
     points, n_new, n_train = models[0].points, X.shape[0], models[0].points.shape[0]
     n_classes = len(models) if len(models) > 1 else len(models[0].dual)
     n_bytes = 0.0 if isinstance(points, KernelRows) else bytes_of(points)
-    needed = footprint.POINT_COPIES * n_bytes + 8.0 * PREDICTION_ARRAYS * n_new * n_classes
+    needed = footprint.POINT_COPIES * n_bytes + 8.0 * USUAL.prediction_arrays * n_new * n_classes
     features = models[0].specification.kernels[0].features(points[:1])
     if features is not None:
         needed += 16.0 * len(models) * len(models[0].dual) * features.shape[1]
-    row = PREDICTION_BYTES * float(n_train)
-    if estimator.memory_limit is None and needed + row <= SMALL_PREDICTION:
+    row = USUAL.bytes_per_value * float(n_train)
+    if memory_limit is None and needed + row <= USUAL.small_prediction:
         return PREDICTION_ENTRIES
     what = f"Prediction of {n_classes} values for each of {n_new} rows, from {n_train} training rows,"
-    may = require(estimator, what, needed + row, "predict fewer rows at a time")
-    return int(np.clip((may.n_bytes - needed - footprint.LEAST) // PREDICTION_BYTES, n_train, PREDICTION_ENTRIES))
+    allowed = find_resources(memory_limit).require(what, needed + row, "predict fewer rows at a time")
+    left = (allowed - needed - footprint.LEAST) // USUAL.bytes_per_value
+    return int(np.clip(left, n_train, PREDICTION_ENTRIES))

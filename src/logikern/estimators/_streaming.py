@@ -1,39 +1,44 @@
 """Fitting from a stream: points are added, hyperparameters stay, and the dual goes on from where it was."""
 
-import copy
 from dataclasses import replace
-from typing import Any, Self
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from logikern.estimators import _run as _settings
 from logikern.estimators._callbacks import log_step
 from logikern.estimators._failures import warn_unless_converged
-from logikern.estimators._inputs.data import TrainingData, check_together, is_precomputed
+from logikern.estimators._inputs.data import CheckTogether, TrainingData, check_together, is_precomputed
 from logikern.estimators._inputs.hierarchy import TreeTargets, tree_targets
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
+from logikern.estimators._inputs.splits import GivenRows
+from logikern.estimators._inputs.start import start_specification
 from logikern.estimators._inputs.weights import weigh_rows
+from logikern.estimators._memory import find_resources
+from logikern.estimators._parameters import Parameters, check_classification, read_parameters
+from logikern.estimators._plan import resolve
+from logikern.estimators._results import class_results, fit_results, forget_fit, search_results, write
+from logikern.estimators._run import FitReport, solve, stored_points
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
-from logikern.numerics.outcome import Array
+from logikern.numerics.outcome import Array, Outcome
+from logikern.numerics.parallel import own_threads
 from logikern.structure.hierarchy import encode, read_tree
 from logikern.structure.targets import from_labels
 from logikern.structure.tree import Tree, as_labels
 
 
-def _can_stream(estimator: Any) -> bool:
+def _can_stream(model: Any) -> bool:
     """Whether the settings leave the points of earlier calls as they were."""
     reasons = {
-        "`one_vs_rest` is True": estimator.one_vs_rest,
-        "`kernel` is precomputed: new rows tell nothing of their values with old ones": is_precomputed(
-            estimator.kernel
-        ),
-        "`bias_variance` is infinite": estimator.bias_variance == np.inf,
+        "`one_vs_rest` is True": model.one_vs_rest,
+        "`kernel` is precomputed: new rows tell nothing of their values with old ones": is_precomputed(model.kernel),
+        "`bias_variance` is infinite": model.bias_variance == np.inf,
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
-            estimator.class_weight, str
+            model.class_weight, str
         ),
     }
     for reason, found in reasons.items():
@@ -47,11 +52,11 @@ class StreamingMixin:
 
     @available_if(_can_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add points to those fitted so far, and go on from their dual (the online mode of Memisevic 2006).
+        """Add points to those fitted so far, and continue from their dual (the online mode of Memisevic 2006).
 
-        After every call the model is that of `fit` on all points so far, at hyperparameters that stay: those of an
-        earlier fit, or else those given, or read off the first points where there are none. Nothing is learned by a
-        criterion. All points are kept; the kernel matrix is not.
+        After every call the model equals that of `fit` on all points so far, at fixed hyperparameters: those of an
+        earlier fit, or those given, or estimates from the first points. Nothing is learned by a criterion. All points
+        are kept, but not the kernel matrix.
 
         Unless `solver` is given it is "smo".
 
@@ -70,77 +75,81 @@ class StreamingMixin:
         -------
         self : object
         """
-        estimator: Any = self
-        _settings.check(estimator)
-        before = _stored(estimator)
-        if before is None:
-            _settings.forget_fit(estimator)
-        chunk = _chunk(estimator, X, y, sample_weight, _declared(estimator, classes))
-        data = chunk if before is None else _joined(before, chunk)
-        online = _online(estimator)
-        chosen = _settings.specification(online, data) if before is None else estimator.model_.specification
+        parameters, fitted = read_parameters(self), _read_fitted(self.__dict__)
+        check_classification(parameters)
+        if fitted is None:
+            forget_fit(self)
+        # Nothing is searched for, and the dual continues unless another solver is asked for.
+        solver = "smo" if parameters.solver == "auto" else parameters.solver
+        parameters = replace(parameters, criterion=None, solver=solver)
+        check = partial(check_together, self, reset=fitted is None)
+        chunk = _chunk(parameters, check, X, y, sample_weight, _declared(parameters, classes, fitted), fitted)
+        data = chunk if fitted is None else _joined(fitted.data, chunk)
+        chosen = start_specification(parameters, data) if fitted is None else fitted.model.specification
         dual = np.zeros((len(data.classes), len(data.weights)))
-        if before is not None:
-            dual[:, : len(before.weights)] = estimator.model_.dual
-        dtype = _settings.state_dtype(estimator, data)
-        with _settings.threads(estimator.n_jobs):
-            result, _ = _settings.solve(
-                online, chosen, data, dtype, lambda step: log_step(estimator.verbose, step), dual
+        if fitted is not None:
+            dual[:, : len(fitted.data.weights)] = fitted.model.dual
+        with own_threads(None if parameters.n_jobs == -1 else parameters.n_jobs):
+            plan = resolve(parameters, data, chosen, GivenRows(X, y, None), find_resources(parameters.memory_limit))
+            result, covariance, operator = solve(
+                plan.solver_for(chosen), chosen, data, lambda step: log_step(parameters.verbose, step), dual
             )
-        if before is None:
-            estimator.start_, estimator.verdicts_, estimator.criterion_value_ = chosen, (), np.nan
-        if not estimator.verdicts_:
-            estimator.trace_ = ()
-        estimator.__dict__.pop("_left_out", None)
-        estimator.operator_ = online.operator_
-        estimator._store(result, data, FittedModel(chosen, _settings.stored_points(data), result.dual[0]))
-        warn_unless_converged(estimator.outcome_, result, estimator.tol, wrapper_frames=0)
+        model = FittedModel(chosen, stored_points(data), result.dual[0])
+        self.__dict__.pop("_left_out", None)
+        found = fit_results(result, model, parameters.tol, operator)
+        found |= class_results(data, model, parameters.draw_seed())
+        if fitted is None:
+            found = search_results(FitReport(plan, None, chosen, result, covariance, operator)) | found
+        elif not fitted.verdicts:
+            found |= {"trace_": (), "plan_": plan}
+        write(self, found)
+        warn_unless_converged(found["outcome_"], result, parameters.tol, wrapper_frames=0)
         return self
 
 
-def _stored(estimator: Any) -> TrainingData | None:
-    """The points fitted so far; None where there are none."""
-    if not estimator.__sklearn_is_fitted__():
+class _Fitted(NamedTuple):
+    """What the calls so far have left."""
+
+    data: TrainingData
+    model: FittedModel
+    classes: Array
+    tree: Tree | None
+    verdicts: tuple[Any, ...]
+
+
+def _read_fitted(attributes: dict[str, Any]) -> _Fitted | None:
+    """The fit so far; None before the first call."""
+    if not isinstance(attributes.get("outcome_"), Outcome):
         return None
-    data: TrainingData | None = estimator.__dict__.get("_training")
-    if data is None and "binaries_" in estimator.__dict__:
+    data: TrainingData | None = attributes.get("_training")
+    if data is None and "binaries_" in attributes:
         raise ValueError("The last fit was one against the rest, to which no points can be added. Fit again.")
     if data is None:
         raise ValueError(
             "The labels of the points fitted so far are not kept in a model file, so that none can be added. "
             "Fit again."
         )
+    model: FittedModel = attributes["model_"]
     # The settings may have been changed since.
-    if is_precomputed(estimator.kernels_[0]) or np.isinf(estimator.model_.specification.bias_variance):
+    if is_precomputed(model.specification.kernels[0]) or np.isinf(model.specification.bias_variance):
         raise ValueError(
             "The last fit had a precomputed kernel or an infinite `bias_variance`, to which no points can be added. "
             "Fit again."
         )
-    return data
+    return _Fitted(data, model, attributes["classes_"], attributes.get("tree_"), attributes["verdicts_"])
 
 
-def _online(estimator: Any) -> Any:
-    """The settings of a call: nothing is searched for, and the dual goes on unless another solver is asked for."""
-    online = copy.copy(estimator)
-    online.criterion = None
-    online.verdicts_ = ()  # no search precedes this call: when interrupted, it leaves the model as it was
-    if online.solver == "auto":
-        online.solver = "smo"
-    return online
-
-
-def _declared(estimator: Any, classes: Any) -> Array | Tree:
+def _declared(parameters: Parameters, classes: Any, fitted: _Fitted | None) -> Array | Tree:
     """All classes, or their tree, from the first call on."""
-    fitted = estimator.__sklearn_is_fitted__()
-    if estimator.hierarchy is not None:
-        return _declared_tree(estimator, classes, fitted)
-    if fitted and classes is not None and not _same(np.unique(np.asarray(classes)), estimator.classes_):
+    if parameters.hierarchy is not None:
+        return _declared_tree(parameters.hierarchy, classes, fitted)
+    if fitted is not None and classes is not None and not _same(np.unique(np.asarray(classes)), fitted.classes):
         raise ValueError(
-            f"`classes` must be those of the first call, {list(estimator.classes_)!r}, but is {list(classes)!r}. "
+            f"`classes` must be those of the first call, {list(fitted.classes)!r}, but is {list(classes)!r}. "
             "Leave it out, or fit again."
         )
-    if fitted:
-        return np.asarray(estimator.classes_)
+    if fitted is not None:
+        return np.asarray(fitted.classes)
     if classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit: all labels that will ever come.")
     known = np.unique(column_or_1d(classes))
@@ -149,14 +158,14 @@ def _declared(estimator: Any, classes: Any) -> Array | Tree:
     return known
 
 
-def _declared_tree(estimator: Any, classes: Any, fitted: bool) -> Tree:
+def _declared_tree(hierarchy: Any, classes: Any, fitted: _Fitted | None) -> Tree:
     """The tree of the first call; classes, where they are given, must be among its nodes."""
-    if not fitted and classes is None and isinstance(estimator.hierarchy, str):
+    if fitted is None and classes is None and isinstance(hierarchy, str):
         raise ValueError(
             "`classes` must be passed on the first call to partial_fit, as hierarchy='paths' is read off them: "
             "all labels that will ever come."
         )
-    tree: Tree | None = estimator.__dict__.get("tree_") if fitted else read_tree(estimator.hierarchy, classes)
+    tree = read_tree(hierarchy, classes) if fitted is None else fitted.tree
     if tree is None:
         raise ValueError("`hierarchy` was set after the last fit, whose classes have none. Fit again.")
     if classes is not None:
@@ -168,20 +177,28 @@ def _same(first: Array, second: Array) -> bool:
     return len(first) == len(second) and bool((first == np.sort(second)).all())
 
 
-def _chunk(estimator: Any, X: Any, y: Any, sample_weight: Any, declared: Array | Tree) -> TrainingData:
+def _chunk(
+    parameters: Parameters,
+    check: CheckTogether,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    declared: Array | Tree,
+    fitted: _Fitted | None,
+) -> TrainingData:
     """The new points, with targets over all classes."""
     refuse_missing(y)
     names = getattr(y, "columns", None)
     tree = declared if isinstance(declared, Tree) else None
     known = None if tree is None else tree_targets(tree, y)
     rows = y if known is None else known.targets.argmax(axis=0)
-    X, rows = check_together(estimator, X, rows, reset=not estimator.__sklearn_is_fitted__())
+    X, rows = check(X, rows)
     classes = declared if tree is None else tree.classes
     targets = _targets(rows, names, classes) if known is None else _leaf_targets(known)
     labels = targets.argmax(axis=0)
-    weights = weigh_rows(estimator.class_weight, labels, classes, sample_weight, may_vanish=True)
+    weights = weigh_rows(parameters.class_weight, labels, classes, sample_weight, may_vanish=True)
     kept = np.flatnonzero(weights > 0)
-    if not kept.size and not estimator.__sklearn_is_fitted__():
+    if not kept.size and fitted is None:
         raise ValueError(
             "The first rows for `partial_fit` all have weight 0, by `sample_weight` or `class_weight`: there is "
             "nothing to begin with. Begin with rows of positive weight; later ones may have none."

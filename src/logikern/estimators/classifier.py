@@ -1,29 +1,47 @@
 """The classifier that scikit-learn's users see."""
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from logikern.estimators import _failures as _endings
-from logikern.estimators import _memory
-from logikern.estimators import _run as _settings
-from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
+from logikern.estimators import _failures
+from logikern.estimators._callbacks import CallbackSupportMixin, listen, with_callbacks
 from logikern.estimators._fitted.decisions import DecisionMixin
 from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._fitted.influence import InfluenceMixin
 from logikern.estimators._fitted.prediction import latents
 from logikern.estimators._fitted.story import explain
-from logikern.estimators._inputs.data import check_groups, is_precomputed, takes_objects, training_data
+from logikern.estimators._inputs.data import (
+    TrainingData,
+    check_groups,
+    check_together,
+    is_precomputed,
+    takes_objects,
+    training_data,
+)
 from logikern.estimators._inputs.labels import class_against_rest
 from logikern.estimators._inputs.splits import GivenRows, list_splits
-from logikern.estimators._search import learned_specification, leaves_one_out
+from logikern.estimators._inputs.start import start_specification
+from logikern.estimators._memory import find_resources, limit_for_each
+from logikern.estimators._parameters import Parameters, check_classification, read_parameters
+from logikern.estimators._plan import resolve
+from logikern.estimators._results import (
+    binary_results,
+    class_results,
+    fit_results,
+    forget_fit,
+    search_results,
+    write,
+)
+from logikern.estimators._run import run, stored_points, threads
+from logikern.estimators._search_plan import leaves_one_out
 from logikern.estimators._streaming import StreamingMixin
 from logikern.fitting.newton.free_bias import free_constants
-from logikern.fitting.problem import FitResult
 from logikern.model import persistence
-from logikern.model.fitted import FittedModel, OneAgainstRest
+from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array, Outcome
 from logikern.numerics.simplex import log_probabilities
 from logikern.report.search import plot_search
@@ -251,72 +269,44 @@ class KernelLogisticClassifier(
         -------
         self : object
         """
-        _settings.check(self)
-        _settings.forget_fit(self)
-        data = training_data(self, X, y, sample_weight)
+        parameters = read_parameters(self)
+        check_classification(parameters)
+        forget_fit(self)
+        data = training_data(parameters, partial(check_together, self), X, y, sample_weight)
         check_groups(groups, data.n_rows)
-        if self.one_vs_rest:
-            return self._fit_one_vs_rest(X, y, data, groups)
         given = GivenRows(X, y, groups)
-        start = _settings.specification(self, data)
-        _endings.refuse_before(self.solver, start.kernels[0], data)
-        with _settings.threads(self.n_jobs), report_fit(self, X, y, sample_weight) as report:
-            specification = learned_specification(self, data, start, given, report.evaluation)
-            dtype = _settings.state_dtype(self, data)
-            result, covariance = _settings.solve(self, specification, data, dtype, report.newton_step)
-            constants = free_constants(covariance, result) if np.isinf(self.bias_variance) else None
-            model = FittedModel(specification, _settings.stored_points(data), result.dual[0], constants)
-            self._store(result, data, model)
-        _endings.warn_unless_converged(self.outcome_, result, self.tol)
+        if parameters.one_vs_rest:
+            return self._fit_one_vs_rest(parameters, given, data)
+        start = start_specification(parameters, data)
+        _failures.refuse_before(parameters.solver, start.kernels[0], data)
+        with threads(self.n_jobs), listen(self, X, y, sample_weight) as listeners:
+            plan = resolve(parameters, data, start, given, find_resources(parameters.memory_limit))
+            report = run(plan, data, *listeners)
+            constants = free_constants(report.covariance, report.result) if parameters.is_bias_free else None
+            model = FittedModel(report.specification, stored_points(data), report.result.dual[0], constants)
+            found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
+            write(self, found | class_results(data, model, parameters.draw_seed()))
+        _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self
 
-    def _fit_one_vs_rest(self, X: Any, y: Any, data: Any, groups: Any) -> Self:
+    def _fit_one_vs_rest(self, parameters: Parameters, given: GivenRows, data: TrainingData) -> Self:
         """One binary model per class, each with its own hyperparameters (1rest of Seeger 2008, sec. 6.2)."""
         if data.tree is not None:
             raise ValueError("`one_vs_rest` is True, but classes of a hierarchy are fitted together. Drop either.")
         if not isinstance(self.tying, str):
             raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
         own = self.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}
-        if self.criterion is not None and not leaves_one_out(self, len(data.weights), 2):
+        if self.criterion is not None and not leaves_one_out(parameters, len(data.weights), 2):
             # All models have the same splits, which may be readable only once.
-            own["cv"] = list_splits(self.cv, GivenRows(X, y, groups), data, data.kept)
-        own["memory_limit"] = _memory.limit_for_each(self, data)
+            own["cv"] = list_splits(self.cv, given, data, data.kept)
+        own["memory_limit"] = limit_for_each(data, find_resources(parameters.memory_limit))
         binaries = []
         for number, of_class in enumerate(class_against_rest(data)):
             own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"
-            binary = type(self)(**own).fit(X, of_class, data.all_weights, groups)
+            binary = type(self)(**own).fit(given.X, of_class, data.all_weights, given.groups)
             binaries.append(binary.set_params(cv=self.cv))
-        self.model_ = OneAgainstRest(tuple(binary.model_ for binary in binaries))
-        self.dual_coef_ = np.stack([binary.dual_coef_[:, 1] for binary in binaries], axis=1)
-        self.classes_ = data.classes
-        self.binaries_ = tuple(binaries)
-        self.kernels_ = tuple(kernel for binary in binaries for kernel in binary.kernels_[:1])
-        self.variances_ = np.array([binary.variances_[1] for binary in binaries])
-        self.criterion_value_ = float(np.mean([binary.criterion_value_ for binary in binaries]))
-        self.verdicts_ = sum((binary.verdicts_ for binary in binaries), ())
-        self.n_iter_ = max(binary.n_iter_ for binary in binaries)
-        self.trace_ = sum((binary.trace_ for binary in binaries), ())
-        self.newton_trace_ = sum((binary.newton_trace_ for binary in binaries), ())
-        self.operator_ = " ".join(dict.fromkeys(binary.operator_ for binary in binaries))
-        self.outcome_ = next(
-            (binary.outcome_ for binary in binaries if not binary.outcome_.converged), Outcome.CONVERGED
-        )
+        write(self, binary_results(tuple(binaries), data.classes))
         return self
-
-    def _store(self, result: FitResult, data: Any, model: FittedModel) -> None:
-        self._training, self._seed = data, _settings.draw_seed(self)
-        self.classes_ = data.classes
-        if data.tree is not None:
-            self.tree_ = data.tree
-        self.model_ = model
-        self.dual_coef_ = np.zeros((data.n_rows, len(data.classes)), dtype=model.dual.dtype)
-        self.dual_coef_[data.kept] = model.dual.T
-        self.kernels_ = model.specification.kernels
-        self.variances_ = model.specification.latent_variances
-        self.newton_trace_ = result.trace
-        self.trace_ = self.trace_ or result.trace
-        self.n_iter_ = max(1, result.trace[-1].step)
-        self.outcome_ = _endings.outcome(result, self.tol)
 
     def decision_function(self, X: Any) -> Array:
         """Latent functions at the rows of X, as sharp as was learned: probabilities are their softmax.

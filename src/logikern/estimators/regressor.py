@@ -1,25 +1,34 @@
 """The regressor that scikit-learn's users see."""
 
+from functools import partial
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.criteria.noise import unexplained
-from logikern.estimators import _failures as _endings
-from logikern.estimators import _run as _settings
-from logikern.estimators._callbacks import CallbackSupportMixin, report_fit, with_callbacks
+from logikern.estimators import _failures
+from logikern.estimators._callbacks import CallbackSupportMixin, listen, with_callbacks
 from logikern.estimators._fitted.frames import hyperparameter_frame
 from logikern.estimators._fitted.prediction import latents
 from logikern.estimators._fitted.story import explain
-from logikern.estimators._inputs.data import check_groups, is_precomputed, takes_objects
-from logikern.estimators._inputs.regression import Numbers, fitted_model, numbers
+from logikern.estimators._inputs.data import check_groups, check_together, is_precomputed, takes_objects
+from logikern.estimators._inputs.regression import numbers
 from logikern.estimators._inputs.splits import GivenRows
-from logikern.estimators._search import learned_specification
-from logikern.fitting.problem import FitResult
+from logikern.estimators._inputs.start import start_specification
+from logikern.estimators._memory import find_resources
+from logikern.estimators._parameters import check_regression, read_parameters
+from logikern.estimators._plan import resolve
+from logikern.estimators._results import (
+    fit_results,
+    fitted_numbers,
+    forget_fit,
+    number_results,
+    search_results,
+    write,
+)
+from logikern.estimators._run import run, stored_points, threads
 from logikern.model import persistence
-from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array, Outcome
 from logikern.report.search import plot_search
 
@@ -208,36 +217,23 @@ class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         -------
         self : object
         """
-        _settings.check_fit(self, ("loo", "cv"))
-        _settings.forget_fit(self)
-        own = numbers(self, X, y, sample_weight)
+        parameters = read_parameters(self)
+        check_regression(parameters)
+        forget_fit(self)
+        own = numbers(parameters, partial(check_together, self), X, y, sample_weight)
         check_groups(groups, own.data.n_rows)
-        given = GivenRows(X, y, groups)
-        start = _settings.specification(self, own.data)
-        _endings.refuse_before(self.solver, start.kernels[0], own.data)
-        with _settings.threads(self.n_jobs), report_fit(self, X, y, sample_weight) as report:
-            specification = learned_specification(self, own.data, start, given, report.evaluation)
-            dtype = np.dtype(np.float64)
-            result, covariance = _settings.solve(self, specification, own.data, dtype, report.newton_step)
-            points = _settings.stored_points(own.data)
-            self._store(result, own, fitted_model(specification, points, result, covariance, own))
-        _endings.warn_unless_converged(self.outcome_, result, self.tol)
+        start = start_specification(parameters, own.data)
+        _failures.refuse_before(parameters.solver, start.kernels[0], own.data)
+        with threads(self.n_jobs), listen(self, X, y, sample_weight) as listeners:
+            resources = find_resources(parameters.memory_limit)
+            plan = resolve(parameters, own.data, start, GivenRows(X, y, groups), resources)
+            report = run(plan, own.data, *listeners)
+            model = fitted_numbers(report, stored_points(own.data), own)
+            found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
+            found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale))
+            write(self, found | number_results(own, model))
+        _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self
-
-    def _store(self, result: FitResult, own: Numbers, model: FittedModel) -> None:
-        self.model_ = model
-        self.n_outputs_ = len(own.scale)
-        self.outputs_ = own.data.classes
-        self.held_out_error_ = unexplained(self.criterion_value_, self.n_outputs_)
-        coefficients = np.zeros((own.data.n_rows, self.n_outputs_))
-        coefficients[own.data.kept] = model.dual.T
-        self.dual_coef_ = coefficients if own.is_table else coefficients[:, 0]
-        self.kernels_ = model.specification.kernels
-        self.variances_ = model.specification.latent_variances
-        self.newton_trace_ = result.trace
-        self.trace_ = self.trace_ or result.trace
-        self.n_iter_ = max(1, result.trace[-1].step)
-        self.outcome_ = _endings.outcome(result, self.tol)
 
     def predict(self, X: Any) -> Array:
         """Values of the outputs, of shape (n_samples,) if y was, else (n_samples, n_outputs)."""

@@ -11,7 +11,7 @@ from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array, Indices
 from logikern.selection.inheritance import inherit_curvature, trace_parameters
 from logikern.selection.prior import NestedPrior, NormalPrior
-from logikern.selection.search import Arena, Effort, Found, Ledger, Task, free_parameters, minimise
+from logikern.selection.search import Effort, Found, SearchData, SearchLog, Task, free_parameters, minimise
 from logikern.structure.base import Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.tying import Tying, ever_finer, tie
@@ -83,11 +83,11 @@ class Plan:
         Whether a rate per input is tried after them (`compare`), or wanted (not `compare`).
     n_inputs : int
     n_points : int
-        That the model is for, of which the arenas are parts.
+        That the model is for, of which the rungs are parts.
     learn_bias : bool
     n_starts : int
     grow_last : bool
-        Whether it is on the last arena that the first model grows, rather than on the first.
+        Whether it is on the last rung that the first model grows, rather than on the first.
     n_given : int
         Of the tyings, how many need not beat the one before: the last of these is the least that is wanted.
     """
@@ -136,12 +136,12 @@ def plan_tyings(
 def learn(
     start: Specification,
     plan: Plan,
-    arenas: Sequence[Arena],
+    rungs: Sequence[SearchData],
     effort: Effort,
-    ledger: Ledger,
+    log: SearchLog,
     random: np.random.Generator,
 ) -> Learned | None:
-    """Grow on the first arena, then finish what was kept on the later, larger ones.
+    """Grow on the first rung, then finish what was kept on the later, larger ones.
 
     Or the first model is learned on one after the other, and grows on the last: where that is far larger, what is
     best on the first says little about it.
@@ -151,22 +151,22 @@ def learn(
     start : Specification
         One shared kernel, at hyperparameters read off the data.
     plan : Plan
-    arenas : sequence of Arena
+    rungs : sequence of SearchData
         From small to large.
     effort : Effort
-    ledger : Ledger
+    log : SearchLog
     random : numpy.random.Generator
         Of further starts.
     """
     last = replace(effort, relative_worth=3 * effort.relative_worth, small_steps=1)
-    growth = _Growth(plan, arenas[0], last if plan.grow_last else effort, ledger, start)
+    growth = _Growth(plan, rungs[0], last if plan.grow_last else effort, log, start)
     growth.begin(random)
     if growth.best is None:
         return None
-    if plan.grow_last and not ledger.stopped:
-        growth.approach(arenas[1:])
+    if plan.grow_last and not log.stopped:
+        growth.approach(rungs[1:])
     for name, candidate, is_given in growth.candidates():
-        if ledger.stopped:
+        if log.stopped:
             break
         growth.consider(name, candidate, is_given)
     best = growth.best
@@ -174,15 +174,15 @@ def learn(
         specification = shift_variances(best.specification, growth.trend(plan.n_points))
         return Learned(specification, best.value, tuple(growth.verdicts))
     specification = best.specification
-    for arena in arenas[1:]:
-        if ledger.stopped:
+    for rung in rungs[1:]:
+        if log.stopped:
             break
-        task = growth.task(f"finish on {arena.n_points} points", best.specification)
+        task = growth.task(f"finish on {rung.n_points} points", best.specification)
         free = free_parameters(best.specification, plan.learn_bias)
-        best = minimise(best.specification, free, arena, last, task, ledger, best.inverse_hessian) or best
+        best = minimise(best.specification, free, rung, last, task, log, best.inverse_hessian) or best
         specification = best.specification
-        if not ledger.stopped:  # where a stage was stopped is no optimum to extrapolate from
-            sizes = (arenas[0].n_points, arena.n_points, plan.n_points)
+        if not log.stopped:  # where a stage was stopped is no optimum to extrapolate from
+            sizes = (rungs[0].n_points, rung.n_points, plan.n_points)
             specification = extrapolate_rates(growth.best.specification, best.specification, sizes)
     return Learned(specification, best.value, tuple(growth.verdicts))
 
@@ -222,12 +222,12 @@ def extrapolate_rates(coarse: Specification, fine: Specification, sizes: tuple[i
 class _Growth:
     """The model kept so far, and the verdicts that led to it."""
 
-    def __init__(self, plan: Plan, arena: Arena, effort: Effort, ledger: Ledger, start: Specification):
+    def __init__(self, plan: Plan, rung: SearchData, effort: Effort, log: SearchLog, start: Specification):
         self.plan = plan
         self.start = start
-        self.arena = arena
+        self.rung = rung
         self.effort = effort
-        self.ledger = ledger
+        self.log = log
         self.best: Found | None = None
         self.verdicts: list[Verdict] = []
         self.path: list[tuple[float, float]] = []  # of the first model: log of the points, mean log variance
@@ -241,30 +241,30 @@ class _Growth:
             if number:
                 shift = START_SPREAD * random.standard_normal(len(free)) * free
                 origin = start.with_log_parameters(start.log_parameters + shift)
-            found = minimise(origin, free, self.arena, self.effort, self.task(name, start), self.ledger)
+            found = minimise(origin, free, self.rung, self.effort, self.task(name, start), self.log)
             if found is not None and (self.best is None or found.objective < self.best.objective):
                 self.best = found
-            if self.ledger.stopped:
+            if self.log.stopped:
                 break
         if self.best is not None:
             self.verdicts.append(Verdict(name, int(free.sum()), self.best.value, np.nan, 0.0, np.nan, True))
             self._mark()
 
-    def approach(self, arenas: Sequence[Arena]) -> None:
+    def approach(self, rungs: Sequence[SearchData]) -> None:
         """Learn the first model on more and more points, each time from where those before point to."""
-        for arena in arenas:
+        for rung in rungs:
             if self.best is None:
                 break
-            origin = shift_variances(self.best.specification, self.trend(arena.n_points))
+            origin = shift_variances(self.best.specification, self.trend(rung.n_points))
             name, free = self.verdicts[0].stage, free_parameters(origin, self.plan.learn_bias)
-            task = self.task(f"{name} on {arena.n_points} points", origin)
-            found = minimise(origin, free, arena, self.effort, task, self.ledger, self.best.inverse_hessian)
+            task = self.task(f"{name} on {rung.n_points} points", origin)
+            found = minimise(origin, free, rung, self.effort, task, self.log, self.best.inverse_hessian)
             if found is None:
                 break
             self.best = found
-            self.arena = arena
+            self.rung = rung
             self.verdicts[0] = replace(self.verdicts[0], value=found.value)
-            if self.ledger.stopped:
+            if self.log.stopped:
                 self.path.clear()  # where it was stopped is no optimum, from which anything would follow
                 break
             self._mark()
@@ -272,10 +272,10 @@ class _Growth:
     def _mark(self) -> None:
         assert self.best is not None
         mean = float(np.mean(np.log(self.best.specification.variances)))
-        self.path.append((float(np.log(self.arena.n_points)), mean))
+        self.path.append((float(np.log(self.rung.n_points)), mean))
 
     def trend(self, n_points: int) -> float:
-        """By how much log variances will change from the last arena to so many points, by the last two arenas."""
+        """By how much log variances will change from the last rung to so many points, by the last two rungs."""
         if len(self.path) < 2:
             return 0.0
         (few, before), (more, now) = self.path[-2:]
@@ -332,12 +332,12 @@ class _Growth:
         assert self.best is not None
         free = free_parameters(candidate, self.plan.learn_bias)
         before = free_parameters(self.best.specification, self.plan.learn_bias)
-        criterion = self.arena.criterion
+        criterion = self.rung.criterion
         optimism = 0.5 * (int(free.sum()) - int(before.sum())) / criterion.n_cases
         effort = self.effort if is_given else replace(self.effort, hurdle=HURDLE * optimism)
         inherited = inherit_curvature(self.best.inverse_hessian, self.best.specification, candidate, free)
         task = self.task(name, candidate)
-        found = minimise(candidate, free, self.arena, effort, task, self.ledger, inherited, self.best)
+        found = minimise(candidate, free, self.rung, effort, task, self.log, inherited, self.best)
         if found is None:
             return
         gain, noise = paired_gain(self.best.losses, found.losses, criterion.loss_weights, criterion.loss_points)
@@ -345,7 +345,7 @@ class _Growth:
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, optimism, noise, kept))
         if kept:
             self.best = found
-        if kept and self.ledger.stopped:
+        if kept and self.log.stopped:
             self.path.clear()  # the variances found are not those of an optimum: nothing follows from them
 
 

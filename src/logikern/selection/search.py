@@ -94,11 +94,11 @@ class Record:
     seconds: float
 
 
-Watch = Callable[[Record], None]
+Callback = Callable[[Record], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Arena:
+class SearchData:
     """Where specifications compete: points, and a criterion on them.
 
     Parameters
@@ -168,13 +168,13 @@ class TimeIsUpError(Exception):
 
 
 @dataclass(eq=False)
-class Ledger:
+class SearchLog:
     """What all stages of a search share: the journal, the trace, the clock.
 
     Parameters
     ----------
     journal : Journal
-    watch : callable
+    callback : callable
         Sees every record.
     deadline : float
         On the clock of `time.monotonic`; an evaluation that would probably end later is not begun.
@@ -186,7 +186,7 @@ class Ledger:
     """
 
     journal: Journal
-    watch: Watch
+    callback: Callback
     deadline: float = np.inf
     records: list[Record] = field(default_factory=list)
     stopped: str = ""
@@ -205,10 +205,10 @@ class Ledger:
 def minimise(
     start: Specification,
     free: Mask,
-    arena: Arena,
+    rung: SearchData,
     effort: Effort,
     task: Task,
-    ledger: Ledger,
+    log: SearchLog,
     inverse_hessian: Array | None = None,
     known: Found | None = None,
 ) -> Found | None:
@@ -219,22 +219,22 @@ def minimise(
     start : Specification
     free : boolean array
         Which of `start.log_parameters` are learned.
-    arena : Arena
+    rung : SearchData
     effort : Effort
     task : Task
-    ledger : Ledger
+    log : SearchLog
     inverse_hessian : array of shape (p, p) or None, default=None
         Of an earlier search, to begin with.
     known : Found or None, default=None
-        Of an earlier search in the same arena; it is not computed again where it answers for the start.
+        Of an earlier search in the same rung; it is not computed again where it answers for the start.
     """
-    run = _Stage(start, free, arena, effort, task, ledger, inverse_hessian, known)
+    run = _Stage(start, free, rung, effort, task, log, inverse_hessian, known)
     try:
         _descend(run, start.log_parameters[free])
     except TimeIsUpError:
-        ledger.stopped = "the time for the search was used up"
+        log.stopped = "the time for the search was used up"
     except KeyboardInterrupt:
-        ledger.stopped = "it was interrupted"
+        log.stopped = "it was interrupted"
     return run.best
 
 
@@ -276,10 +276,10 @@ class _Stage:
 
     start: Specification
     free: Mask
-    arena: Arena
+    rung: SearchData
     effort: Effort
     task: Task
-    ledger: Ledger
+    log: SearchLog
     inverse_hessian: Array | None
     known: Found | None = None
     radius: float = 1.0
@@ -316,8 +316,8 @@ class _Stage:
 
     def trial(self, point: Array) -> Trial:
         """Criterion and prior at a point, from the journal or computed."""
-        self.ledger.check_clock(self.arena.n_points)
-        entry = self.ledger.journal.answer(point, lambda: self._compute(point))
+        self.log.check_clock(self.rung.n_points)
+        entry = self.log.journal.answer(point, lambda: self._compute(point))
         self.n_evaluations += 1
         trial = Trial(np.inf, np.zeros(len(point)), False)
         if entry.usable:
@@ -336,7 +336,7 @@ class _Stage:
 
     def _with_prior(self, point: Array, value: float, gradient: CovarianceGradient) -> Trial:
         pull = self.task.prior.pull(point - self.task.centre[self.free])
-        n_cases = self.arena.criterion.n_cases
+        n_cases = self.rung.criterion.n_cases
         own = self.start.collect(gradient)[self.free]
         return Trial(value + pull.value / n_cases, own + pull.gradient / n_cases, True)
 
@@ -348,16 +348,16 @@ class _Stage:
     def _compute(self, point: Array) -> tuple[Entry, Array | None]:
         began = time.monotonic()
         specification = self.specification_at(point)
-        covariance = specification.bind(self.arena.points)
-        state = self.ledger.journal.state
-        if state is not None and state.shape[-1] != self.arena.n_points:
-            # Of a smaller arena. To carry latents over to further points saves nothing: some of those are then wrong
+        covariance = specification.bind(self.rung.points)
+        state = self.log.journal.state
+        if state is not None and state.shape[-1] != self.rung.n_points:
+            # Of a smaller rung. To carry latents over to further points saves nothing: some of those are then wrong
             # with confidence, from where Newton's method takes more steps than from zero.
             state = None
         tolerance = self.effort.first_tolerance if self.radius > 0.3 else self.effort.last_tolerance
-        evaluation = self.arena.criterion.evaluate(covariance, state, tolerance)
+        evaluation = self.rung.criterion.evaluate(covariance, state, tolerance)
         if evaluation.usable:
-            self.ledger.method = evaluation.method
+            self.log.method = evaluation.method
         entry = Entry(
             point.copy(),
             evaluation.value,
@@ -378,16 +378,16 @@ class _Stage:
             self.found = Found(specification, entry.value, objective, entry.losses, entry.gradient)
         record = Record(
             stage=self.task.name,
-            evaluation=len(self.ledger.records) + 1,
-            n_points=self.arena.n_points,
+            evaluation=len(self.log.records) + 1,
+            n_points=self.rung.n_points,
             value=entry.value,
             best=self.found.value if self.found else np.inf,
             usable=entry.usable,
             n_products=entry.n_products,
             seconds=entry.seconds,
         )
-        self.ledger.records.append(record)
-        self.ledger.watch(record)
+        self.log.records.append(record)
+        self.log.callback(record)
 
 
 def free_parameters(specification: Specification, learn_bias: bool) -> Mask:

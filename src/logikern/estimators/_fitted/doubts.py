@@ -7,11 +7,11 @@ import numpy as np
 
 from logikern.criteria.leave_one_out.criterion import LeaveOneOut
 from logikern.criteria.leave_one_out.spot_check import Refitting, SpotCheck, spot_check
-from logikern.estimators import _run as _settings
+from logikern.estimators._solver_plan import refitting_solver
 from logikern.fitting.footprint import Size, affordable_refits, leave_one_out, search_conditioning
 from logikern.fitting.problem import Problem
 from logikern.numerics.outcome import Array
-from logikern.selection.search import Arena
+from logikern.selection.search import SearchData
 from logikern.structure.specification import Specification
 
 # Of refits that are only to tell whether the closed form is far from them.
@@ -20,12 +20,12 @@ TOLERANCE = 1e-3
 MOST_ROWS_WITH_FREE_CONSTANTS = 500
 
 
-def check_search(arena: Arena, specification: Specification, seed: int, size: Size) -> SpotCheck | None:
+def check_search(rung: SearchData, specification: Specification, seed: int, size: Size) -> SpotCheck | None:
     """Of the criterion that hyperparameters were learned by; None where it needs no check."""
-    criterion = arena.criterion
-    if not isinstance(criterion, LeaveOneOut) or _is_slow(specification, arena.n_points):
+    criterion = rung.criterion
+    if not isinstance(criterion, LeaveOneOut) or _is_slow(specification, rung.n_points):
         return None
-    return criterion.check(specification.bind(arena.points), _refitting(specification, seed, size), seed)
+    return criterion.check(specification.bind(rung.points), _refitting(specification, seed, size), seed)
 
 
 def check_fit(
@@ -42,7 +42,7 @@ def _refitting(specification: Specification, seed: int, size: Size) -> Refitting
     """As many refits in lock-step as the memory allows that the closed form has given up."""
     batch = affordable_refits(size, leave_one_out(size))
     memory = search_conditioning(replace(size, n_batch=batch))
-    return Refitting(_settings.refitting_solver(specification.bias_variance, TOLERANCE, memory, seed), batch)
+    return Refitting(refitting_solver(specification.bias_variance, TOLERANCE, memory, seed), batch)
 
 
 def tell(found: SpotCheck | None, advice: str, stacklevel: int) -> str:

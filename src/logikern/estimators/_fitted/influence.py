@@ -2,7 +2,7 @@
 
 import copy
 import numbers
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,41 @@ from logikern.criteria.leave_one_out.criterion import leave_out_by_landmarks
 from logikern.criteria.leave_one_out.expansion import ExactExpansion
 from logikern.criteria.leave_one_out.refits import exact_leave_one_out
 from logikern.estimators import _memory
-from logikern.estimators import _run as _settings
 from logikern.estimators._fitted.doubts import check_fit, tell
+from logikern.estimators._parameters import parse_memory
+from logikern.estimators._solver_plan import refitting_solver
 from logikern.fitting.footprint import Size, search_conditioning
 from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Outcome
+from logikern.numerics.parallel import own_threads
 from logikern.numerics.simplex import log_probabilities
 from logikern.operators.choose import choose
 
-# Classes times points cubed, up to which dense factors are a matter of seconds.
-LARGEST_WORK = 2e11
-# Beyond that: landmarks of all classes together, and products of landmarks, points and squared classes, at most.
-LARGEST_RANK, LARGEST_PRODUCT = 3000, 1.25e8
-REFIT_TOLERANCE = 1e-6
+
+@dataclass(frozen=True)
+class InfluencePolicy:
+    """How leave-one-out after a fit is computed.
+
+    Parameters
+    ----------
+    largest_work : float, default=2e11
+        Classes times points cubed up to which dense factors take seconds; beyond it landmarks are used.
+    largest_rank : float, default=3000
+        Landmarks of all classes together.
+    largest_product : float, default=1.25e8
+        Landmarks times points times squared classes.
+    refit_tolerance : float, default=1e-6
+        Of refits without a row.
+    """
+
+    largest_work: float = 2e11
+    largest_rank: float = 3000
+    largest_product: float = 1.25e8
+    refit_tolerance: float = 1e-6
+
+
+USUAL = InfluencePolicy()
 
 
 class InfluenceMixin:
@@ -57,13 +78,13 @@ class InfluenceMixin:
 
     def exact_loo(self) -> Array:
         """The same as `loo_proba_` by fitting again without each row, (n_samples, n_classes): slow, a reference."""
-        with _settings.threads(self.n_jobs):
-            data, size = self._training_data(), self._loo_size()
-            batch = _memory.refits_at_a_time(self, data, size, self.model_.specification.kernels[0])
+        with own_threads(None if self.n_jobs == -1 else self.n_jobs):
+            data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
+            is_free = bool(np.isinf(specification.bias_variance))
+            batch = _memory.refits_at_a_time(data, self._resources(), size, specification.kernels[0], is_free)
             problem, latent = self._final_problem()
             memory = search_conditioning(replace(size, n_batch=batch))
-            bias_variance = self.model_.specification.bias_variance
-            solver = _settings.refitting_solver(bias_variance, REFIT_TOLERANCE, memory, self._seed)
+            solver = refitting_solver(specification.bias_variance, USUAL.refit_tolerance, memory, self._seed)
             refits = exact_leave_one_out(problem, solver, start=latent, batch=batch)
         if not refits.outcome.converged:
             raise ValueError(f"A fit without one of the rows failed: {refits.outcome.value}")
@@ -114,10 +135,10 @@ class InfluenceMixin:
     def _loo_log_proba(self) -> Array:
         kept: Array | None = self.__dict__.get("_left_out")
         if kept is None:
-            with _settings.threads(self.n_jobs):
+            with own_threads(None if self.n_jobs == -1 else self.n_jobs):
                 rank, data, kernel = self._loo_rank(), self._training_data(), self.model_.specification.kernels[0]
                 size = self._loo_size()
-                room = _memory.check_leave_one_out(self, data, rank, size, kernel)
+                room = _memory.check_leave_one_out(data, self._resources(), rank, size, kernel)
                 problem, latent = self._final_problem(room if rank else None)
                 dual = self.model_.dual[None]
                 result = FitResult(dual, latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
@@ -160,6 +181,9 @@ class InfluenceMixin:
             latent += self.model_.constants[:, None]
         return Problem(covariance, Softmax(), data.targets, data.weights[None]), latent
 
+    def _resources(self) -> _memory.Resources:
+        return _memory.find_resources(parse_memory(self.memory_limit))
+
     def _loo_size(self) -> Size:
         """Sizes of the problem; leave-one-out needs labels that are classes."""
         data = self._training_data()
@@ -175,10 +199,10 @@ class InfluenceMixin:
         data = self._training_data()
         n_points, n_classes = len(data.weights), len(data.classes)
         is_free = np.isinf(self.model_.specification.bias_variance)
-        if is_free or n_classes * n_points**3 <= LARGEST_WORK:
+        if is_free or n_classes * n_points**3 <= USUAL.largest_work:
             return 0
-        by_work = LARGEST_PRODUCT / (n_points * n_classes**2)
-        return int(np.clip(min(LARGEST_RANK / n_classes, by_work), 4, n_points))
+        by_work = USUAL.largest_product / (n_points * n_classes**2)
+        return int(np.clip(min(USUAL.largest_rank / n_classes, by_work), 4, n_points))
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """The attributes that scikit-learn shows in a notebook, where nothing is to be computed for it."""

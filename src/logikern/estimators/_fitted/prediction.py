@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from logikern.estimators._inputs.data import as_objects, is_precomputed, takes_objects
 from logikern.estimators._memory import prediction_tile
+from logikern.estimators._parameters import parse_memory
 from logikern.kernels import new_points
 from logikern.numerics.outcome import Array
 
@@ -29,8 +30,9 @@ def latents(estimator: Any, X: Any) -> Array:
     """Functions of a fitted model at new points, (n_new, C); values that are no numbers are refused."""
     check_is_fitted(estimator)
     points = new_data(estimator, X)
+    tile = prediction_tile(estimator.model_, points, parse_memory(estimator.memory_limit))
     with np.errstate(over="ignore", invalid="ignore"):
-        values: Array = estimator.model_.latents(points, prediction_tile(estimator, points))
+        values: Array = estimator.model_.latents(points, tile)
     wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if wrong.size:
         raise ValueError(

@@ -1,10 +1,8 @@
-"""What comes through the estimator's door: checked once here, trusted inside."""
+"""Training data, checked once here and trusted inside."""
 
-import numbers
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from scipy import sparse
@@ -13,15 +11,8 @@ from sklearn.utils.validation import _check_y, check_consistent_length, validate
 from logikern.estimators._inputs.hierarchy import tree_targets, warn_of_guesses
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
 from logikern.estimators._inputs.weights import weigh_rows
-from logikern.kernels import (
-    KERNELS,
-    FunctionKernel,
-    Kernel,
-    Precomputed,
-    Stationary,
-    leaves,
-    training_points,
-)
+from logikern.estimators._parameters import Parameters
+from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves, training_points
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
@@ -34,7 +25,8 @@ from logikern.structure.tree import Tree
 LARGEST_INPUT, SMALLEST_INPUT = 1e150, 1e-150
 # Rows of a kernel matrix that are compared with its columns at a time.
 ROW_TILE = 256
-_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+# `check_together` of one estimator.
+CheckTogether: TypeAlias = Callable[..., tuple[Any, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,17 +91,15 @@ def is_precomputed(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
-def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, sample_weight: Any) -> TrainingData:
     """Check inputs, targets and weights together."""
     if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass class labels."
-        )
+        raise ValueError(f"{parameters.owner} requires y to be passed, but the target y is None. Pass class labels.")
     refuse_missing(y)
     names = getattr(y, "columns", None)
-    known = None if estimator.hierarchy is None else tree_targets(estimator.hierarchy, y)
+    known = None if parameters.hierarchy is None else tree_targets(parameters.hierarchy, y)
     # Paths may be tuples, which only the hierarchy understands: rows and numbers of nodes are checked together.
-    X, y = check_together(estimator, X, y if known is None else known.targets.argmax(axis=0))
+    X, y = check(X, y if known is None else known.targets.argmax(axis=0))
     if known is None:
         targets, labels, classes = _targets(y, names)
         tree, likelihood = None, cast(Likelihood, Softmax())
@@ -125,10 +115,10 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
     nodes = None if tree is None or len(targets) == len(classes) else tree
     if nodes is not None:
         warn_of_guesses(nodes, targets)
-    weights = weigh_rows(estimator.class_weight, labels, classes, sample_weight, nodes)
+    weights = weigh_rows(parameters.class_weight, labels, classes, sample_weight, nodes)
     kept = np.flatnonzero(weights > 0)
     _check_enough(targets, kept)
-    points = training_points(X) if is_precomputed(estimator.kernel) else X
+    points = training_points(X) if is_precomputed(parameters.kernel) else X
     return TrainingData(
         points[kept],
         np.ascontiguousarray(targets if len(kept) == len(weights) else targets[:, kept]),
@@ -144,7 +134,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
 
 
 def check_together(estimator: Any, X: Any, y: Any, numbers_only: bool = False, reset: bool = True) -> tuple[Any, Any]:
-    """Inputs and targets of as many rows, as arrays that can be trusted; unless `reset`, those of an earlier fit."""
+    """Inputs and targets as arrays with equally many rows; without `reset`, for the kernel of an earlier fit."""
     kernel = estimator.kernel if reset else estimator.kernels_[0]
     if takes_objects(kernel):
         X = as_objects(X)
@@ -239,74 +229,3 @@ def _check_enough(targets: Array, kept: Indices) -> None:
             f"Points with positive weight must belong to at least two classes, but {n_present} of {len(targets)} "
             "classes have any. Pass rows of others, or change `sample_weight` or `class_weight`."
         )
-
-
-def parse_memory(limit: Any) -> float | None:
-    """Bytes from a number or from text like "500MB" and "1.5 GB"."""
-    if limit is None:
-        return None
-    if isinstance(limit, numbers.Real) and not isinstance(limit, bool):
-        value = float(limit)
-    else:
-        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)i?b?\s*", str(limit).lower())
-        value = float(match[1]) * _UNITS[match[2]] if match else float("nan")
-    if not value > 0:
-        raise ValueError(f"`memory_limit` must be bytes or a text like '500MB' or '2GB', but is {limit!r}.")
-    return value
-
-
-def parse_numbers(argument: str, values: Any) -> tuple[float, ...]:
-    """Several numbers from any sequence of them."""
-    try:
-        if isinstance(values, str | dict | set):
-            raise TypeError
-        return tuple(float(value) for value in values)
-    except (TypeError, ValueError):
-        raise ValueError(f"`{argument}` must be a number or a sequence of numbers, but is {values!r}.") from None
-
-
-def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
-    """The kernel that a name, a function or an object stands for.
-
-    Parameters
-    ----------
-    kernel : str, callable or Kernel
-    rate : float, sequence of float or None
-    default_rate : callable
-        From the kernel's name to a rate, asked only where it is needed.
-    """
-    if isinstance(kernel, str) and kernel in KERNELS:
-        kind = KERNELS[kernel]
-        if "rate" not in kind.__dataclass_fields__:
-            return kind() if rate is None else _refuse_rate(kernel)
-        value = default_rate(kernel) if rate is None else rate
-        if not isinstance(value, numbers.Real):
-            if not issubclass(kind, Stationary):
-                raise ValueError(f"`rate` must be one number for kernel={kernel!r}, but is {rate!r}.")
-            value = parse_numbers("rate", value)
-        return kind(rate=value)
-    if rate is not None:
-        _refuse_rate(kernel)
-    if isinstance(kernel, Kernel):
-        if is_precomputed(kernel) and not all(isinstance(leaf, Precomputed) for leaf in leaves(kernel)):
-            raise ValueError(
-                f"`kernel` mixes kernels on inputs with Precomputed, but is {kernel!r}: `X` cannot hold both inputs "
-                "and kernel values. Compute the other kernels as well, and pass their combination."
-            )
-        return kernel
-    if is_precomputed(kernel):
-        return Precomputed()
-    if callable(kernel) and not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
-        return FunctionKernel(kernel)
-    raise ValueError(
-        f"`kernel` must be one of {[*KERNELS, 'precomputed']}, a Kernel or a function of two points, "
-        f"but is {kernel!r}."
-        + (f" Pass {kernel.__name__}() instead of the class." if isinstance(kernel, type) else "")
-    )
-
-
-def _refuse_rate(kernel: Any) -> Kernel:
-    raise ValueError(
-        f"`rate` is a parameter of the named kernels that measure distances, but `kernel` is {kernel!r}. "
-        "Leave `rate` at None, and give the parameters to the Kernel object itself."
-    )

@@ -6,20 +6,16 @@ import numpy as np
 
 from logikern.estimators._inputs.data import (
     LARGEST_INPUT,
+    CheckTogether,
     TrainingData,
-    check_together,
     is_precomputed,
 )
 from logikern.estimators._inputs.labels import refuse_missing
 from logikern.estimators._inputs.weights import sample_weights
-from logikern.fitting.newton.free_bias import free_constants
-from logikern.fitting.problem import FitResult
+from logikern.estimators._parameters import Parameters
 from logikern.kernels import training_points
 from logikern.likelihoods.squared import Squared
-from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array
-from logikern.structure.covariance import ClassCovariance
-from logikern.structure.specification import Specification
 
 
 class Numbers(NamedTuple):
@@ -42,12 +38,10 @@ class Numbers(NamedTuple):
     is_table: bool
 
 
-def numbers(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Numbers:
+def numbers(parameters: Parameters, check: CheckTogether, X: Any, y: Any, sample_weight: Any) -> Numbers:
     """Check inputs, targets and weights together."""
     if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass numbers."
-        )
+        raise ValueError(f"{parameters.owner} requires y to be passed, but the target y is None. Pass numbers.")
     refuse_missing(y)
     names = getattr(y, "columns", None)
     try:
@@ -56,14 +50,14 @@ def numbers(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Numbers:
         raise ValueError(
             f"`y` must hold numbers, but is of type {np.asarray(y).dtype}. For classes use KernelLogisticClassifier."
         ) from None
-    X, y = check_together(estimator, X, y, numbers_only=True)
+    X, y = check(X, y, numbers_only=True)
     rows = np.asarray(y, dtype=float)
     _check_size(rows)
     table = rows[:, None] if rows.ndim == 1 else rows
     weights = sample_weights(X.shape[0], sample_weight)
     kept = np.flatnonzero(weights > 0)
-    offset, scale = _spread(table[kept], weights[kept], centred=estimator.bias_variance > 0)
-    points = training_points(X) if is_precomputed(estimator.kernel) else X
+    offset, scale = _spread(table[kept], weights[kept], centred=parameters.bias_variance > 0)
+    points = training_points(X) if is_precomputed(parameters.kernel) else X
     data = TrainingData(
         points=points[kept],
         targets=np.ascontiguousarray(((table[kept] - offset) / scale).T),
@@ -96,13 +90,3 @@ def _spread(table: Array, weights: Array, centred: bool) -> tuple[Array, Array]:
     # A constant column differs from its mean by rounding alone.
     negligible = scale <= 1e-14 * np.abs(table).max(axis=0)
     return offset, np.where(negligible, 1.0, scale)
-
-
-def fitted_model(
-    specification: Specification, points: Any, result: FitResult, covariance: ClassCovariance, own: Numbers
-) -> FittedModel:
-    """The model in units of y."""
-    dual = result.dual[0]
-    free = np.isinf(specification.bias_variance)
-    constants = free_constants(covariance, result) if free else specification.bias_variance * dual.sum(axis=1)
-    return FittedModel(specification, points, dual * own.scale[:, None], own.offset + own.scale * constants)

@@ -1,0 +1,132 @@
+"""The model at which a search starts: its kernels and variances as given, or estimated from the data."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from logikern.estimators._inputs.arguments import check_positive
+from logikern.estimators._inputs.data import TrainingData, is_precomputed
+from logikern.estimators._inputs.weights import weight_unit
+from logikern.estimators._parameters import Parameters
+from logikern.kernels import KERNELS, FunctionKernel, Kernel, Precomputed, Stationary, leaves
+from logikern.model.defaults import default_rate, default_variance
+from logikern.structure.specification import Specification
+from logikern.structure.tying import tie
+
+
+def start_specification(parameters: Parameters, data: TrainingData) -> Specification:
+    """Kernels and variances as given, or estimated from the data.
+
+    If they are learned, all classes share them at first, unless values are given for each.
+    """
+    learned = parameters.criterion is not None and (parameters.variance is None or np.ndim(parameters.variance) == 0)
+    wanted = "shared" if parameters.grows else parameters.tying
+    tie(wanted, data.mixing)  # refused before any work
+    tying = tie("shared" if learned else wanted, data.mixing)
+    kernel = make_kernel(
+        parameters.kernel, parameters.rate, lambda name: default_rate(name, data.points, data.weights)
+    )
+    _check_diagonal(kernel, data)
+    kernels = (kernel,) * tying.n_kernels
+    return Specification(
+        kernels,
+        _variances(parameters, kernel, data, tying.n_variances),
+        float(parameters.bias_variance),
+        tying,
+        data.tree,
+    )
+
+
+def _check_diagonal(kernel: Kernel, data: TrainingData) -> None:
+    """Detect invalid kernels, and inputs too large for them, from the diagonal."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        diagonal = np.asarray(kernel.diagonal(data.points), dtype=float)
+    wrong = np.flatnonzero(~((diagonal >= -1e-8 * diagonal.max(initial=0.0)) & (diagonal < np.inf)))
+    if wrong.size:
+        raise ValueError(
+            f"A kernel must be finite and positive semidefinite, but k(x, x) is {diagonal[wrong[0]]:g} for row "
+            f"{data.kept[wrong[0]]} of `X`. Scale the inputs, or correct the kernel."
+        )
+
+
+def _variances(parameters: Parameters, kernel: Any, data: TrainingData, n_variances: int) -> tuple[float, ...]:
+    given = parameters.variance
+    if given is None:
+        whole = default_variance(kernel, data.points, data.weights)
+        # A search starts from the same model whatever the unit of small weights.
+        unit = 1.0 if parameters.criterion is None else weight_unit(data.weights)
+        return (whole / (unit * _path_length(data)),) * n_variances
+    values = (given,) * n_variances if isinstance(given, numbers.Real) else parse_numbers("variance", given)
+    if len(values) != n_variances:
+        raise ValueError(
+            f"`variance` must be one number or one per variance of the model, but has {len(values)} values "
+            f"where tying={parameters.tying!r} has {n_variances}."
+        )
+    for value in values:
+        check_positive("variance", value)
+    return tuple(map(float, values))
+
+
+def _path_length(data: TrainingData) -> float:
+    """Mean number of latent functions that add up to a class function."""
+    if data.tree is None:
+        return 1.0
+    return float(data.tree.latent_depths[data.tree.leaf_latents].mean())
+
+
+def parse_numbers(argument: str, values: Any) -> tuple[float, ...]:
+    """Several numbers from any sequence of them."""
+    try:
+        if isinstance(values, str | dict | set):
+            raise TypeError
+        return tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise ValueError(f"`{argument}` must be a number or a sequence of numbers, but is {values!r}.") from None
+
+
+def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
+    """The kernel that a name, a function or an object stands for.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+    rate : float, sequence of float or None
+    default_rate : callable
+        From the kernel's name to a rate, asked only where it is needed.
+    """
+    if isinstance(kernel, str) and kernel in KERNELS:
+        kind = KERNELS[kernel]
+        if "rate" not in kind.__dataclass_fields__:
+            return kind() if rate is None else _refuse_rate(kernel)
+        value = default_rate(kernel) if rate is None else rate
+        if not isinstance(value, numbers.Real):
+            if not issubclass(kind, Stationary):
+                raise ValueError(f"`rate` must be one number for kernel={kernel!r}, but is {rate!r}.")
+            value = parse_numbers("rate", value)
+        return kind(rate=value)
+    if rate is not None:
+        _refuse_rate(kernel)
+    if isinstance(kernel, Kernel):
+        if is_precomputed(kernel) and not all(isinstance(leaf, Precomputed) for leaf in leaves(kernel)):
+            raise ValueError(
+                f"`kernel` mixes kernels on inputs with Precomputed, but is {kernel!r}: `X` cannot hold both inputs "
+                "and kernel values. Compute the other kernels as well, and pass their combination."
+            )
+        return kernel
+    if is_precomputed(kernel):
+        return Precomputed()
+    if callable(kernel) and not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
+        return FunctionKernel(kernel)
+    raise ValueError(
+        f"`kernel` must be one of {[*KERNELS, 'precomputed']}, a Kernel or a function of two points, "
+        f"but is {kernel!r}."
+        + (f" Pass {kernel.__name__}() instead of the class." if isinstance(kernel, type) else "")
+    )
+
+
+def _refuse_rate(kernel: Any) -> Kernel:
+    raise ValueError(
+        f"`rate` is a parameter of the named kernels that measure distances, but `kernel` is {kernel!r}. "
+        "Leave `rate` at None, and give the parameters to the Kernel object itself."
+    )

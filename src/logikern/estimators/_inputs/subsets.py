@@ -1,0 +1,74 @@
+"""Which points a search sees, and which of them it holds out."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from logikern.criteria.folds import Folds, folds_from_splits
+from logikern.estimators._inputs.data import TrainingData
+from logikern.estimators._inputs.splits import split_points
+from logikern.numerics.outcome import Array, Indices
+
+DEFAULT_FOLDS = 5
+
+
+def nested_order(data: TrainingData, smallest_class: int, seed: int) -> Indices:
+    """An order of the points in which every beginning has the classes in proportion, rare ones first."""
+    random = np.random.default_rng(seed)
+    labels = np.zeros(len(data.weights), dtype=int) if data.labels is None else data.labels
+    place = np.empty(len(labels))
+    for label in np.unique(labels):
+        own = random.permutation(np.flatnonzero(labels == label))
+        place[own] = (np.arange(len(own)) + random.random()) / len(own)
+        place[own[:smallest_class]] -= 1.0
+    return np.argsort(place, kind="stable")
+
+
+def draw_folds(
+    cv: Any, data: TrainingData, chosen: Indices, groups: Array | None, seed: int, most_entries: int
+) -> Folds:
+    """The folds of the chosen points.
+
+    A number of folds is reduced until folds times classes times points are at most `most_entries`: with very many
+    classes only one part is held out.
+    """
+    if len(chosen) < 2:
+        raise ValueError("Nothing can be held out, for there is 1 sample. Pass more rows, or use criterion=None.")
+    cv = DEFAULT_FOLDS if cv is None else cv
+    own_groups = None if groups is None else np.asarray(groups)[data.kept[chosen]]
+    with warnings.catch_warnings():
+        # Folds without a rare class are fitted all the same.
+        warnings.filterwarnings("ignore", message="The least populated class")
+        splits = list(split_points(cv, data, chosen, own_groups, seed))
+    if isinstance(cv, int | np.integer):
+        splits = splits[: max(1, int(most_entries / (len(data.classes) * len(chosen))))]
+    folds = folds_from_splits(splits, data.weights[chosen])
+    if not (folds.held_out.any() and folds.kept.any(axis=1).all()):
+        raise ValueError(
+            f"`cv` must hold out some points and keep some, but no split does so among the {len(chosen)} rows on "
+            "which hyperparameters are learned. Pass other splits, or a larger `search_size`."
+        )
+    return folds
+
+
+def held_out_together(groups: Array) -> Array:
+    """Groups of leave-one-out; at least two are needed."""
+    names = set(groups.tolist())
+    if len(names) < 2:
+        raise ValueError(
+            f"`groups` has one group only, {names.pop()!r}: nothing is left to learn from when it is held out. "
+            "Pass two groups or more, or None."
+        )
+    return groups
+
+
+def whole_folds(folds: Folds) -> Indices:
+    """The fold that holds out each point: the squared loss has whole folds in closed form as well."""
+    held_out, kept = folds.held_out > 0, folds.kept > 0
+    if not (held_out.sum(axis=0) == 1).all() or (held_out == kept).any():
+        raise ValueError(
+            "`criterion` is 'loo', for which `cv` must hold out every row once and keep all others, but it does not. "
+            "Pass None, a number of folds or other splits, or use criterion='cv'."
+        )
+    return held_out.argmax(axis=0)

@@ -1,0 +1,186 @@
+"""The arguments of an estimator as one record, checked before any work begins."""
+
+import numbers
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from logikern.estimators._inputs.arguments import (
+    check_choice,
+    check_flag,
+    check_name,
+    check_positive,
+    check_whole,
+    is_auto,
+)
+from logikern.operators.choose import OPERATORS
+
+SOLVERS = ("auto", "newton", "exact", "kcg", "smo")
+PRECISIONS = ("auto", "single", "double")
+# Larger numbers are beyond the range of the libraries that start threads.
+MOST_THREADS = 100_000
+_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Parameters:
+    """Arguments as they were passed; those that a regressor does not have keep their defaults.
+
+    Parameters
+    ----------
+    owner : str
+        Name of the estimator's class, for error messages.
+    memory_limit : float or None
+        In bytes.
+    others :
+        See `KernelLogisticClassifier`.
+    """
+
+    owner: str
+    kernel: Any
+    hierarchy: Any = None
+    tying: Any
+    rate: Any
+    variance: Any
+    bias_variance: float
+    criterion: str | None
+    cv: Any
+    ard: bool | str
+    learn_bias: bool
+    sharpen: bool | str = False
+    one_vs_rest: bool = False
+    search_size: int | str | None
+    optimizer: str
+    n_starts: int
+    max_time: float | None
+    checkpoint: Any
+    solver: str
+    operator: str
+    precision: str
+    state_precision: str = "double"
+    tol: float
+    max_iter: int
+    class_weight: Any = None
+    memory_limit: float | None
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    @property
+    def grows(self) -> bool:
+        """Whether the search decides how classes share kernels; `tying` may be a list or an array as well."""
+        return is_auto(self.tying)
+
+    @property
+    def is_bias_free(self) -> bool:
+        """Whether constants have no penalty."""
+        return bool(np.isinf(self.bias_variance))
+
+    def draw_seed(self) -> int:
+        """The next seed from `random_state`."""
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+
+def read_parameters(estimator: Any) -> Parameters:
+    """Arguments of a classifier or regressor, unchecked except for `memory_limit`."""
+    given = estimator.get_params(deep=False)
+    own = {field.name: given[field.name] for field in fields(Parameters) if field.name in given}
+    return Parameters(
+        **own | {"owner": type(estimator).__name__, "memory_limit": parse_memory(given["memory_limit"])}
+    )
+
+
+def check_classification(parameters: Parameters) -> None:
+    """Refuse arguments of a classifier that make no sense, before any work."""
+    check_name("state_precision", parameters.state_precision, PRECISIONS)
+    _check(parameters, ("cv", "loo", "auto"), SOLVERS)
+    check_choice("sharpen", parameters.sharpen)
+    check_flag("one_vs_rest", parameters.one_vs_rest)
+    if parameters.is_bias_free and parameters.hierarchy is not None:
+        raise ValueError(
+            "`bias_variance` is infinite, which a hierarchy does not allow. Use a large finite value such as 1e4."
+        )
+
+
+def check_regression(parameters: Parameters) -> None:
+    """The same for a regressor; pairwise training is for classes only."""
+    _check(parameters, ("loo", "cv"), [name for name in SOLVERS if name != "smo"])
+
+
+def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collection[str]) -> None:
+    check_name("solver", parameters.solver, tuple(solvers))
+    check_name("operator", parameters.operator, ("auto", *OPERATORS))
+    check_name("precision", parameters.precision, PRECISIONS)
+    check_positive("tol", parameters.tol)
+    check_whole("max_iter", parameters.max_iter, 1)
+    bias = parameters.bias_variance
+    if not isinstance(bias, numbers.Real) or not bias >= 0:
+        raise ValueError(
+            f"`bias_variance` must be a number that is not negative, but is {bias!r}. Pass 0 to leave constants out."
+        )
+    _check_search(parameters, criteria)
+    if np.isinf(bias):
+        _check_free_bias(parameters)
+    _check_running(parameters)
+
+
+def _check_running(parameters: Parameters) -> None:
+    if not isinstance(parameters.verbose, numbers.Integral) or parameters.verbose < 0:
+        raise ValueError(f"`verbose` must be a whole number of at least 0, but is {parameters.verbose!r}.")
+    n_jobs = parameters.n_jobs
+    counts = isinstance(n_jobs, numbers.Integral) and (n_jobs == -1 or 1 <= n_jobs <= MOST_THREADS)
+    if n_jobs is not None and not counts:
+        raise ValueError(f"`n_jobs` must be None, -1 or a positive number up to {MOST_THREADS}, but is {n_jobs!r}.")
+    check_random_state(parameters.random_state)
+
+
+def _check_search(parameters: Parameters, criteria: tuple[str, ...]) -> None:
+    criterion = parameters.criterion
+    if criterion is not None and not (isinstance(criterion, str) and criterion in criteria):
+        raise ValueError(
+            f"`criterion` must be {', '.join(map(repr, criteria))} or None (fixed hyperparameters), but is "
+            f"{criterion!r}."
+        )
+    check_name("optimizer", parameters.optimizer, ("quasi-newton", "nelder-mead"))
+    if isinstance(parameters.cv, numbers.Integral) and parameters.cv < 2:
+        raise ValueError(f"`cv` must be at least 2 folds, a splitter or splits, but is {parameters.cv!r}.")
+    check_choice("ard", parameters.ard)
+    check_flag("learn_bias", parameters.learn_bias)
+    if parameters.search_size is not None and not is_auto(parameters.search_size):
+        check_whole("search_size", parameters.search_size, 10)
+    check_whole("n_starts", parameters.n_starts, 1)
+    if parameters.max_time is not None:
+        check_positive("max_time", parameters.max_time)
+
+
+def _check_free_bias(parameters: Parameters) -> None:
+    """Only dense factors support constants without a penalty."""
+    wrong = {
+        "criterion='cv'": parameters.criterion == "cv",
+        f"solver={parameters.solver!r}": parameters.solver not in ("auto", "exact"),
+        f"operator={parameters.operator!r}": parameters.operator not in ("auto", "dense"),
+        "learn_bias=True": bool(parameters.learn_bias),
+    }
+    for setting in [setting for setting, found in wrong.items() if found]:
+        raise ValueError(
+            f"`bias_variance` is infinite, which {setting} does not allow. Use criterion='loo' or None with the "
+            "exact solver, or a large finite value such as 1e4."
+        )
+
+
+def parse_memory(limit: Any) -> float | None:
+    """Bytes from a number or from text like "500MB" and "1.5 GB"."""
+    if limit is None:
+        return None
+    if isinstance(limit, numbers.Real) and not isinstance(limit, bool):
+        value = float(limit)
+    else:
+        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)i?b?\s*", str(limit).lower())
+        value = float(match[1]) * _UNITS[match[2]] if match else float("nan")
+    if not value > 0:
+        raise ValueError(f"`memory_limit` must be bytes or a text like '500MB' or '2GB', but is {limit!r}.")
+    return value

@@ -1,0 +1,79 @@
+"""The plan of a fit: everything that "auto" leaves open, decided once from parameters, data and resources."""
+
+from dataclasses import dataclass
+
+from logikern.estimators._inputs.data import TrainingData
+from logikern.estimators._inputs.splits import GivenRows
+from logikern.estimators._memory import Resources
+from logikern.estimators._parameters import Parameters
+from logikern.estimators._search_plan import SearchPlan, plan_growth, plan_search
+from logikern.estimators._solver_plan import SolverPlan, plan_solver
+from logikern.selection.growth import spread
+from logikern.structure.specification import Specification
+from logikern.structure.tying import Tying
+
+
+@dataclass(frozen=True, eq=False)
+class FitPlan:
+    """All decisions about a fit.
+
+    Parameters
+    ----------
+    start : Specification
+        The model that the search begins with, or the final model.
+    search : SearchPlan or None
+        None for fixed hyperparameters.
+    solvers : dict from Tying to SolverPlan
+        For every model that the search may end with.
+    resources : Resources
+    """
+
+    start: Specification
+    search: SearchPlan | None
+    solvers: dict[Tying, SolverPlan]
+    resources: Resources
+
+    def solver_for(self, specification: Specification) -> SolverPlan:
+        """How the final fit of a model is solved."""
+        return self.solvers[specification.tying]
+
+    def __str__(self) -> str:
+        kernel, bias = self.start.kernels[0], self.start.bias_variance
+        solvers = dict.fromkeys(str(solver) for solver in self.solvers.values())
+        lines = [
+            f"Model: kernel {kernel!r}, {type(self.start.mixing).__name__.lower()} classes, bias variance {bias:g}.",
+            f"Search: {self.search or 'none, hyperparameters are fixed.'}",
+            *(f"Final fit: {solver}" for solver in solvers),
+            f"Resources: {self.resources}; threads: {self.resources.n_threads}.",
+        ]
+        return "\n".join(lines)
+
+
+def resolve(
+    parameters: Parameters, data: TrainingData, start: Specification, given: GivenRows, resources: Resources
+) -> FitPlan:
+    """Decide everything that the parameters leave open; refused if the memory does not suffice.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    data : TrainingData
+    start : Specification
+        The model at hyperparameters that are given or read off the data.
+    given : GivenRows
+        What splitters read.
+    resources : Resources
+    """
+    if parameters.criterion is None:
+        return FitPlan(start, None, _plan_solvers(parameters, data, start, {start.tying}, resources), resources)
+    growth = plan_growth(parameters, data, start)
+    tyings = {start.tying, *(tying for _, tying in growth.tyings)}
+    solvers = _plan_solvers(parameters, data, start, tyings, resources)
+    return FitPlan(start, plan_search(parameters, data, start, growth, given, resources), solvers, resources)
+
+
+def _plan_solvers(
+    parameters: Parameters, data: TrainingData, start: Specification, tyings: set[Tying], resources: Resources
+) -> dict[Tying, SolverPlan]:
+    seed = parameters.draw_seed()
+    return {tying: plan_solver(parameters, data, spread(start, tying), resources, seed) for tying in tyings}

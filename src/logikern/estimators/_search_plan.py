@@ -1,0 +1,370 @@
+"""How hyperparameters are learned: criterion, subsets of the points, folds, stages."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from logikern.criteria.folds import Folds
+from logikern.estimators import _memory
+from logikern.estimators._checkpoint import identify
+from logikern.estimators._inputs.arguments import is_auto
+from logikern.estimators._inputs.data import TrainingData
+from logikern.estimators._inputs.splits import GivenRows, list_splits
+from logikern.estimators._inputs.subsets import draw_folds, held_out_together, nested_order, whole_folds
+from logikern.estimators._inputs.weights import weight_unit
+from logikern.estimators._memory import Resources
+from logikern.estimators._parameters import Parameters
+from logikern.estimators._solver_plan import solver_name
+from logikern.fitting.footprint import search_conditioning
+from logikern.kernels import Kernel, Linear, Stationary
+from logikern.kernels.inputs import is_sparse
+from logikern.numerics.outcome import Array, Indices
+from logikern.operators.choose import Choice, choose
+from logikern.selection.growth import Plan, plan_tyings, spread
+from logikern.selection.search import Effort
+from logikern.structure.specification import Specification
+from logikern.structure.tying import tie
+
+
+@dataclass(frozen=True)
+class SearchPolicy:
+    """How many points a search sees, and what "auto" lets it try.
+
+    No field depends on the memory of the machine, so a search that is resumed elsewhere asks the same questions.
+
+    Parameters
+    ----------
+    coarse_size, coarse_per_class : int, default=1000, 40
+        Points on which a model grows, and at least so many for each class, before it is finished on more.
+    fine_size, fine_per_class : int, default=2000, 20
+        Points on which "auto" finishes it; with many classes, points for each class.
+    entries : int, default=1_500_000
+        Folds times classes times points of one evaluation; beyond it there are fewer points.
+    loosened_from : int, default=500_000
+        Classes times points from which the tolerance of inner fits grows with their number.
+    enlargement : float, default=2.5
+        Factor between subsets of texts, whose evaluations take time linear in the points.
+    most_entries : int, default=75_000_000
+        Classes times points of the largest of these subsets: 12 GB for Newton's method, 3 GB point by point. All 1733
+        classes of wordnet with 20 points each have 60 million.
+    loo_work : float, default=12e9
+        Operations of one evaluation of leave-one-out, about classes squared times points cubed.
+    loo_up_to : int, default=700
+        Points of two classes up to which leave-one-out is faster than five folds on average
+        (benchmarks/loo_or_cv.py); from 400 to 1500 points it depends on the data.
+    smallest_class : int, default=4
+        Points of each class that every subset has, if there are as many.
+    most_kernels, most_kernel_entries : int and float, default=30, 1e9
+        The stage "separate" is tried for at most so many kernels, whose matrices over all points have at most so many
+        entries (4 GB in single precision).
+    most_inputs : int, default=100
+        Inputs up to which a rate for each is tried.
+    most_filled : float, default=0.2
+        Largest share of entries that are not zero in a table of words.
+    """
+
+    coarse_size: int = 1000
+    coarse_per_class: int = 40
+    fine_size: int = 2000
+    fine_per_class: int = 20
+    entries: int = 1_500_000
+    loosened_from: int = 500_000
+    enlargement: float = 2.5
+    most_entries: int = 75_000_000
+    loo_work: float = 12e9
+    loo_up_to: int = 700
+    smallest_class: int = 4
+    most_kernels: int = 30
+    most_kernel_entries: float = 1e9
+    most_inputs: int = 100
+    most_filled: float = 0.2
+
+
+USUAL = SearchPolicy()
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """One subset of the points, and how the criterion is evaluated on it.
+
+    Parameters
+    ----------
+    rows : integer array
+    folds : Folds or None
+        None for leave-one-out.
+    groups : array or None
+        Points that leave-one-out holds out together.
+    is_exact : bool
+        Whether inner fits have dense factors.
+    operator : Choice
+    conditioning : float
+        Bytes of the preconditioner.
+    """
+
+    rows: Indices
+    folds: Folds | None
+    groups: Array | None
+    is_exact: bool
+    operator: Choice
+    conditioning: float
+
+
+@dataclass(frozen=True, eq=False)
+class SearchPlan:
+    """How hyperparameters are learned.
+
+    Parameters
+    ----------
+    criterion : {"cv", "loo"}
+    growth : Plan
+        Which models are tried.
+    rungs : tuple of Rung
+        From few points to many.
+    effort : Effort
+    sharpen : bool
+        Whether an adaptive temperature is learned.
+    unit : float
+        Weight that counts as one row.
+    seed : int
+    identity : str
+        Fingerprint of data and settings, if there is a checkpoint.
+    checkpoint : path or None
+    max_time : float or None
+    """
+
+    criterion: str
+    growth: Plan
+    rungs: tuple[Rung, ...]
+    effort: Effort
+    sharpen: bool
+    unit: float
+    seed: int
+    identity: str
+    checkpoint: Any
+    max_time: float | None
+
+    def __str__(self) -> str:
+        folds = self.rungs[0].folds
+        how = "leave-one-out" if folds is None else f"{len(folds.kept)}-fold cross-validation"
+        sizes = ", then ".join(str(len(rung.rows)) for rung in self.rungs)
+        stages = [name for name, _ in self.growth.tyings] + ["rate per input"] * self.growth.relevance
+        inner = f"{'dense' if self.rungs[0].is_exact else 'iterative'}, {self.rungs[0].operator.dtype.name}"
+        return (
+            f"{how} on {sizes} points; stages {', '.join(stages)}; inner fits {inner}, tolerance "
+            f"{self.effort.first_tolerance:g} to {self.effort.last_tolerance:g}"
+            f"{'; adaptive temperature' if self.sharpen else ''}."
+        )
+
+
+def leaves_one_out(parameters: Parameters, n_points: int, n_classes: int) -> bool:
+    """Whether the criterion is leave-one-out; "auto" takes it where it is cheaper than cross-validation."""
+    if parameters.criterion == "auto":
+        return (n_classes == 2 and n_points <= USUAL.loo_up_to) or parameters.is_bias_free
+    return parameters.criterion == "loo"
+
+
+def plan_search(
+    parameters: Parameters,
+    data: TrainingData,
+    start: Specification,
+    growth: Plan,
+    given: GivenRows,
+    resources: Resources,
+) -> SearchPlan:
+    """Criterion, subsets, folds and operators of a search; refused if the memory does not suffice."""
+    n, n_classes = len(data.weights), len(data.classes)
+    criterion = "loo" if leaves_one_out(parameters, n, n_classes) else "cv"
+    identity = identify(parameters, data, given.groups)
+    # With a checkpoint and no `random_state` the seed comes from the data: a search that draws other folds could not
+    # continue with the answers of the first.
+    seed = int(identity[:7], 16) if identity and parameters.random_state is None else parameters.draw_seed()
+    unit = weight_unit(data.weights)
+    data = replace(data, weights=data.weights / unit)  # with variances times the unit, the same model
+    few = _subset_sizes(parameters, data, criterion)
+    larger = _larger_sizes(parameters, data, start, criterion, few[-1])
+    sizes = larger or few
+    finest = spread(start, growth.tyings[-1][1])
+    rows = [np.sort(subset) for subset in _nested_subsets(data, sizes, seed)]
+    cv = None if criterion == "loo" and data.labels is not None else _splits(parameters, given, data, rows[-1])
+    rungs = tuple(
+        _plan_rung(parameters, data, finest, resources, own, criterion, cv, given.groups, seed) for own in rows
+    )
+    return SearchPlan(
+        criterion,
+        replace(growth, grow_last=bool(larger)),
+        rungs,
+        _plan_effort(parameters, data, sizes[0]),
+        data.labels is not None and _sharpens(parameters, data, start.kernels[0]),
+        unit,
+        seed,
+        identity,
+        parameters.checkpoint,
+        None if parameters.max_time is None else float(parameters.max_time),
+    )
+
+
+def _nested_subsets(data: TrainingData, sizes: list[int], seed: int) -> list[Indices]:
+    order = nested_order(data, USUAL.smallest_class, seed)
+    return [order[:size] for size in sizes]
+
+
+def _splits(parameters: Parameters, given: GivenRows, data: TrainingData, rows: Indices) -> Any:
+    """What `cv` makes of the rows that any rung sees."""
+    return list_splits(parameters.cv, given, data, np.sort(data.kept[rows]))
+
+
+def _plan_rung(
+    parameters: Parameters,
+    data: TrainingData,
+    finest: Specification,
+    resources: Resources,
+    rows: Indices,
+    criterion: str,
+    cv: Any,
+    groups: Array | None,
+    seed: int,
+) -> Rung:
+    """A criterion on some of the points, for all models up to the finest one."""
+    by_loo = criterion == "loo"
+    if by_loo and len(data.targets) != len(data.classes):
+        raise ValueError(
+            "`criterion` is leave-one-out, but some labels are inner nodes of the hierarchy. Use criterion='cv'."
+        )
+    folds = None if by_loo else draw_folds(cv, data, rows, groups, seed, USUAL.entries)
+    is_exact = by_loo or solver_name(parameters, data, len(rows)) == "exact"
+    size = _memory.size_of(data, finest.tying, len(rows), n_batch=1 if folds is None else len(folds.kept))
+    kind = "loo" if by_loo else "exact" if is_exact else "newton"
+    operator = choose(
+        finest.kernels[:1],
+        data.points[rows],
+        parameters.operator,
+        "double" if is_exact or parameters.precision == "double" else "single",
+        _memory.room_for_search(parameters, data, resources, kind, size, finest.kernels[0]),
+        _memory.search_matrices(finest.kernels[0], data, size.n_kernels),
+    )
+    own_groups = _groups(data, rows, cv, groups, seed) if by_loo else None
+    return Rung(rows, folds, own_groups, is_exact, operator, search_conditioning(size))
+
+
+def _groups(data: TrainingData, rows: Indices, cv: Any, groups: Array | None, seed: int) -> Array | None:
+    """Points that leave-one-out holds out together."""
+    if data.labels is None and cv is not None:
+        return whole_folds(draw_folds(cv, data, rows, groups, seed, USUAL.entries))
+    return None if groups is None else held_out_together(np.asarray(groups)[data.kept[rows]])
+
+
+def _plan_effort(parameters: Parameters, data: TrainingData, n_points: int) -> Effort:
+    usual = Effort(simplex=parameters.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
+    # A tolerance bounds the largest residual; with more residuals, the largest says less about the mean loss.
+    loosened = max(1.0, len(data.classes) * n_points / USUAL.loosened_from)
+    first, last = usual.first_tolerance * loosened, usual.last_tolerance * loosened
+    return replace(usual, first_tolerance=first, last_tolerance=last)
+
+
+def plan_growth(parameters: Parameters, data: TrainingData, start: Specification) -> Plan:
+    """Which models a search tries."""
+    n, n_inputs = len(data.weights), data.points.shape[1] if len(data.points.shape) > 1 else 1
+    compare = parameters.grows
+    n_given = 1 if data.tree is None else 2  # a tree has at least one variance per level
+    wanted = parameters.tying if isinstance(parameters.tying, str | dict) else list(parameters.tying)
+    tyings = plan_tyings(wanted, start.mixing, _excluded(data, start))
+    # For numbers one kernel for all outputs is the default: only a rate for each input is compared with it.
+    compare = compare or (data.labels is None and len(tyings) == 1)
+    is_possible = compare and 1 < n_inputs <= USUAL.most_inputs
+    relevance = is_possible if is_auto(parameters.ard) else bool(parameters.ard)
+    if parameters.ard is True:
+        _check_rates(start.kernels[0])
+        tyings = tyings[:n_given] if compare else tyings  # asked for, so it is not one candidate among others
+        compare = False
+    if start.tying != tyings[0][1]:
+        tyings = tyings[-1:]  # values were given for every group: nothing leads up to them
+    plan = Plan(tyings, compare, relevance, n_inputs, n, bool(parameters.learn_bias), int(parameters.n_starts))
+    return replace(plan, n_given=n_given)
+
+
+def _excluded(data: TrainingData, start: Specification) -> set[str]:
+    """Tyings that "auto" does not try."""
+    n_kernels = tie("separate", data.mixing).n_kernels
+    n_entries = n_kernels * len(data.weights) ** 2
+    fits = n_kernels <= USUAL.most_kernels and n_entries <= USUAL.most_kernel_entries
+    has_parameters = bool(start.kernels[0].log_parameters.size)
+    excluded = set() if fits and has_parameters and len(data.classes) > 2 else {"separate"}
+    if data.labels is not None and len(data.classes) == 2:
+        # Only the difference of two class functions counts, and with one kernel only the sum of their variances.
+        excluded.add("scaled")
+    return excluded
+
+
+def _check_rates(kernel: Kernel) -> None:
+    if not isinstance(kernel, Stationary):
+        raise ValueError(
+            f"`ard` is True, but a rate per input needs a kernel of distances, and `kernel` is {kernel!r}. "
+            "Use a Gaussian, a Matern or a rational quadratic kernel."
+        )
+
+
+def _subset_sizes(parameters: Parameters, data: TrainingData, criterion: str) -> list[int]:
+    """A small subset, and one that is at least a fifth larger if there are enough points."""
+    n, n_classes, given = len(data.weights), len(data.classes), parameters.search_size
+    by_loo = criterion == "loo"
+    if given is None:
+        wanted = n
+    elif not is_auto(given):
+        wanted = max(int(given), 10 * n_classes)
+    elif by_loo:
+        wanted = _loo_size(data)
+    else:
+        by_entries = max(USUAL.entries // n_classes, 4 * n_classes)
+        wanted = max(USUAL.fine_size, min(USUAL.fine_per_class * n_classes, by_entries))
+    fine = min(n, wanted)
+    coarse = min(fine, max(USUAL.coarse_size, USUAL.coarse_per_class * n_classes))
+    if by_loo and fine < n:
+        coarse = min(coarse, fine // 2)
+    return [coarse, fine] if fine > 1.2 * coarse else [coarse]
+
+
+def _larger_sizes(
+    parameters: Parameters, data: TrainingData, start: Specification, criterion: str, n_points: int
+) -> list[int]:
+    """Larger subsets for texts of many classes, whose usual subsets have few points for each class; else empty.
+
+    With four points per class the best variances are far too large for all points.
+    """
+    n, n_classes = len(data.weights), len(data.classes)
+    is_text = is_sparse(data.points) and isinstance(start.kernels[0], Linear)
+    # Given splits may be many at a time.
+    is_counted = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
+    if not (is_text and is_counted and is_auto(parameters.search_size) and criterion == "cv"):
+        return []
+    enough = min(n, USUAL.fine_per_class * n_classes, USUAL.most_entries // n_classes)
+    sizes = []
+    while enough > 1.2 * n_points:
+        n_points = min(enough, int(USUAL.enlargement * n_points))
+        sizes.append(n_points)
+    return sizes
+
+
+def _loo_size(data: TrainingData) -> int:
+    """Points on which leave-one-out is quick; classes that are coupled a priori make one large matrix."""
+    n_classes = len(data.classes)
+    if data.tree is None:
+        return int(np.cbrt(USUAL.loo_work / (n_classes if data.labels is None else n_classes**2)))
+    size = int(np.cbrt(USUAL.loo_work) / n_classes)
+    if size < min(len(data.weights), USUAL.smallest_class * n_classes):
+        raise ValueError(
+            f"Leave-one-out of a hierarchy costs the cube of rows times classes, too much for {n_classes} classes. "
+            "Use criterion='cv'."
+        )
+    return size
+
+
+def _sharpens(parameters: Parameters, data: TrainingData, kernel: Kernel) -> bool:
+    """Whether the search learns an adaptive temperature; "auto" does so for tables of words, sparse or not."""
+    if not is_auto(parameters.sharpen):
+        return bool(parameters.sharpen)
+    if not isinstance(kernel, Linear):
+        return False
+    # Zeros that a sparse matrix stores are zeros.
+    n_filled = data.points.count_nonzero() if is_sparse(data.points) else np.count_nonzero(data.points)
+    return bool(n_filled <= USUAL.most_filled * data.points.shape[0] * data.points.shape[1])
