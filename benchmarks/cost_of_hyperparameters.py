@@ -25,7 +25,7 @@ from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.parallel import own_threads
 from logikern.operators.choose import Points, choose
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from logikern.structure.tying import tie
@@ -139,8 +139,8 @@ def class_cases(split: Split) -> list[Case]:
 
 def input_cases(split: Split) -> list[Case]:
     rate = 2.0 / split.total_variance
-    tying = tie("shared", Flat(split.n_classes))
-    each = Specification((Gaussian((rate,) * N_INPUTS),), (VARIANCE,), BIAS_VARIANCE, tying)
+    mixing = Flat(split.n_classes)
+    each = Specification((Gaussian((rate,) * N_INPUTS),), (VARIANCE,), BIAS_VARIANCE, tie("shared", mixing), mixing)
     return [
         Case("one rate", shared(split, rate, VARIANCE), without_bias),
         Case("a rate for each input", each, without_bias),

@@ -27,8 +27,7 @@ from hierarchies import METHODS, judge_decisions, judge_tree
 from logikern.fitting.pointwise import schedule as visits
 from logikern.kernels import Linear
 from logikern.operators.choose import choose
-from logikern.structure.base import Mixing
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.tree import ROOT, Tree
 from logikern.structure.tying import tie
@@ -124,8 +123,7 @@ def bushy_tree(n_latent: int) -> Tree:
 def time_product(mixing: Mixing, X: Any, repeats: int) -> float:
     """Seconds of one product with a vector for every class, the fastest of some."""
     tying = tie("shared", mixing)
-    tree = mixing if isinstance(mixing, Tree) else None
-    specification = Specification((Linear(),), (1.0,), BIAS_VARIANCE, tying, tree)
+    specification = Specification((Linear(),), (1.0,), BIAS_VARIANCE, tying, mixing)
     covariance = specification.bind(choose((Linear(),), X, "features", "single").points(X))
     shape = (1, mixing.n_classes, X.shape[0])
     vector = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)

@@ -22,7 +22,7 @@ from logikern.model.fitted import FittedModel
 from logikern.numerics.simplex import log_probabilities
 from logikern.operators.choose import choose
 from logikern.structure.covariance import ClassCovariance
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from logikern.structure.tying import tie
@@ -92,15 +92,15 @@ def score(log_probability: np.ndarray, labels: np.ndarray) -> Scores:
 
 def shared(split: Split, rate: float, variance: float) -> Specification:
     """One Gaussian kernel and one variance for all classes."""
-    tying = tie("shared", Flat(split.n_classes))
-    return Specification((Gaussian(rate),), (variance,), BIAS_VARIANCE, tying)
+    mixing = Flat(split.n_classes)
+    return Specification((Gaussian(rate),), (variance,), BIAS_VARIANCE, tie("shared", mixing), mixing)
 
 
 def separate(split: Split, rates: Sequence[float], variances: Sequence[float]) -> Specification:
     """A Gaussian kernel and a variance for every class."""
-    tying = tie("separate", Flat(split.n_classes))
+    mixing, values = Flat(split.n_classes), tuple(float(variance) for variance in variances)
     kernels = tuple(Gaussian(float(rate)) for rate in rates)
-    return Specification(kernels, tuple(float(variance) for variance in variances), BIAS_VARIANCE, tying)
+    return Specification(kernels, values, BIAS_VARIANCE, tie("separate", mixing), mixing)
 
 
 def bind(

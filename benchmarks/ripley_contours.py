@@ -21,7 +21,7 @@ from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
 from logikern.numerics.simplex import log_probabilities
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from logikern.structure.tying import tie
@@ -46,7 +46,8 @@ def fold_numbers(split: Split, n_folds: int = 10) -> np.ndarray:
 
 def losses_at(split: Split, folds: np.ndarray, rate: float, variance: float) -> list[float]:
     """The four losses, in the order of PANELS."""
-    specification = Specification((Gaussian(rate),), (variance,), np.inf, tie("shared", Flat(split.n_classes)))
+    flat = Flat(split.n_classes)
+    specification = Specification((Gaussian(rate),), (variance,), np.inf, tie("shared", flat), flat)
     covariance = bind(split, specification)
     problem = Problem(covariance, Softmax(), from_labels(split.y, split.n_classes), np.ones((1, len(split.y))))
     solver = FreeBias(TOLERANCE)

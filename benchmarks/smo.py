@@ -32,7 +32,7 @@ from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import NewtonStep
 from logikern.numerics.parallel import own_threads
 from logikern.numerics.simplex import log_probabilities
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from logikern.structure.tying import tie
@@ -98,9 +98,8 @@ def paper_split(name: str, seed: int) -> Split:
 
 
 def specification(split: Split, sigma_squared: float, penalty: float) -> Specification:
-    return Specification(
-        (Gaussian(2.0 / sigma_squared),), (1.0 / penalty,), 0.0, tie("shared", Flat(split.n_classes))
-    )
+    mixing = Flat(split.n_classes)
+    return Specification((Gaussian(2.0 / sigma_squared),), (1.0 / penalty,), 0.0, tie("shared", mixing), mixing)
 
 
 def make_problem(split: Split, chosen: Specification) -> Problem:

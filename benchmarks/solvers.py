@@ -29,7 +29,7 @@ from logikern.likelihoods.softmax import Softmax
 from logikern.likelihoods.squared import Squared
 from logikern.numerics.parallel import own_threads
 from logikern.operators.choose import Choice
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from logikern.structure.tying import tie
@@ -59,8 +59,8 @@ def make_problem(name: str, n_rows: int, variance: float) -> Problem:
     else:
         satimage = load("satimage").head(n_rows).standardised()
         X, targets, likelihood = satimage.X, from_labels(satimage.y, 6), Softmax()
-    tying = tie("shared", Flat(len(targets)))
-    specification = Specification((Gaussian(2.0 / X.shape[1]),), (variance,), 16.0, tying)
+    mixing = Flat(len(targets))
+    specification = Specification((Gaussian(2.0 / X.shape[1]),), (variance,), 16.0, tie("shared", mixing), mixing)
     covariance = specification.bind(Choice("dense", np.dtype(float), "", 1e9).points(X))
     return Problem(covariance, likelihood, targets, np.ones((1, len(X))))
 

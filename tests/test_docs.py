@@ -15,7 +15,7 @@ from logikern.kernels import Kernel
 from logikern.likelihoods.base import Likelihood
 from logikern.operators.base import KernelOperator
 from logikern.selection.prior import Prior
-from logikern.structure.base import Mixing
+from logikern.structure.mixing import Mixing
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

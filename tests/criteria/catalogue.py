@@ -16,11 +16,9 @@ from logikern.fitting.problem import Problem
 from logikern.kernels import Gaussian, Kernel, Linear, Matern32, Matern52, Polynomial, RationalQuadratic
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
-from logikern.structure.base import Mixing
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
-from logikern.structure.tree import Tree
 from logikern.structure.tying import tie
 from tests.structure.trees import TREES
 
@@ -78,8 +76,7 @@ def specify(kernel: str, tying: Any, mixing: Mixing, bias_variance: float) -> Sp
     first = KERNELS[kernel]
     kernels = tuple(first.with_log_parameters(first.log_parameters + 0.2 * k) for k in range(tied.n_kernels))
     variances = tuple(3.0 + 1.5 * number for number in range(tied.n_variances))
-    tree = mixing if isinstance(mixing, Tree) else None
-    return Specification(kernels, variances, bias_variance, tied, tree)
+    return Specification(kernels, variances, bias_variance, tied, mixing)
 
 
 def _weights(name: str, n: int) -> np.ndarray:

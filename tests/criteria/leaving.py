@@ -16,7 +16,7 @@ from logikern.likelihoods.softmax import Softmax
 from logikern.likelihoods.squared import Squared
 from logikern.operators.choose import Choice
 from logikern.structure.covariance import ClassCovariance
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from tests.criteria import catalogue

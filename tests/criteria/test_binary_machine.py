@@ -15,7 +15,7 @@ from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Outcome
 from logikern.operators.choose import Choice
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from logikern.structure.tying import tie
@@ -31,7 +31,7 @@ def sample():
 
 def problem(variances=(3.0,), tying="shared", n=N):
     X, y = sample()
-    own = Specification((Gaussian(0.5),), variances, np.inf, tie(tying, Flat(2)))
+    own = Specification((Gaussian(0.5),), variances, np.inf, tie(tying, Flat(2)), Flat(2))
     covariance = own.bind(Choice("dense", np.dtype(float), "", 1e8).points(X[:n]))
     return Problem(covariance, Softmax(), from_labels(y[:n], 2), np.ones((1, n)))
 

@@ -100,7 +100,7 @@ def test_tree_of_depth_one_is_flat():
 def reordered(setting):
     """The variances in the order of the classes."""
     own = setting.specification()
-    return replace(own, variances=tuple(np.array(own.variances)[np.argsort(own.tree.leaf_latents)]))
+    return replace(own, variances=tuple(np.array(own.variances)[np.argsort(own.mixing.leaf_latents)]))
 
 
 def test_iterative_solver_gives_the_same_numbers():

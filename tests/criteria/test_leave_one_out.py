@@ -20,7 +20,7 @@ from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Outcome
 from logikern.operators.choose import Choice
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from logikern.structure.tying import tie
@@ -135,10 +135,11 @@ def fit_set(load, tying, rate, variance):
     """A problem on standardised data, and its fit."""
     X, y = load(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    tying = tie(tying, Flat(y.max() + 1))
+    mixing = Flat(int(y.max()) + 1)
+    tying = tie(tying, mixing)
     kernels = tuple(Gaussian(rate * (1 + 0.2 * number)) for number in range(tying.n_kernels))
     variances = tuple(variance * (1 + 0.3 * number) for number in range(tying.n_variances))
-    covariance = Specification(kernels, variances, 1.0, tying).bind(
+    covariance = Specification(kernels, variances, 1.0, tying, mixing).bind(
         Choice("dense", np.dtype(float), "", 1e8).points(X)
     )
     problem = Problem(covariance, Softmax(), from_labels(y, y.max() + 1), np.ones((1, len(y))))

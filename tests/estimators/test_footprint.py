@@ -11,7 +11,7 @@ from logikern.estimators import _memory
 from logikern.estimators._inputs.data import check_together, training_data
 from logikern.estimators._parameters import read_parameters
 from logikern.fitting import footprint
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.tying import tie
 from tests.estimators.memory_cells import pairs_of, sample
 

@@ -16,9 +16,8 @@ from logikern.fitting.problem import Problem, Solver
 from logikern.kernels import Gaussian, Kernel, Linear, Matern12, Matern32
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
-from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.tying import tie
 from tests.kernels import catalogue as kernels
 from tests.structure.catalogue import ByMatrix
@@ -102,11 +101,6 @@ class Case:
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def is_combination(self) -> bool:
-        """Whether class functions are any combinations, not sums along paths."""
-        return isinstance(self.options.get("mixing"), ByMatrix)
 
     def build(self) -> Problem:
         return make_problem(self.kernel, self.points, self.targets, **self.options)
@@ -208,9 +202,7 @@ COUPLED = (
 ALL = (*FLAT, *COUPLED)
 
 BY_NAME = {case.name: case for case in ALL}
-# The factors of low rank are those of functions along paths.
-FOR_COMBINATIONS = ("diagonal", "kernel gradient", "smo", "exact")
-FITS = tuple((case, name) for name in SOLVERS for case in ALL if name in FOR_COMBINATIONS or not case.is_combination)
+FITS = tuple((case, name) for name in SOLVERS for case in ALL)
 
 
 def dense_covariance(problem: Problem) -> np.ndarray:

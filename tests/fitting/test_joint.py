@@ -7,7 +7,7 @@ from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.free_bias import FreeBias
 from logikern.fitting.newton.joint import joint_covariance, weigh_joint
 from logikern.kernels import Gaussian
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from tests.fitting import catalogue
 from tests.kernels.catalogue import table
 from tests.structure.trees import TREES

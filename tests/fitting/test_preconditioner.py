@@ -8,7 +8,7 @@ from logikern.fitting.preconditioning.preconditioner import LowRank, diagonal_pr
 from logikern.kernels import Gaussian, Matern12
 from logikern.numerics.pivoted_cholesky import LowRankFactor
 from logikern.operators.dense import Dense
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.tying import tie
 from tests.fitting import catalogue
 from tests.kernels.catalogue import N_POINTS

@@ -60,7 +60,7 @@ def with_tree(labels, parents) -> bytes:
     schema = nameless(json.loads(TREE_PARTS["schema.json"]))
     own = schema["content"]["content"]
     for holder in (own["model_"]["content"]["content"]["specification"], own["start_"]):
-        holder["content"]["content"]["tree"] = other
+        holder["content"]["content"]["mixing"] = other
     own["tree_"] = other
     return archive_of({**TREE_PARTS, "schema.json": json.dumps(schema)})
 
@@ -87,16 +87,16 @@ INCONSISTENT = {
     "tying is text": (with_specification(tying=value("shared")), "no functions"),
     "no start": (with_attribute("start_", value(1)), "no specification"),
     "tree untouched": (with_tree(*TREE), None),
-    "tree of a circle": (with_tree(TREE[0], (1, 0, 0, -1)), "places of labels that come before"),
-    "tree with its own parent": (with_tree(TREE[0], (-1, 1, 0, -1)), "places of labels that come before"),
+    "tree of a circle": (with_tree(TREE[0], (1, 0, 0, -1)), "positions of earlier labels"),
+    "tree with its own parent": (with_tree(TREE[0], (-1, 1, 0, -1)), "positions of earlier labels"),
     "tree with children first": (
         with_tree(("a/x", "a", "a/y", "b"), (1, -1, 1, -1)),
-        "places of labels that come before",
+        "positions of earlier labels",
     ),
-    "parents far away": (with_tree(TREE[0], (-1, 0, 70, -1)), "places of labels that come before"),
-    "parents below the root": (with_tree(TREE[0], (-1, -2, 0, -1)), "places of labels that come before"),
-    "parents are text": (with_tree(TREE[0], ("a", "b", "c", "d")), "places of labels that come before"),
-    "nodes of one name": (with_tree(("a", "a/x", "a/x", "b"), TREE[1]), "all different"),
+    "parents far away": (with_tree(TREE[0], (-1, 0, 70, -1)), "positions of earlier labels"),
+    "parents below the root": (with_tree(TREE[0], (-1, -2, 0, -1)), "positions of earlier labels"),
+    "parents are text": (with_tree(TREE[0], ("a", "b", "c", "d")), "positions of earlier labels"),
+    "nodes of one name": (with_tree(("a", "a/x", "a/x", "b"), TREE[1]), "must be distinct"),
     "nodes without parents": (with_tree(TREE[0], (-1, 0)), "one parent for each label"),
     "tree of one leaf": (with_tree(("a",), (-1,)), "leaves"),
     "tree of other classes": (with_tree(("a", "a/x", "a/z", "b"), TREE[1]), "not the leaves"),
@@ -107,7 +107,7 @@ INCONSISTENT = {
     "two trees": (with_attribute("tree_", tree_of(("a", "a/x", "b", "b/x"), TREE[1]), TREE_PARTS), "two hierarchies"),
     "circle to fit again on": (
         with_attribute("hierarchy", tree_of(("a", "b"), (1, 0))),
-        "places of labels that come before",
+        "positions of earlier labels",
     ),
     "outcome unknown": (with_attribute("outcome_", value("FINE")), "FINE"),
     "trace is text": (with_attribute("trace_", value("long")), "trace"),

@@ -30,8 +30,9 @@ def read_kernel(kernel: Any) -> Kernel:
 
 def read_model(specification: Any) -> Model:
     """The same model."""
-    tying, tree = specification.tying, specification.tree
-    paths = flat_paths(len(tying.kernel_of)) if tree is None else latent_paths(tree.labels, tree.parents)
+    tying, mixing = specification.tying, specification.mixing
+    is_tree = type(mixing).__name__ == "Tree"
+    paths = latent_paths(mixing.labels, mixing.parents) if is_tree else flat_paths(mixing.n_classes)
     return Model(
         tuple(read_kernel(kernel) for kernel in specification.kernels),
         np.array(tying.kernel_of),

@@ -14,7 +14,7 @@ from logikern.selection.growth import Plan
 from logikern.selection.journal import Journal
 from logikern.selection.search import SearchData, SearchLog
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
 
@@ -98,7 +98,7 @@ def rung(criterion: Criterion) -> SearchData:
 def start(tying: Any = "shared", log_rate: float = 0.0, log_variance: float = 0.0) -> Specification:
     own = tie(tying, Flat(N_CLASSES))
     kernels = (Gaussian(float(np.exp(log_rate))),) * own.n_kernels
-    return Specification(kernels, (float(np.exp(log_variance)),) * own.n_variances, 1.0, own)
+    return Specification(kernels, (float(np.exp(log_variance)),) * own.n_variances, 1.0, own, Flat(N_CLASSES))
 
 
 def log(**settings: Any) -> SearchLog:

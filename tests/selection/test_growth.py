@@ -11,7 +11,7 @@ from logikern.selection.growth import Verdict, learn, plan_tyings
 from logikern.selection.journal import Journal, read
 from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Effort, Task, free_parameters, minimise
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.tying import tie
 from tests.selection.samples import N_LOSSES, Bowl, Fixed, log, plan, rung, start
 from tests.structure.trees import TREES

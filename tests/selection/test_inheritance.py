@@ -4,12 +4,12 @@ import pytest
 from logikern.kernels import Gaussian, Linear, RationalQuadratic
 from logikern.selection.growth import extrapolate_rates, spread, with_relevance
 from logikern.selection.inheritance import inherit_curvature, parameters_of_classes
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
 from tests.structure.trees import TREES
 
-SHARED = Specification((Gaussian(0.5),), (3.0,), 16.0, tie("shared", Flat(3)))
+SHARED = Specification((Gaussian(0.5),), (3.0,), 16.0, tie("shared", Flat(3)), Flat(3))
 HESSIAN = np.array([[3.0, 1.0], [1.0, 2.0]])
 
 
@@ -62,14 +62,14 @@ def test_rates_per_input_inherit_nothing():
 
 
 def test_rates_go_on_growing_by_the_power_seen():
-    fine = Specification((Gaussian(0.5 * 2**0.6),), (5.0,), 16.0, tie("shared", Flat(3)))
+    fine = Specification((Gaussian(0.5 * 2**0.6),), (5.0,), 16.0, tie("shared", Flat(3)), Flat(3))
     found = extrapolate_rates(SHARED, fine, (1000, 2000, 4000))
     assert found.kernels[0].rate == pytest.approx(0.5 * 4**0.6)
     assert found.variances == pytest.approx((5.0,))
 
 
 def test_power_is_not_trusted_far_beyond_what_was_seen():
-    fine = Specification((Gaussian(1.0),), (3.0,), 16.0, tie("shared", Flat(3)))
+    fine = Specification((Gaussian(1.0),), (3.0,), 16.0, tie("shared", Flat(3)), Flat(3))
     found = extrapolate_rates(SHARED, fine, (1000, 2000, 10**6))
     assert found.kernels[0].rate == pytest.approx(2.0**1.5)
 
@@ -83,18 +83,18 @@ def test_power_is_common_to_all_classes():
 
 @pytest.mark.parametrize("power, wanted", [(-0.5, 0.0), (1.7, 1.0)])
 def test_power_stays_sensible(power, wanted):
-    fine = Specification((Gaussian(0.5 * 2**power),), (3.0,), 16.0, tie("shared", Flat(3)))
+    fine = Specification((Gaussian(0.5 * 2**power),), (3.0,), 16.0, tie("shared", Flat(3)), Flat(3))
     found = extrapolate_rates(SHARED, fine, (1000, 2000, 4000))
     assert found.kernels[0].rate == pytest.approx(fine.kernels[0].rate * 2**wanted)
 
 
 def test_nothing_is_extrapolated_where_all_points_were_seen():
-    fine = Specification((Gaussian(2.0),), (3.0,), 16.0, tie("shared", Flat(3)))
+    fine = Specification((Gaussian(2.0),), (3.0,), 16.0, tie("shared", Flat(3)), Flat(3))
     assert extrapolate_rates(SHARED, fine, (1000, 2000, 2000)) == fine
 
 
 def test_other_parameters_of_a_kernel_stay():
-    coarse = Specification((RationalQuadratic(0.5, 1.0),), (3.0,), 16.0, tie("shared", Flat(3)))
-    fine = Specification((RationalQuadratic(1.0, 4.0),), (3.0,), 16.0, tie("shared", Flat(3)))
+    coarse = Specification((RationalQuadratic(0.5, 1.0),), (3.0,), 16.0, tie("shared", Flat(3)), Flat(3))
+    fine = Specification((RationalQuadratic(1.0, 4.0),), (3.0,), 16.0, tie("shared", Flat(3)), Flat(3))
     found = extrapolate_rates(coarse, fine, (1000, 2000, 4000)).kernels[0]
     assert found.log_parameters == pytest.approx(np.log([2.0, 4.0]))

@@ -13,7 +13,7 @@ from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
 from logikern.selection.growth import learn
 from logikern.selection.search import Effort, SearchData
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from logikern.structure.tying import tie
@@ -32,7 +32,7 @@ def learn_rates():
     criterion = CrossValidation(Softmax(), from_labels(labels, 2), folds, Exact(1e-8))
     place = SearchData(criterion, Choice("dense", np.dtype(float), "", 1e8).points(X), 90)
     tying = tie("shared", Flat(2))
-    origin = Specification((Gaussian(0.3),), (10.0,), 4.0, tying)
+    origin = Specification((Gaussian(0.3),), (10.0,), 4.0, tying, Flat(2))
     own = plan(tyings=(("shared", tying),), compare=False, relevance=True, n_inputs=2 + N_NOISE)
     return learn(origin, own, [place], Effort(), log(), np.random.default_rng(0))
 

@@ -8,10 +8,9 @@ from scipy.linalg import block_diag
 
 from logikern.kernels import Gaussian, Kernel, Matern32, RationalQuadratic
 from logikern.operators.choose import Choice
-from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance
-from logikern.structure.flat import Flat
 from logikern.structure.hierarchy import read_tree
+from logikern.structure.mixing import Flat, Mixing
 
 N_POINTS = 9
 N_CLASSES = 4
@@ -31,20 +30,11 @@ class ByMatrix(Mixing):
     def n_latent(self) -> int:
         return self.matrix.shape[1]
 
-    @property
-    def leaf_latents(self):
-        raise NotImplementedError("combinations have no paths")
-
-    links = leaf_latents
-
     def forward(self, latent):
         return np.einsum("cp,...pn->...cn", self.matrix, latent)
 
     def adjoint(self, per_class):
         return np.einsum("cp,...cn->...pn", self.matrix, per_class)
-
-    def forward_diagonal(self, latent_diagonal):
-        return self.matrix**2 @ latent_diagonal
 
 
 def combinations() -> ByMatrix:

@@ -123,12 +123,12 @@ def test_labels_that_are_no_paths_are_refused(labels, error, fragment):
 
 
 BY_HAND = {
-    "circle": (("u", "v", "w", "z"), (1, 0, -1, -1), "that of 'u' at 0 is 1"),
-    "own parent": (("u", "v"), (-1, 1), "that of 'v' at 1 is 1"),
-    "child before its parent": (("u", "v", "w"), (1, -1, 1), "that of 'u' at 0 is 1"),
-    "no such place": (("u", "v", "w"), (-1, 7, -1), "that of 'v' at 1 is 7"),
-    "below the root's place": (("u", "v"), (-1, -2), "that of 'v' at 1 is -2"),
-    "half a place": (("u", "v"), (-1, 0.5), "that of 'v' at 1 is 0.5"),
+    "circle": (("u", "v", "w", "z"), (1, 0, -1, -1), "the parent of 'u' at 0 is 1"),
+    "own parent": (("u", "v"), (-1, 1), "the parent of 'v' at 1 is 1"),
+    "child before its parent": (("u", "v", "w"), (1, -1, 1), "the parent of 'u' at 0 is 1"),
+    "no such place": (("u", "v", "w"), (-1, 7, -1), "the parent of 'v' at 1 is 7"),
+    "below the root's place": (("u", "v"), (-1, -2), "the parent of 'v' at 1 is -2"),
+    "half a place": (("u", "v"), (-1, 0.5), "the parent of 'v' at 1 is 0.5"),
     "a parent too few": (("u", "v", "w"), (-1, -1), "3 labels and 2 parents"),
     "the same label twice": (("u", "v", "u"), (-1, -1, 0), "'u' occurs twice"),
     "single leaf": (("u", "v"), (-1, 0), "has 1"),

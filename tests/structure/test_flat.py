@@ -1,6 +1,6 @@
 import numpy as np
 
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 
 
 def test_every_class_has_its_own_function():

@@ -8,7 +8,7 @@ import pytest
 from logikern.kernels import Gaussian, Matern32
 from logikern.selection.growth import spread, with_relevance
 from logikern.structure.covariance import CovarianceGradient
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tying import Tying, tie
 from tests.criteria import catalogue
@@ -50,13 +50,14 @@ def test_bound_covariance_is_the_one_written_out(specification):
 
 
 def test_bias_variance_of_zero_stays_zero():
-    specification = Specification((Gaussian(0.5),), (2.0,), 0.0, tie("shared", Flat(2)))
+    specification = Specification((Gaussian(0.5),), (2.0,), 0.0, tie("shared", Flat(2)), Flat(2))
     moved = specification.with_log_parameters(specification.log_parameters + 1.0)
     assert moved.bias_variance == 0.0 and moved.variances == (pytest.approx(2.0 * np.e),)
 
 
 def test_collect_adds_up_by_variance():
-    specification = Specification((Gaussian(0.5), Matern32(1.0)), (2.0, 3.0), 1.0, tie(["a", "b", "a"], Flat(3)))
+    tying = tie(["a", "b", "a"], Flat(3))
+    specification = Specification((Gaussian(0.5), Matern32(1.0)), (2.0, 3.0), 1.0, tying, Flat(3))
     gradient = CovarianceGradient((np.array([10.0]), np.array([20.0])), np.array([1.0, 2.0, 4.0]), 7.0)
     np.testing.assert_array_equal(specification.collect(gradient), [10, 20, 5, 2, 7])
 
@@ -135,7 +136,7 @@ def test_groups_are_numbered_as_they_appear(labels):
     "tying, fragment",
     [
         ("seperate", "'shared'"),
-        (["a", "b"], "2 labels for 3 classes"),
+        (["a", "b"], "2 labels, not 3"),
         (5, "plain group label"),
         ([[1], [2], [3]], "plain"),
     ],

@@ -5,8 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
+from logikern.structure.forest import ROOT
 from logikern.structure.hierarchy import read_tree
-from logikern.structure.tree import ROOT, TILE_POINTS, Tree
+from logikern.structure.mixing import TILE_POINTS
+from logikern.structure.tree import Tree
 from logikern.structure.tying import Tying, ever_finer, tie
 
 N_POINTS = 7
@@ -296,9 +298,9 @@ def test_single_top_may_have_the_group_of_all():
     "tying, fragment",
     [
         ("levels", "'level', 'scaled'"),
-        (["x"], "1 labels for 7 nodes"),
+        (["x"], "1 labels, not 7"),
         ({"c": 1}, "no group for the node 'd'"),
-        ({"c": 1, "z": 2}, "names 'z', which is no node"),
+        ({"c": 1, "z": 2}, "names 'z', which is not a node"),
     ],
 )
 def test_what_is_no_tying_of_a_tree_is_refused(tying, fragment):

@@ -12,7 +12,7 @@ from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.leave_one_out.criterion import LeaveOneOut
 from logikern.estimators import _search_plan
 from logikern.estimators._parameters import read_parameters
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat
 from logikern.structure.tying import tie
 from tests.estimators.samples import KINDS, WORDS, shared_pairs
 from tests.policies import change_policy

@@ -20,6 +20,7 @@ from logikern.numerics.outcome import NewtonStep
 from logikern.numerics.temperature import Temperature
 from logikern.selection.growth import Verdict
 from logikern.selection.search import Record
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
 from logikern.structure.tying import Tying
@@ -47,6 +48,7 @@ _OURS: tuple[type, ...] = (
     Specification,
     Temperature,
     Tying,
+    Flat,
     Tree,
     NewtonStep,
     Record,

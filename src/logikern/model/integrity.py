@@ -15,6 +15,7 @@ from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
 from logikern.selection.growth import Verdict
 from logikern.selection.search import Record
+from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
 from logikern.structure.tying import Tying
@@ -92,7 +93,7 @@ def _check_classifier(classifier: Any) -> None:
     else:
         _check_class_model(model, len(classes), n_features)
         _check_start(found.get("start_"), model)
-        _check_hierarchy(found.get("tree_"), model.specification.tree, classes)
+        _check_hierarchy(found.get("tree_"), model.specification.mixing, classes)
         kernels, variances = model.specification.kernels, model.specification.latent_variances
     _check_shown(found, kernels, variances)
     coefficients = found.get("dual_coef_")
@@ -153,7 +154,7 @@ def _check_regressor(regressor: Any) -> None:
     _check_constants(found["model_"])
     _check_start(found.get("start_"), found["model_"])
     _check_shown(found, found["model_"].specification.kernels, found["model_"].specification.latent_variances)
-    _require(found["model_"].specification.tree is None, "its outputs have a tree")
+    _require(type(found["model_"].specification.mixing) is Flat, "its outputs have a tree")
     _require(found.get("n_outputs_") == len(outputs), "it has another number of outputs")
     _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
     _require(found["model_"].specification.temperature.is_neutral, "its outputs have a temperature")
@@ -214,8 +215,7 @@ def _check_specification(specification: Any) -> None:
     _require(isinstance(specification, Specification), "it has no specification")
     kernels, variances, tying = specification.kernels, specification.variances, specification.tying
     _require(isinstance(tying, Tying) and len(tying.kernel_of) >= 1, "it has no functions")
-    if specification.tree is not None:
-        _check_tree(specification.tree)
+    _check_mixing(specification.mixing)
     _require(len(tying.kernel_of) == specification.mixing.n_latent, "its tying is not that of its classes")
     whole = all(type(number) is int for number in (*tying.kernel_of, *tying.variance_of))
     _require(whole, "its tying has groups that are no whole numbers")
@@ -238,10 +238,17 @@ def _check_specification(specification: Any) -> None:
         _check_kernel(kernel)
 
 
-def _check_hierarchy(tree: Any, mixing: Tree | None, classes: np.ndarray) -> None:
-    """The tree that users see is the one that mixes, and its leaves are the classes."""
-    if tree is None or mixing is None:
-        _require(tree is mixing, "it has half a hierarchy")
+def _check_mixing(mixing: Any) -> None:
+    if isinstance(mixing, Flat):
+        _require(type(mixing.n_classes) is int, "its number of classes is not a whole number")
+    else:
+        _check_tree(mixing)
+
+
+def _check_hierarchy(tree: Any, mixing: Mixing, classes: np.ndarray) -> None:
+    """The tree that users see is the model's own, and its leaves are the classes."""
+    if tree is None or not isinstance(mixing, Tree):
+        _require(tree is None and isinstance(mixing, Flat), "it has half a hierarchy")
         return
     _check_tree(tree)
     _require((tree.labels, tree.parents) == (mixing.labels, mixing.parents), "it has two hierarchies")

@@ -12,7 +12,7 @@ from logikern.numerics.outcome import Array, Indices
 from logikern.selection.inheritance import inherit_curvature, trace_parameters
 from logikern.selection.prior import NestedPrior, NormalPrior
 from logikern.selection.search import Effort, Found, SearchData, SearchLog, Task, free_parameters, minimise
-from logikern.structure.base import Mixing
+from logikern.structure.mixing import Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.tying import Tying, ever_finer, tie
 

@@ -9,7 +9,7 @@ import numpy as np
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, n_threads
 from logikern.operators.base import KernelOperator
-from logikern.structure.base import Mixing
+from logikern.structure.mixing import Mixing
 
 # Classes times points from which on passes over all functions take as long as products.
 SINGLE_FROM = 400_000

@@ -7,10 +7,8 @@ import numpy as np
 from logikern.kernels.base import Kernel
 from logikern.numerics.temperature import Temperature
 from logikern.operators.choose import Points
-from logikern.structure.base import Mixing
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
-from logikern.structure.flat import Flat
-from logikern.structure.tree import Tree
+from logikern.structure.mixing import Mixing
 from logikern.structure.tying import Tying
 
 
@@ -26,8 +24,8 @@ class Specification:
         One per variance group.
     bias_variance : float
     tying : Tying
-    tree : Tree or None, default=None
-        Of the classes; without one each has a latent function of its own.
+    mixing : Mixing
+        From latent functions to class functions.
     temperature : Temperature
         Applied to latents before they become probabilities.
     """
@@ -36,13 +34,8 @@ class Specification:
     variances: tuple[float, ...]
     bias_variance: float
     tying: Tying
-    tree: Tree | None = None
+    mixing: Mixing
     temperature: Temperature = Temperature()
-
-    @property
-    def mixing(self) -> Mixing:
-        """From latent functions to class functions."""
-        return Flat(len(self.tying.kernel_of)) if self.tree is None else self.tree
 
     @property
     def latent_variances(self) -> np.ndarray:

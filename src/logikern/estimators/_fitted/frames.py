@@ -8,7 +8,7 @@ import numpy as np
 
 from logikern.numerics.outcome import Array
 from logikern.structure.specification import Specification
-from logikern.structure.tying import levels
+from logikern.structure.tree import Tree
 
 # Nodes that are named one by one.
 MOST_NAMES = 8
@@ -60,15 +60,15 @@ def hyperparameter_frame(found: Specification, start: Specification, classes: Ar
 
 def _users(group_of: tuple[int, ...], number: int, found: Specification, classes: Array) -> str:
     """The classes that a parameter serves, or the nodes of a hierarchy."""
-    tree = found.tree
+    tree = found.mixing
     members = np.flatnonzero(np.array(group_of) == number)
     if len(members) == len(group_of):
         return "all"
-    if tree is None:
+    if not isinstance(tree, Tree):
         return ", ".join(str(classes[member]) for member in members)
-    own = np.unique(levels(tree)[members])
+    own = np.unique(tree.levels[members])
     one_each = len(set(group_of)) == len(group_of)
-    if not one_each and len(own) == 1 and len(members) == np.count_nonzero(levels(tree) == own[0]):
+    if not one_each and len(own) == 1 and len(members) == np.count_nonzero(tree.levels == own[0]):
         return "leaves" if own[0] > tree.latent_depths.max() else f"level {own[0]}"
     names = [str(tree.labels[tree.branches[member]]) for member in members[:MOST_NAMES]]
     return ", ".join(names) + (f" and {len(members) - MOST_NAMES} more" if len(members) > MOST_NAMES else "")

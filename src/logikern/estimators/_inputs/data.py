@@ -16,8 +16,7 @@ from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves, traini
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
-from logikern.structure.base import Mixing
-from logikern.structure.flat import Flat
+from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.targets import from_labels
 from logikern.structure.tree import Tree
 

@@ -34,7 +34,7 @@ def start_specification(parameters: Parameters, data: TrainingData) -> Specifica
         _variances(parameters, kernel, data, tying.n_variances),
         float(parameters.bias_variance),
         tying,
-        data.tree,
+        data.mixing,
     )
 
 

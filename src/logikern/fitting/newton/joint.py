@@ -20,7 +20,7 @@ def joint_covariance(covariance: ClassCovariance) -> Array:
             "`bias_variance` must be finite where a hierarchy couples classes, but is inf. Pass a number."
         )
     n_classes, n = covariance.n_classes, covariance.n_points
-    parts = mixing_matrix(covariance)
+    parts = covariance.mixing.as_matrix()
     joint = np.zeros((n_classes, n, n_classes, n))
     for index, operator in enumerate(covariance.operators):
         matrix, coupling = correlation(operator), coupling_of(covariance, index, parts)
@@ -43,7 +43,7 @@ def weigh_joint(covariance: ClassCovariance, weights: Array, seen: Array) -> Cov
     """
     n, n_seen = covariance.n_points, len(seen)
     between = weights.reshape(n_seen, n, n_seen, n)
-    parts = seen @ mixing_matrix(covariance)  # (F, P)
+    parts = seen @ covariance.mixing.as_matrix()  # (F, P)
     kernels, variances = [], np.empty(len(covariance.variances))
     for index, operator in enumerate(covariance.operators):
         users = covariance.assignment == index
@@ -60,11 +60,6 @@ def correlation(operator: KernelOperator) -> Array:
     """The matrix of an operator, (n, n), in double precision."""
     everything: Any = slice(None)  # unlike indices it copies nothing
     return np.asarray(operator.rows(everything), dtype=float)
-
-
-def mixing_matrix(covariance: ClassCovariance) -> Array:
-    """B, (C, P)."""
-    return covariance.mixing.forward(np.eye(covariance.mixing.n_latent))
 
 
 def coupling_of(covariance: ClassCovariance, index: int, parts: Array) -> Array:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.fitting.newton.joint import coupling_of, mixing_matrix
+from logikern.fitting.newton.joint import coupling_of
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.dense import product
 from logikern.operators.row_cache import rows_of
@@ -88,7 +88,7 @@ def joint_rows(covariance: ClassCovariance, memory: float) -> JointRows:
         )
     if not np.isfinite(covariance.bias_variance):
         raise ValueError("`bias_variance` must be finite for pairwise training, but is inf. Use solver='exact'.")
-    parts = mixing_matrix(covariance)
+    parts = covariance.mixing.as_matrix()
     couplings = [coupling_of(covariance, index, parts) for index in range(n_operators)]
     users = [np.flatnonzero(own.any(axis=1)) for own in couplings]
     identity = np.eye(n_classes)

@@ -39,7 +39,8 @@ def has_rows(problem: Problem) -> bool:
     operator = covariance.operators[0]
     by_words = isinstance(operator, FeatureProduct) and is_sparse(operator.features)
     alike = len(covariance.operators) == 1 and np.isfinite(covariance.bias_variance)
-    return by_words and alike and isinstance(problem.likelihood, Softmax)
+    is_forest = covariance.mixing.forest is not None
+    return by_words and alike and is_forest and isinstance(problem.likelihood, Softmax)
 
 
 def worthwhile(problem: Problem) -> bool:
@@ -53,23 +54,24 @@ def worthwhile(problem: Problem) -> bool:
 
 def rows_of(covariance: ClassCovariance) -> Rows:
     """What a visit needs to know."""
-    operator, mixing = covariance.operators[0], covariance.mixing
+    operator = covariance.operators[0]
     features = operator.features  # type: ignore[attr-defined]
-    above, variances = mixing.above, covariance.variances.astype(np.float64)
-    n_inner = len(above.numbers)
-    # The root comes first, and whoever has nobody above is below it.
-    places = np.where(above.place_of_class < n_inner, above.place_of_class + 1, 0)
+    forest, variances = covariance.mixing.forest, covariance.variances.astype(np.float64)
+    assert forest is not None, "`has_rows` requires a forest"
+    inner = forest.inner
+    # The root comes first; functions without a parent are attached to it.
+    places = np.where(inner.class_parents < len(inner), inner.class_parents + 1, 0)
     return Rows(
         features.indptr,
         features.indices,
         features.data,
         operator.diagonal(),
-        variances[mixing.leaf_latents],
+        variances[forest.leaf_latents],
         float(covariance.bias_variance),
         places.astype(np.int32),
         _runs(places),
-        np.concatenate([[0.0], variances[above.numbers]]),
-        np.concatenate([[0], above.uppers + 1]).astype(np.int32),
+        np.concatenate([[0.0], variances[inner.numbers]]),
+        np.concatenate([[0], inner.parents + 1]).astype(np.int32),
     )
 
 

@@ -70,6 +70,8 @@ class LowRankConditioning(Conditioning):
     seed: int = 0
 
     def prepare(self, covariance: ClassCovariance) -> Condition:
+        if covariance.mixing.forest is None:
+            return DiagonalConditioning().prepare(covariance)
         return _Conditioner(self, covariance)
 
     def rank_for(self, covariance: ClassCovariance, n_batch: int) -> int:
@@ -95,11 +97,11 @@ def build_cost(covariance: ClassCovariance, n_batch: int, rank: int) -> float:
 
 def rows_per_rank(covariance: ClassCovariance) -> int:
     """Rows of all classes, or coordinates where these are more, for each row of an operator's factor."""
-    mixing = covariance.mixing
-    if not mixing.links:
+    forest = covariance.mixing.forest
+    if forest is None or not len(forest.inner):
         return covariance.n_classes
-    rows = sum(map(len, operators_on(mixing.order.paths, covariance.assignment)))
-    return max(rows, mixing.n_latent)
+    rows = sum(map(len, operators_on(forest.order.paths, covariance.assignment)))
+    return max(rows, covariance.mixing.n_latent)
 
 
 def affordable_rank(covariance: ClassCovariance, n_batch: int, memory: float) -> int:

@@ -29,12 +29,12 @@ class PointSystems:
 
     def __init__(self, factors: CovarianceFactors, curvature: Curvature):
         self.factors = factors
-        self.above = factors.mixing.above
+        self.nodes = factors.forest.inner
         dtype = factors.dtype
         shape = n_batch, _, n = curvature.scale.shape
         self.leaf_gains = np.empty(shape, dtype=dtype)
-        self.passed = np.empty(shape, dtype=dtype) if self.above.numbers else None  # S g
-        self.gains = np.empty((n_batch, len(self.above.numbers), n), dtype=dtype)
+        self.passed = np.empty(shape, dtype=dtype) if len(self.nodes) else None  # S g
+        self.gains = np.empty((n_batch, len(self.nodes), n), dtype=dtype)
         self.spreads = np.empty_like(self.gains)  # d g
         for_each(lambda points: self._find_gains(curvature.scale, points), point_tiles(shape))
         self.scale = curvature.scale.astype(dtype, copy=False)
@@ -50,14 +50,14 @@ class PointSystems:
 
     def _find_gains(self, scale: Array, points: slice) -> None:
         scale, missing = scale[..., points], self.factors.missing(points)
-        leaf_gains = 1.0 / (1.0 + missing[self.factors.mixing.leaf_latents] * scale**2)
+        leaf_gains = 1.0 / (1.0 + missing[self.factors.forest.leaf_latents] * scale**2)
         self.leaf_gains[..., points] = leaf_gains
         if self.passed is None:
             return
         passed = scale * leaf_gains
         self.passed[..., points] = passed
-        precision = self.above.collect(passed, scale)
-        missing, uppers = missing[self.above.numbers], self.above.uppers
+        precision = self.nodes.collect(passed, scale)
+        missing, uppers = missing[self.nodes.numbers], self.nodes.parents
         for place in reversed(range(len(missing))):
             gain = 1.0 / (1.0 + missing[place] * precision[:, place])
             self.gains[:, place, points] = gain
@@ -88,11 +88,11 @@ class PointSystems:
         passed, gains, spreads = (
             take_members(array[..., points], members) for array in (self.passed, self.gains, self.spreads)
         )
-        mean = self.above.collect(per_class, passed)
-        self.above.rise(mean, gains)
+        mean = self.nodes.collect(per_class, passed)
+        self.nodes.rise(mean, gains)
         mean *= spreads
-        self.above.fall(mean, gains)
-        self.above.hand_down(np.negative(mean, out=mean), result, passed)
+        self.nodes.fall(mean, gains)
+        self.nodes.hand_down(np.negative(mean, out=mean), result, passed)
         return result
 
     def leaf_strengths(self, member: int) -> Array:
@@ -101,7 +101,7 @@ class PointSystems:
 
     def inner(self, member: int, number: int) -> tuple[Array, Array]:
         """Of a function above others g and (d g)^(1/2), (n,): what it lets through, and how much it couples."""
-        place = self.above.place(number)
+        place = self.nodes.place(number)
         return self.gains[member, place], np.sqrt(self.spreads[member, place])
 
     def root_weights(self, member: int, index: int) -> Array:

@@ -10,9 +10,9 @@ from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
 from logikern.numerics.pivoted_cholesky import LowRankFactor, randomly_pivoted_cholesky
 from logikern.operators.base import KernelOperator
-from logikern.structure.base import Mixing
-from logikern.structure.class_order import ClassOrder
 from logikern.structure.covariance import ClassCovariance
+from logikern.structure.forest import ClassForest, ClassOrder
+from logikern.structure.mixing import Mixing
 
 LARGEST_SINGLE_ERROR = 0.2
 # Rows by which it is found how far what a factor misses is diagonal.
@@ -64,8 +64,13 @@ class CovarianceFactors:
         return np.concatenate([[0], np.cumsum(ranks)]).astype(int)
 
     @cached_property
+    def forest(self) -> ClassForest:
+        assert self.mixing.forest is not None, "only forests have low-rank factors"
+        return self.mixing.forest
+
+    @property
     def order(self) -> ClassOrder:
-        return self.mixing.order
+        return self.forest.order
 
     @cached_property
     def operators_of(self) -> list[list[int]]:
@@ -185,7 +190,7 @@ class CovarianceFactors:
     def gather(self, matrix: Array) -> Array:
         """From a matrix over the rows of classes to one over coordinates as `arranged`, both below the diagonal."""
         spread = self._spread
-        if not self.mixing.links:
+        if not len(self.forest.inner):
             matrix *= spread.data
             matrix *= spread.data[:, None]
             return matrix
@@ -196,7 +201,7 @@ class CovarianceFactors:
     @property
     def arranged(self) -> Indices | slice:
         """Coordinates in the order of Woodbury's matrix; without links each belongs to one row, and follows it."""
-        return slice(None) if self.mixing.links else self._spread.indices
+        return slice(None) if len(self.forest.inner) else self._spread.indices
 
     @cached_property
     def _spread(self) -> sparse.csr_array:
