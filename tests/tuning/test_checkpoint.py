@@ -10,8 +10,11 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.estimators import _search_plan
+from logikern.estimators._checkpoint import open_journal
 from logikern.kernels import FunctionKernel
+from logikern.selection.journal import write
 from tests.policies import change_policy
+from tests.selection.samples import Bowl
 from tests.tuning.samples import MOONS, NAMES, SIDES, X, default_fit, same, tuned
 from tests.tuning.test_interruption import raise_at
 
@@ -330,3 +333,13 @@ def test_checkpoint_of_a_growing_search_spans_all_its_sizes(path, forbidden, mon
     assert first.trace_[-1].n_points == len(X) > first.trace_[0].n_points
     forbidden()
     assert same(tuned(checkpoint=path, ard=False).fit(X, NAMES), first)
+
+
+def test_criterion_from_outside_has_a_checkpoint_of_its_own(path):
+    with open_journal(path, "data", 0, [(6, Bowl().partition)]) as journal:
+        write(journal)
+    with open_journal(path, "data", 0, [(6, Bowl().partition)]) as journal:
+        assert journal.entries == []
+    refused = open_journal(path, "data", 0, [(6, Bowl(n_points=3).partition)])
+    with pytest.raises(ValueError, match="other data or other settings"), refused:
+        pass

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +66,14 @@ class Criterion(ABC):
     @abstractmethod
     def loss_points(self) -> Indices:
         """The point of each loss, (n_losses,); a point that is held out several times has several losses."""
+
+    @property
+    def partition(self) -> Any:
+        """Which points are held out together: a checkpoint belongs to one partition.
+
+        Arrays, or tuples of them. The default tells criteria apart by their losses.
+        """
+        return self.loss_points, self.loss_weights
 
     @property
     def n_cases(self) -> float:

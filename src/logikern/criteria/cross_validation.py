@@ -57,6 +57,10 @@ class CrossValidation(Criterion):
     def loss_points(self) -> Indices:
         return np.nonzero(self.folds.held_out)[1]
 
+    @property
+    def partition(self) -> Folds:
+        return self.folds
+
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         problem = Problem(covariance, self.likelihood, self.targets, self.folds.kept)
         tolerance = min(tolerance, self.solver.tolerance)

@@ -1,6 +1,7 @@
 """Held-out squared errors as a likelihood, at the noise that makes them most likely."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,10 @@ class ProfiledNoise(Criterion):
     @property
     def loss_points(self) -> Indices:
         return self.inner.loss_points
+
+    @property
+    def partition(self) -> Any:
+        return self.inner.partition
 
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         found = self.inner.evaluate(covariance, start, tolerance)

@@ -53,7 +53,7 @@ def search(plan: SearchPlan, start: Specification, data: TrainingData, callback:
     deadline = np.inf if plan.max_time is None else time.monotonic() + plan.max_time
     data = replace(data, weights=data.weights / plan.unit)
     rungs = [_search_data(plan, rung, data) for rung in plan.rungs]
-    partitions = [(len(rung.rows), rung.groups if rung.folds is None else rung.folds) for rung in plan.rungs]
+    partitions = [(rung.n_points, rung.criterion.partition) for rung in rungs]
     with open_journal(plan.checkpoint, plan.identity, plan.seed, partitions) as journal:
         log = SearchLog(journal, callback, deadline)
         random = np.random.default_rng(plan.seed)

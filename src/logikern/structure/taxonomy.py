@@ -156,17 +156,15 @@ def expected_distances(per_class: Array, tree: Tree) -> Array:
     from_root = 0.5 * expected.sum(axis=0)
     # A step down is one edge closer to a truth below the node, and one edge further from any other.
     np.subtract(0.5 * per_class.sum(axis=0), expected, out=expected)
-    for node, parent in enumerate(tree.parents):
-        expected[node] += from_root if parent == ROOT else expected[parent]
+    expected[tree.depths == 1] += from_root
+    tree.nodes.fall(expected)
     return expected
 
 
 def subtree_sums(per_node: Array, tree: Tree) -> Array:
     """The sum over the subtree of each node, (N,) -> (N,)."""
     total = per_node.copy()
-    for node in range(len(total) - 1, -1, -1):
-        if (parent := tree.parents[node]) != ROOT:
-            total[parent] += total[node]
+    tree.nodes.rise(total[:, None])
     return total
 
 

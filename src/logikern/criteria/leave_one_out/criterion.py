@@ -80,6 +80,10 @@ class LeaveOneOut(Criterion):
     def loss_points(self) -> Indices:
         return np.flatnonzero(self.weights > 0)
 
+    @property
+    def partition(self) -> Array | None:
+        return self.groups
+
     def _problem(self, covariance: ClassCovariance) -> Problem:
         return Problem(covariance, self.likelihood, self.targets, self.weights[None])
 
