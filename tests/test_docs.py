@@ -13,6 +13,7 @@ from logikern.fitting.pointwise import schedule as visits
 from logikern.fitting.problem import Solver
 from logikern.kernels import Kernel
 from logikern.likelihoods.base import Likelihood
+from logikern.likelihoods.curvature import Curvature
 from logikern.operators.base import KernelOperator
 from logikern.selection.prior import Prior
 from logikern.structure.mixing import Mixing
@@ -20,7 +21,18 @@ from logikern.structure.mixing import Mixing
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SOURCE = "\n".join(path.read_text() for path in sorted((ROOT / "src").rglob("*.py")))
-INTERFACES = (Kernel, KernelOperator, Mixing, Likelihood, Solver, NewtonSolver, NewtonSystem, Criterion, Prior)
+INTERFACES = (
+    Kernel,
+    KernelOperator,
+    Mixing,
+    Likelihood,
+    Curvature,
+    Solver,
+    NewtonSolver,
+    NewtonSystem,
+    Criterion,
+    Prior,
+)
 
 
 def described(interface):

@@ -7,7 +7,7 @@ from logikern.criteria.leave_one_out.groups import gather, partition, scatter
 from logikern.criteria.leave_one_out.posterior import ExactPosterior
 from logikern.fitting.newton.contrasts import contrast_of
 from logikern.fitting.newton.dense import dense_blocks
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import PointwiseCurvature
 from tests.fitting import catalogue
 
 NAMES = (
@@ -115,7 +115,7 @@ def test_diagonal_curvature_with_a_free_constant_is_a_limit():
     generator = np.random.default_rng(0)
     root = generator.standard_normal((2, 9, 9))
     blocks = root @ root.swapaxes(1, 2)
-    curvature = Curvature(generator.uniform(0.1, 1.0, (1, 2, 9)), None)
+    curvature = PointwiseCurvature(generator.uniform(0.1, 1.0, (1, 2, 9)), None)
     groups = partition(np.arange(9) // 2, 9)
     free = ExactPosterior(blocks, curvature, groups, free_bias=True)
     wide = ExactPosterior(blocks + 1e8, curvature, groups)

@@ -21,7 +21,9 @@ def test_far_latents_leave_numbers(dtype, gap):
     np.testing.assert_allclose(gradient[0, :, 0], [-share, share - 1.0, 1.0], atol=1e-6)
     functions = np.array([1.0, -1.0, 0.5])[None, :, None]
     # Within the node, the curvature of the two leaves that share it.
-    bent = likelihood.missing(latent, targets, weights, functions)[0, :, 0]
+    bent = likelihood.excess_curvature(
+        latent, targets, weights, functions, likelihood.expand(latent, targets, weights).curvature
+    )[0, :, 0]
     np.testing.assert_allclose(bent, [2 * share * (1 - share), -2 * share * (1 - share), 0.0], atol=1e-6)
 
 
@@ -55,7 +57,7 @@ def dense_curvature(curvature, member, point):
     units = np.zeros((N_CLASSES, *LATENT.shape[1:]))
     units[np.arange(N_CLASSES), np.arange(N_CLASSES), point] = 1.0
     own = curvature.take_members(np.full(N_CLASSES, member))
-    return own.root(own.root_adjoint(units))[:, :, point]
+    return own.matmul(units)[:, :, point]
 
 
 @pytest.mark.parametrize("close", [False, True])
@@ -64,8 +66,8 @@ def test_curvature_less_what_it_has_too_much_is_the_true_one(close):
     expand = likelihood.expand_closely if close else likelihood.expand
     curvature = expand(LATENT, TARGETS, WEIGHTS).curvature
     functions = np.random.default_rng(1).standard_normal(LATENT.shape)
-    missing = likelihood.missing(LATENT, TARGETS, WEIGHTS, functions, curvature.merged)
-    found = curvature.root(curvature.root_adjoint(functions)) - missing
+    excess = likelihood.excess_curvature(LATENT, TARGETS, WEIGHTS, functions, curvature)
+    found = curvature.matmul(functions) - excess
     np.testing.assert_allclose(found, true_curvature(functions), atol=1e-8)
 
 
@@ -98,6 +100,6 @@ def test_some_points_and_members_of_merged_classes():
 
 
 def test_what_is_sure_is_what_leaves_say():
-    targets, weights = CoarseSoftmax(DEEP).sure_part(TARGETS, WEIGHTS)
+    targets, weights = CoarseSoftmax(DEEP).fully_labelled_part(TARGETS, WEIGHTS)
     np.testing.assert_array_equal(np.flatnonzero(weights.any(axis=0)), [3])
     assert DEEP.classes[targets[:, 3].argmax()] == "p/a"

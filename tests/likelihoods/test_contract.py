@@ -115,7 +115,7 @@ def test_weighted_losses_of_points_add_up_to_the_loss(case):
 def test_first_slope_matches_differences(case):
     latent, direction, step = latents(), latents(1), 1e-5
     expected = (loss(case, latent + step * direction) - loss(case, latent - step * direction)) / (2 * step)
-    first, _ = case.likelihood.slope(latent, direction, case.targets, catalogue.weights())
+    first, _ = case.likelihood.derivatives_along(latent, direction, case.targets, catalogue.weights())
     np.testing.assert_allclose(first, expected, rtol=1e-7)
 
 
@@ -124,10 +124,10 @@ def test_second_slope_matches_differences(case):
     latent, direction, step = latents(), latents(1), 1e-5
 
     def first(at):
-        return case.likelihood.slope(at, direction, case.targets, catalogue.weights())[0]
+        return case.likelihood.derivatives_along(at, direction, case.targets, catalogue.weights())[0]
 
     expected = (first(latent + step * direction) - first(latent - step * direction)) / (2 * step)
-    _, second = case.likelihood.slope(latent, direction, case.targets, catalogue.weights())
+    _, second = case.likelihood.derivatives_along(latent, direction, case.targets, catalogue.weights())
     np.testing.assert_allclose(second, expected, rtol=1e-7)
 
 
@@ -142,7 +142,7 @@ def test_curvature_bends_as_differences_say(case):
         return (roots(at, left) * roots(at, right)).sum(axis=(1, 2))
 
     differences = by_entry(weighted, latent)  # (C n, B)
-    bent = case.likelihood.bend(latent, roots(latent, left) * roots(latent, right))
+    bent = case.likelihood.third_derivative(latent, roots(latent, left) * roots(latent, right))
     np.testing.assert_allclose(bent, differences.T.reshape(SHAPE), rtol=1e-7, atol=1e-7)
 
 
@@ -169,7 +169,7 @@ def test_weights_count_like_repeated_points(case):
 def test_latents_are_left_alone(case):
     latent = latents()
     expand(case, latent)
-    case.likelihood.slope(latent, latents(1), case.targets, catalogue.weights())
+    case.likelihood.derivatives_along(latent, latents(1), case.targets, catalogue.weights())
     np.testing.assert_array_equal(latent, latents())
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from logikern.fitting.newton.systems import NewtonSystem
 from logikern.fitting.problem import Problem, max_norm
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import Curvature
 from logikern.numerics.conjugate_gradient import inner_products
 from logikern.numerics.outcome import Array
 
@@ -101,7 +101,6 @@ class AdjointSystem:
         return _Solved(residual - response.value, image - response.image, image, response.n_products + 1)
 
     def _true_curvature(self, functions: Array) -> Array:
-        product = self.curvature.root(self.curvature.root_adjoint(functions))
-        part, merged = self.problem, self.curvature.merged
-        missing = part.likelihood.missing(self.latent, part.targets, part.weights, functions, merged)
-        return product if missing is None else product - missing
+        product, own = self.curvature.matmul(functions), self.problem
+        excess = own.likelihood.excess_curvature(self.latent, own.targets, own.weights, functions, self.curvature)
+        return product if excess is None else product - excess

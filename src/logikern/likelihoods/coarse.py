@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.likelihoods.base import Curvature, Expansion, Likelihood, Merged
+from logikern.likelihoods.base import Expansion, Likelihood
+from logikern.likelihoods.curvature import Curvature, Merged, PointwiseCurvature
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.simplex import soft_maximum
 from logikern.structure.tree import Tree
 
-# Of a node all of whose leaves have vanished: its conditional distribution is then even.
+# Added to probabilities: below a node whose leaves have all vanished the distribution is then uniform.
 SMALLEST = 1e-300
 
 
@@ -18,9 +19,9 @@ SMALLEST = 1e-300
 class CoarseSoftmax(Likelihood):
     """-log P = -sum_i w_i sum_p t_ip log sum_(c below p) pi_ic, targets t distributions over the nodes, (N, n).
 
-    It is not convex. At given latents the softmax likelihood of the completed targets q_ic, the sum over p of t_ip
-    times the probability of c given p, lies above it and touches it: expectation and maximisation would minimise
-    that and complete again. Its Newton steps are taken here, each with a line search on the loss itself.
+    It is not convex. At given latents its majoriser is the softmax likelihood of the completed targets q_ic, the sum
+    over p of t_ip times the probability of c given p. Expectation-maximisation would minimise the majoriser and
+    complete the targets again; here each Newton step of the majoriser has a line search on the loss itself.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class CoarseSoftmax(Likelihood):
     def majoriser(self) -> Likelihood:
         return Softmax()
 
-    def sure_part(self, targets: Array, weights: Array) -> tuple[Array, Array]:
+    def fully_labelled_part(self, targets: Array, weights: Array) -> tuple[Array, Array]:
         fine = np.ones(targets.shape[1])
         fine[self._coarse_points(targets)] = 0.0
         return targets[self.tree.leaves], weights * fine
@@ -55,17 +56,17 @@ class CoarseSoftmax(Likelihood):
         return np.einsum("bn,bn->b", weights, self.losses(latent, targets)), gradient
 
     def expand(self, latent: Array, targets: Array, weights: Array) -> Expansion:
-        """Its curvature is that of the majoriser, positive where the true one may not be."""
+        """The curvature is the majoriser's, which is positive where the true one may not be."""
         expansion = Softmax().expand(latent, self.complete(latent, targets), weights)
         return expansion._replace(loss=np.einsum("bn,bn->b", weights, self.losses(latent, targets)))
 
     def expand_closely(self, latent: Array, targets: Array, weights: Array) -> Expansion:
-        """Where a label is one inner node p, its classes count as one whose latent moves with their mean under q.
+        """At a point labelled by one inner node p, the classes below p are merged into one.
 
-        With P the probability of p and q that of its classes given p, the true curvature is that of the softmax in
-        which p is one class, seen along q, less (1 - P) (diag(q) - q q') within p. That of the majoriser has
-        diag(q) - q q' too much: the part of which coarse labels know nothing. The softmax alone is nearer, the more
-        so the better p is predicted. On p it has S = (P w)^(1/2) |q|, U = P^(1/2) q / |q|.
+        With P the probability of p and q the distribution of its classes given p, the true curvature is the
+        curvature of the softmax in which p is one class, seen along q, less (1 - P) (diag(q) - q q') within p. The
+        majoriser's exceeds it by diag(q) - q q', about which coarse labels say nothing. The merged softmax is
+        closer, the more so the better p is predicted. On p it has S = (P w)^(1/2) |q|, U = P^(1/2) q / |q|.
         """
         expansion = self.expand(latent, targets, weights)
         points, inside = self._single_nodes(targets)
@@ -75,17 +76,17 @@ class CoarseSoftmax(Likelihood):
         total = own.sum(axis=1, keepdims=True)
         length = np.sqrt(np.einsum("bck,bck->bk", own, own))[:, None, :]
         direction = own / length
-        # Changed in place: nobody else has seen them.
-        scale, null = expansion.curvature.scale, expansion.curvature.null
+        # New arrays of `expand`, so they may be changed in place.
+        scale, null = expansion.curvature.pointwise.scale, expansion.curvature.pointwise.null
         assert null is not None
         size = length / total * np.sqrt(total * weights[:, None, points])
         scale[..., points] = np.where(inside, size, scale[..., points])
         null[..., points] = np.where(inside, np.sqrt(total) * direction, null[..., points])
         merged = Merged(points, inside, direction.astype(scale.dtype))
-        return expansion._replace(curvature=Curvature(scale, null, merged))
+        return expansion._replace(curvature=PointwiseCurvature(scale, null, merged))
 
     def _single_nodes(self, targets: Array) -> tuple[Indices, Array]:
-        """Points whose label is one inner node, and the classes below it, (C, k)."""
+        """Points labelled by a single inner node, and the classes below it, (C, k)."""
         coarse = self._coarse_points(targets)
         single = coarse[(targets[:, coarse] > 0).sum(axis=0) == 1]
         return single, self.tree.leaf_sums((targets[:, single] > 0).astype(float)) > 0
@@ -97,11 +98,13 @@ class CoarseSoftmax(Likelihood):
         losses[:, coarse] = -np.einsum("pn,bpn->bn", targets[:, coarse], np.log(own))
         return losses
 
-    def slope(self, latent: Array, direction: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
-        return Softmax().slope(latent, direction, self.complete(latent, targets), weights)
+    def derivatives_along(
+        self, latent: Array, direction: Array, targets: Array, weights: Array
+    ) -> tuple[Array, Array]:
+        return Softmax().derivatives_along(latent, direction, self.complete(latent, targets), weights)
 
-    def missing(
-        self, latent: Array, targets: Array, weights: Array, functions: Array, merged: Merged | None = None
+    def excess_curvature(
+        self, latent: Array, targets: Array, weights: Array, functions: Array, curvature: Curvature
     ) -> Array:
         coarse = self._coarse_points(targets)
         own = _probabilities(latent[..., coarse])
@@ -109,8 +112,9 @@ class CoarseSoftmax(Likelihood):
         spread = own * functions[..., coarse]
         mean = self.tree.leaf_sums(share / at_nodes * (self.tree.node_sums(spread) / at_nodes))
         part = spread * self.tree.leaf_sums(share / at_nodes) - own * mean
+        merged = curvature.pointwise.merged
         if merged is not None:
-            # Of a node with probability P only 1 - P of it is missing.
+            # For a node with probability P only 1 - P of it is left.
             as_one = np.isin(coarse, merged.points)
             certain = np.where(as_one, np.einsum("pk,bpk->bk", share > 0, at_nodes), 0.0)
             part *= np.maximum(1.0 - certain, 0.0)[:, None, :]
@@ -119,10 +123,10 @@ class CoarseSoftmax(Likelihood):
         result *= weights[:, None, :]
         return result
 
-    def bend(self, latent: Array, products: Array) -> Array:
-        return Softmax().bend(latent, products)
+    def third_derivative(self, latent: Array, products: Array) -> Array:
+        return Softmax().third_derivative(latent, products)
 
 
 def _probabilities(latent: Array) -> Array:
-    """In double whatever the latents are, and never zero: those of a node are divided by their sum."""
+    """In double precision and never zero, because probabilities of a node are divided by their sum."""
     return soft_maximum(latent.astype(np.float64)).probabilities + SMALLEST

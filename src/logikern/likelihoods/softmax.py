@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.likelihoods.base import Curvature, Expansion, Likelihood
+from logikern.likelihoods.base import Expansion, Likelihood
+from logikern.likelihoods.curvature import PointwiseCurvature
 from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import soft_maximum
 
@@ -20,12 +21,16 @@ class Softmax(Likelihood):
     def expand(self, latent: Array, targets: Array, weights: Array) -> Expansion:
         soft = soft_maximum(latent)
         null = np.sqrt(soft.probabilities)
-        curvature = Curvature(scale=null * np.sqrt(weights)[:, None, :], null=null)
+        curvature = PointwiseCurvature(scale=null * np.sqrt(weights)[:, None, :], null=null)
         return Expansion(
             _loss(soft.log_total, latent, targets, weights),
             _gradient(soft.probabilities, targets, weights),
             curvature,
         )
+
+    @property
+    def has_entropy_dual(self) -> bool:
+        return True
 
     def smoothed_label_latents(self, targets: Array) -> Array:
         # Probabilities between the target and the same for all classes, as generalised linear models are begun.
@@ -35,7 +40,9 @@ class Softmax(Likelihood):
     def losses(self, latent: Array, targets: Array) -> Array:
         return soft_maximum(latent).log_total - np.einsum("...cn,...cn->...n", targets, latent)
 
-    def slope(self, latent: Array, direction: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
+    def derivatives_along(
+        self, latent: Array, direction: Array, targets: Array, weights: Array
+    ) -> tuple[Array, Array]:
         probabilities = soft_maximum(latent).probabilities
         weighted = probabilities * direction
         mean = weighted.sum(axis=1)  # (B, n)
@@ -43,7 +50,7 @@ class Softmax(Likelihood):
         second = np.einsum("bcn,bcn->bn", weighted, direction) - mean**2
         return np.einsum("bn,bn->b", weights, first), np.einsum("bn,bn->b", weights, second)
 
-    def bend(self, latent: Array, products: Array) -> Array:
+    def third_derivative(self, latent: Array, products: Array) -> Array:
         # x' W y is a covariance under pi, and its derivative the third central moment.
         return products - soft_maximum(latent).probabilities * products.sum(axis=1, keepdims=True)
 

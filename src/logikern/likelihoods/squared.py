@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.likelihoods.base import Curvature, Expansion, Likelihood
+from logikern.likelihoods.base import Expansion, Likelihood
+from logikern.likelihoods.curvature import PointwiseCurvature
 from logikern.numerics.outcome import Array
 
 
@@ -17,7 +18,7 @@ class Squared(Likelihood):
         return True
 
     def gap(self, dual: Array, latent: Array, targets: Array, weights: Array) -> Array:
-        # The conjugate is b't - b'(W^-1) b / 2, so the difference is that of the gradient: |W (u - t) + b|^2 / (2 W).
+        # The conjugate at -b is b' W^-1 b / 2 - b' t, so the gap is |W (u - t) + b|^2 / (2 W).
         residual = (latent - targets) * weights[:, None, :] + dual
         inverse = np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
         return 0.5 * np.einsum("bn,bcn,bcn->b", inverse, residual, residual)
@@ -29,14 +30,16 @@ class Squared(Likelihood):
 
     def expand(self, latent: Array, targets: Array, weights: Array) -> Expansion:
         scale = np.broadcast_to(np.sqrt(weights)[:, None, :], latent.shape).copy()
-        return Expansion(*self.loss_and_gradient(latent, targets, weights), Curvature(scale, None))
+        return Expansion(*self.loss_and_gradient(latent, targets, weights), PointwiseCurvature(scale, None))
 
     def losses(self, latent: Array, targets: Array) -> Array:
         return 0.5 * np.square(latent - targets).sum(axis=1)
 
-    def slope(self, latent: Array, direction: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
+    def derivatives_along(
+        self, latent: Array, direction: Array, targets: Array, weights: Array
+    ) -> tuple[Array, Array]:
         first = np.einsum("bn,bcn,bcn->b", weights, latent - targets, direction)
         return first, np.einsum("bn,bcn,bcn->b", weights, direction, direction)
 
-    def bend(self, latent: Array, products: Array) -> Array:
+    def third_derivative(self, latent: Array, products: Array) -> Array:
         return np.zeros_like(products)

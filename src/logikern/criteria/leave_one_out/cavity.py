@@ -4,7 +4,7 @@ import numpy as np
 
 from logikern.criteria.leave_one_out.groups import gather, scatter
 from logikern.criteria.leave_one_out.posterior import GroupBlocks
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import PointwiseCurvature
 from logikern.numerics.outcome import Array
 
 
@@ -18,11 +18,11 @@ class Cavity:
     Parameters
     ----------
     batches : tuple of GroupBlocks
-    curvature : Curvature
+    curvature : PointwiseCurvature
         Of one weighting.
     """
 
-    def __init__(self, batches: tuple[GroupBlocks, ...], curvature: Curvature):
+    def __init__(self, batches: tuple[GroupBlocks, ...], curvature: PointwiseCurvature):
         self.batches = batches
         self.curvature = curvature
 

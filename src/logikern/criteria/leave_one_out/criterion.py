@@ -20,6 +20,7 @@ from logikern.fitting.newton.free_bias import FreeBias
 from logikern.fitting.newton.method import Fit, NewtonSolver, descend
 from logikern.fitting.problem import FitResult, Problem, no_callback
 from logikern.likelihoods.base import Likelihood
+from logikern.likelihoods.curvature import as_pointwise
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.operators.landmarks import enough_landmarks, landmarked, random_landmarks
 from logikern.structure.covariance import ClassCovariance
@@ -155,7 +156,8 @@ def leave_out_by_landmarks(problem: Problem, result: FitResult, rank: int, seed:
     A point needs Q at itself alone: it is computed for some points at a time, and never held for all.
     """
     systems = LowRankSystems(with_landmarks(problem.covariance, choose_landmarks(problem.covariance, rank, seed)))
-    curvature = problem.likelihood.expand(result.latent, problem.targets, problem.weights).curvature
+    expansion = problem.likelihood.expand(result.latent, problem.targets, problem.weights)
+    curvature = as_pointwise(expansion.curvature)
     contrast = contrast_of(curvature)
     model, seen, dual = systems.seen(contrast), contrast.curvature(curvature), contrast.reduce(result.dual[0])
     woodbury, moved = Woodbury(model, seen, 0), np.empty_like(dual)

@@ -15,6 +15,7 @@ from logikern.fitting.newton.dense import DenseSystems, dense_blocks, weigh_bloc
 from logikern.fitting.newton.joint import weigh_joint
 from logikern.fitting.newton.method import Fit
 from logikern.fitting.problem import FitResult, Problem
+from logikern.likelihoods.curvature import as_pointwise
 from logikern.numerics.outcome import Array
 from logikern.structure.covariance import CovarianceGradient
 
@@ -37,7 +38,8 @@ class FittedExpansion(ABC):
         self.problem = problem
         self.result = result
         self.groups = partition(groups, problem.shape[2])
-        self.curvature = problem.likelihood.expand(result.latent, problem.targets, problem.weights).curvature
+        expansion = problem.likelihood.expand(result.latent, problem.targets, problem.weights)
+        self.curvature = as_pointwise(expansion.curvature)
         self.contrast = contrast_of(self.curvature)
         self.seen = self.contrast.curvature(self.curvature)
         self.dual = self.contrast.reduce(result.dual[0])  # (F, n)
@@ -69,7 +71,9 @@ class FittedExpansion(ABC):
         right, left = cavity.amplify(self.dual), cavity.amplify(contrast.reduce(pull))  # a, b
         found = self.posterior.sensitivity(left, right)
         products = found.products - cavity.pull(left) * cavity.pull(right)
-        bent = problem.likelihood.bend(self.result.latent, contrast.lift_products(products, self.curvature)[None])
+        bent = problem.likelihood.third_derivative(
+            self.result.latent, contrast.lift_products(products, self.curvature)[None]
+        )
         return self._contract(left + contrast.reduce(bent[0]), found)
 
 

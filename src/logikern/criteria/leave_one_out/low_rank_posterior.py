@@ -8,7 +8,7 @@ import numpy as np
 from logikern.criteria.leave_one_out.groups import Groups
 from logikern.criteria.leave_one_out.low_rank_system import LowRankModel, Woodbury, landmarked_operators
 from logikern.criteria.leave_one_out.posterior import GroupBlocks, cross
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import PointwiseCurvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.products import multiply
 from logikern.operators.landmarks import PairWeights, weigh_derivative, weigh_values
@@ -46,14 +46,16 @@ class LowRankPosterior:
     Parameters
     ----------
     model : LowRankModel
-    curvature : Curvature
+    curvature : PointwiseCurvature
         Of one weighting.
     groups : Groups
     woodbury : Woodbury or None, default=None
         At the points of the model, if it is known already: that of all points at some of them gives Q at these.
     """
 
-    def __init__(self, model: LowRankModel, curvature: Curvature, groups: Groups, woodbury: Woodbury | None = None):
+    def __init__(
+        self, model: LowRankModel, curvature: PointwiseCurvature, groups: Groups, woodbury: Woodbury | None = None
+    ):
         self.curvature = curvature
         self.groups = groups
         self.scale = curvature.scale[0]

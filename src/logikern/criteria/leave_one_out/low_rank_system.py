@@ -9,7 +9,7 @@ from scipy.linalg import cho_solve, solve_triangular
 
 from logikern.fitting.newton.contrasts import Contrast, contrast_of
 from logikern.fitting.newton.systems import NewtonSystem, Response
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import Curvature, PointwiseCurvature, as_pointwise
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
 from logikern.numerics.products import multiply
@@ -74,7 +74,7 @@ class Woodbury:
     member : int
     """
 
-    def __init__(self, model: LowRankModel, curvature: Curvature, member: int):
+    def __init__(self, model: LowRankModel, curvature: PointwiseCurvature, member: int):
         square = curvature.scale[member] ** 2
         self.has_null = curvature.null is not None
         self.strength = square / (1.0 + square * model.residual)  # t
@@ -125,12 +125,12 @@ class LowRankSystem(NewtonSystem):
     curvature : Curvature
     """
 
-    def __init__(self, covariance: ClassCovariance, model: LowRankModel, curvature: Curvature):
+    def __init__(self, covariance: ClassCovariance, model: LowRankModel, curvature: PointwiseCurvature):
         self.covariance = covariance
         self.model = model
         self.contrast = contrast_of(curvature)
         seen = self.contrast.curvature(curvature)
-        self.woodburies = [Woodbury(model, seen, member) for member in range(len(seen.scale))]
+        self.woodburies = [Woodbury(model, seen, member) for member in range(seen.n_batch)]
 
     def image(self, functions: Array) -> Array:
         return self.covariance.matmul(functions)
@@ -163,7 +163,8 @@ class LowRankSystems:
         self.model: LowRankModel | None = None
 
     def __call__(self, curvature: Curvature, members: Indices) -> LowRankSystem:
-        return LowRankSystem(self.covariance, self.seen(contrast_of(curvature)), curvature)
+        own = as_pointwise(curvature)
+        return LowRankSystem(self.covariance, self.seen(contrast_of(own)), own)
 
     def seen(self, contrast: Contrast) -> LowRankModel:
         """The model of the functions that the likelihood tells apart, computed once."""

@@ -7,7 +7,7 @@ import numpy as np
 from logikern.criteria.leave_one_out.groups import Groups
 from logikern.fitting.newton.systems import add_null_coupling, scaled_covariance
 from logikern.kernels.tiles import row_tiles
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import PointwiseCurvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
 from logikern.numerics.products import fold_gram, multiply
@@ -68,14 +68,14 @@ class ExactPosterior:
     ----------
     blocks : array of shape (F, n, n) or (1, F n, F n)
         The blocks of K~: one per function, or one of all that are coupled a priori.
-    curvature : Curvature
+    curvature : PointwiseCurvature
         Of one weighting; of three functions or more if it has null directions.
     groups : Groups
     free_bias : bool, default=False
         Whether each function has a constant of infinite prior variance beside its own block.
     """
 
-    def __init__(self, blocks: Array, curvature: Curvature, groups: Groups, free_bias: bool = False):
+    def __init__(self, blocks: Array, curvature: PointwiseCurvature, groups: Groups, free_bias: bool = False):
         self.blocks = blocks
         self.scale = curvature.scale[0].reshape(len(blocks), -1)
         self.null = None if curvature.null is None else curvature.null[0]

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import PointwiseCurvature
 from logikern.numerics.outcome import Array
 
 
@@ -19,7 +19,7 @@ class Contrast(ABC):
         """D K~ D', (C, n, n) -> (F, n, n); where one block holds all classes, (1, C n, C n) -> (1, F n, F n)."""
 
     @abstractmethod
-    def curvature(self, curvature: Curvature) -> Curvature:
+    def curvature(self, curvature: PointwiseCurvature) -> PointwiseCurvature:
         """W_D."""
 
     @abstractmethod
@@ -39,7 +39,7 @@ class Contrast(ABC):
         """Class functions that are seen as these."""
 
     @abstractmethod
-    def lift_products(self, products: Array, curvature: Curvature) -> Array:
+    def lift_products(self, products: Array, curvature: PointwiseCurvature) -> Array:
         """(V' x) (V' y) of class functions from the products for the functions seen, (F, n) -> (C, n)."""
 
     @abstractmethod
@@ -53,7 +53,7 @@ class Every(Contrast):
     def covariances(self, blocks: Array) -> Array:
         return blocks
 
-    def curvature(self, curvature: Curvature) -> Curvature:
+    def curvature(self, curvature: PointwiseCurvature) -> PointwiseCurvature:
         return curvature
 
     def see(self, latent: Array) -> Array:
@@ -68,7 +68,7 @@ class Every(Contrast):
     def lift(self, seen: Array) -> Array:
         return seen
 
-    def lift_products(self, products: Array, curvature: Curvature) -> Array:
+    def lift_products(self, products: Array, curvature: PointwiseCurvature) -> Array:
         return products
 
     def function_of(self, n_classes: int) -> Array:
@@ -85,9 +85,9 @@ class Difference(Contrast):
             return rows[:, :, :n] - rows[:, :, n:]
         return (2.0 * blocks[:1]) if blocks.strides[0] == 0 else blocks.sum(axis=0)[None]
 
-    def curvature(self, curvature: Curvature) -> Curvature:
+    def curvature(self, curvature: PointwiseCurvature) -> PointwiseCurvature:
         null = np.ones_like(curvature.scale) if curvature.null is None else curvature.null
-        return Curvature(curvature.scale[..., :1, :] * null[..., 1:, :], None)
+        return PointwiseCurvature(curvature.scale[..., :1, :] * null[..., 1:, :], None)
 
     def see(self, latent: Array) -> Array:
         return latent[..., :1, :] - latent[..., 1:, :]
@@ -101,7 +101,7 @@ class Difference(Contrast):
     def lift(self, seen: Array) -> Array:
         return self.expand(0.5 * seen)
 
-    def lift_products(self, products: Array, curvature: Curvature) -> Array:
+    def lift_products(self, products: Array, curvature: PointwiseCurvature) -> Array:
         # V' x = (U_2, -U_1) times the root of the difference.
         return products if curvature.null is None else curvature.null[0, ::-1] ** 2 * products
 
@@ -109,7 +109,7 @@ class Difference(Contrast):
         return np.zeros(n_classes, dtype=np.intp)
 
 
-def contrast_of(curvature: Curvature) -> Contrast:
+def contrast_of(curvature: PointwiseCurvature) -> Contrast:
     """The difference of two classes, or every function."""
     is_pair = curvature.null is not None and curvature.scale.shape[-2] == 2
     return Difference() if is_pair else Every()

@@ -9,7 +9,7 @@ from logikern.fitting.newton.contrasts import Contrast, contrast_of
 from logikern.fitting.newton.joint import correlation, joint_covariance
 from logikern.fitting.newton.method import Fit, MakeSystem, NewtonSolver
 from logikern.fitting.newton.systems import ExactSystem
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import Curvature, as_pointwise
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.weighing import weigh_gradient
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
@@ -48,7 +48,8 @@ class DenseSystems:
         self.covariances: Array | None = None
 
     def __call__(self, curvature: Curvature, members: Indices) -> ExactSystem:
-        return ExactSystem(self.blocks, curvature, self.seen(contrast_of(curvature)))
+        own = as_pointwise(curvature)
+        return ExactSystem(self.blocks, own, self.seen(contrast_of(own)))
 
     def seen(self, contrast: Contrast) -> Array:
         """Covariances of the functions that the likelihood tells apart, computed once."""

@@ -87,7 +87,7 @@ def _newton_step(problem: Problem, systems: DenseSystems, latent: Array) -> tupl
     expansion = problem.likelihood.expand(latent, problem.targets, problem.weights)
     curvature = expansion.curvature
     blocks, system, rough = systems.blocks, systems(curvature, np.arange(1)), np.ones(1)
-    constant = curvature.root(curvature.root_adjoint(latent)) - expansion.gradient
+    constant = curvature.matmul(latent) - expansion.gradient
     dual = system.solve(constant, StoppingRule(rough)).value
     ones = np.eye(len(blocks))[:, None, :, None] * np.ones(problem.shape[2])  # (C, 1, C, n)
     pulls = np.concatenate([system.response(one, rough).value for one in ones])  # R E
@@ -102,7 +102,7 @@ def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, A
     linear, quadratic = np.vdot(dual, image), np.vdot(direction, image)
 
     def slope_at(lengths: Array) -> Slope:
-        first, second = problem.likelihood.slope(
+        first, second = problem.likelihood.derivatives_along(
             latent + lengths[:, None, None] * image, image, problem.targets, problem.weights
         )
         return Slope(first + linear + lengths * quadratic, second + quadratic)

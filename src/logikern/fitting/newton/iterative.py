@@ -12,7 +12,7 @@ from logikern.fitting.pointwise.solver import RowAscent
 from logikern.fitting.pointwise.system import RowSystem
 from logikern.fitting.preconditioning.adaptive import Conditioning, LowRankConditioning
 from logikern.fitting.problem import Callback, Problem
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import Curvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.covariance import ClassCovariance
 

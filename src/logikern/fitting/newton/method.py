@@ -13,7 +13,8 @@ from logikern.fitting.newton.momentum import Momentum
 from logikern.fitting.newton.systems import NewtonSystem, StoppingRule
 from logikern.fitting.problem import Callback, FitResult, InterruptedFitError, Problem, Solver, max_norm, no_callback
 from logikern.fitting.units import SMALLEST_SIZE, residual_sizes, usual_weights
-from logikern.likelihoods.base import Curvature, Expansion
+from logikern.likelihoods.base import Expansion
+from logikern.likelihoods.curvature import Curvature
 from logikern.numerics.conjugate_gradient import add, inner_products, take_members
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, Indices, Mask, NewtonStep, Outcome
@@ -153,7 +154,7 @@ class NewtonSolver(Solver):
 
         At zero every class below a coarse label is as probable as the next, and steps away from there are long.
         """
-        targets, weights = problem.likelihood.sure_part(problem.targets, problem.weights)
+        targets, weights = problem.likelihood.fully_labelled_part(problem.targets, problem.weights)
         if not weights.any(axis=1).all():
             return None
         part = replace(problem, likelihood=problem.likelihood.majoriser, targets=targets, weights=weights)
@@ -264,7 +265,7 @@ def _begin(problem: Problem, start: Start, make_system: MakeSystem, close: bool,
     elif start is not None:
         expansion = problem.expand(start, close)
         curvature = expansion.curvature
-        constant = curvature.root(curvature.root_adjoint(start)) - expansion.gradient
+        constant = curvature.matmul(start) - expansion.gradient
         system = make_system(curvature, np.arange(n_batch))
         accuracy = START_ACCURACY * np.maximum(max_norm(expansion.gradient), SMALLEST_SIZE)
         share = np.full(n_batch, LARGEST_SHARE) if rough else None
@@ -384,7 +385,7 @@ def slope_along(
         def slope_of(points: slice) -> tuple[Array, Array]:
             own = part.at(points)
             trial = latent[..., points] + steps * image[..., points]
-            return own.likelihood.slope(trial, image[..., points], own.targets, own.weights)
+            return own.likelihood.derivatives_along(trial, image[..., points], own.targets, own.weights)
 
         first, second = np.sum(for_each(slope_of, point_tiles(latent.shape)), axis=0)
         return Slope(first + linear + lengths * quadratic, second + quadratic)

@@ -9,10 +9,10 @@ from logikern.fitting.newton.contrasts import contrast_of
 from logikern.fitting.preconditioning.preconditioner import Preconditioner
 from logikern.fitting.problem import max_norm
 from logikern.kernels.tiles import row_tiles
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import Curvature, PointwiseCurvature
 from logikern.numerics.conjugate_gradient import Image, conjugate_gradient, inner_products
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each, n_threads, point_tiles
+from logikern.numerics.parallel import for_each, n_threads
 from logikern.numerics.symmetric import Solve, solver, solver_and_inverse
 from logikern.numerics.tiled_cholesky import for_each_block
 from logikern.structure.covariance import ClassCovariance
@@ -119,12 +119,12 @@ class IterativeSystem(NewtonSystem):
         taking that back. Without a guess, z is what one eigenvalue for all functions would give; where W is far
         below its inverse that is next to nothing, so that no probability is divided by.
         """
-        tiles, damping = point_tiles(constant.shape), 1.0 / self._usual_eigenvalue()
+        tiles, damping = self.curvature.tiles(constant.shape), 1.0 / self._usual_eigenvalue()
         inner, start = np.empty_like(constant), np.empty_like(constant)
 
         def begin(points: slice) -> None:
             own = self.curvature.at(points)
-            near = constant[..., points] / (own.scale**2 + damping) if guess is None else guess[..., points]
+            near = constant[..., points] / (own.pointwise.scale**2 + damping) if guess is None else guess[..., points]
             inner[..., points] = own.root_adjoint(near)
             start[..., points] = constant[..., points] - own.root(inner[..., points])
 
@@ -159,15 +159,12 @@ class IterativeSystem(NewtonSystem):
 
         def apply(direction: Array, members: Array) -> Image:
             own, place = remaining(members), scratch[: len(members)]
-            image = self.covariance.matmul(np.multiply(own.scale, direction, out=place))
+            image = self.covariance.matmul(own.root(direction, out=place))
 
             def finish(points: slice) -> None:
-                part = own.at(points)
-                both = part.scale * image[..., points]
-                both += direction[..., points]
-                place[..., points] = part.project(both)
+                place[..., points] = own.at(points).root_adjoint(image[..., points], direction[..., points])
 
-            for_each(finish, point_tiles(direction.shape))
+            for_each(finish, own.tiles(direction.shape))
             return Image(place, image)
 
         def small_enough(residual: Array, members: Array, gained: Array) -> Array:
@@ -178,7 +175,7 @@ class IterativeSystem(NewtonSystem):
                 part = own.at(points)
                 return max_norm(part.root(part.project(residual[..., points].copy())))
 
-            largest = np.max(for_each(largest_of, point_tiles(residual.shape)), axis=0)
+            largest = np.max(for_each(largest_of, own.tiles(residual.shape)), axis=0)
             return goal.reached(members, largest, inner_products(residual, residual), gained)
 
         most = self.max_products if most is None else min(most, self.max_products)
@@ -228,7 +225,7 @@ class _Remaining:
     def __init__(self, curvature: Curvature):
         self.whole = curvature
         self.part = curvature
-        self.members = np.arange(len(curvature.scale))
+        self.members = np.arange(curvature.n_batch)
 
     def __call__(self, members: Array) -> Curvature:
         if len(members) != len(self.members) or (members != self.members).any():
@@ -251,12 +248,12 @@ class ExactSystem(NewtonSystem):
         Those of the functions that the curvature tells apart, if they are known already.
     """
 
-    def __init__(self, blocks: Array, curvature: Curvature, covariances: Array | None = None):
+    def __init__(self, blocks: Array, curvature: PointwiseCurvature, covariances: Array | None = None):
         self.blocks = blocks
         self.contrast = contrast_of(curvature)
         self.curvature = self.contrast.curvature(curvature)
         self.covariances = self.contrast.covariances(blocks) if covariances is None else covariances
-        self.inverses = [self._factorise(member) for member in range(len(curvature.scale))]
+        self.inverses = [self._factorise(member) for member in range(curvature.n_batch)]
 
     def _factorise(self, member: int) -> tuple[list[Solve], Solve | None]:
         """Solves with A, and with the coupling U' A^-1 U, for which each thread has one inverse at a time."""

@@ -11,7 +11,6 @@ from logikern.fitting.pairwise.joint_rows import JointRows, joint_rows
 from logikern.fitting.pairwise.state import DualState, at_dual, at_latent
 from logikern.fitting.pairwise.sweeps import SweepState
 from logikern.fitting.problem import Callback, FitResult, Problem, Solver, no_callback
-from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 
 
@@ -73,7 +72,7 @@ class Smo(Solver):
 
 
 def _refuse_unlike_softmax(problem: Problem) -> None:
-    if not isinstance(problem.likelihood, Softmax):
+    if not problem.likelihood.has_entropy_dual:
         raise ValueError(
             "Pairwise training needs labels or distributions over the classes themselves, but the likelihood is "
             f"{type(problem.likelihood).__name__}. Use solver='newton'."

@@ -9,7 +9,6 @@ import numpy as np
 from logikern.fitting.pointwise.loops import Rows
 from logikern.fitting.problem import Problem
 from logikern.kernels.inputs import is_sparse
-from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
 from logikern.operators.linear import BLOCK, FeatureProduct
@@ -40,7 +39,7 @@ def has_rows(problem: Problem) -> bool:
     by_words = isinstance(operator, FeatureProduct) and is_sparse(operator.features)
     alike = len(covariance.operators) == 1 and np.isfinite(covariance.bias_variance)
     is_forest = covariance.mixing.forest is not None
-    return by_words and alike and is_forest and isinstance(problem.likelihood, Softmax)
+    return by_words and alike and is_forest and problem.likelihood.has_entropy_dual
 
 
 def worthwhile(problem: Problem) -> bool:

@@ -22,7 +22,7 @@ from logikern.fitting.pointwise.schedule import (
     with_equals,
 )
 from logikern.fitting.problem import max_norm
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import Curvature, as_pointwise
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, point_tiles
 from logikern.structure.covariance import ClassCovariance
@@ -58,7 +58,7 @@ class RowSystem(NewtonSystem):
         seed: int = 0,
     ):
         self.covariance = covariance
-        self.curvature = curvature
+        self.curvature = as_pointwise(curvature)
         self.otherwise = otherwise
         self.seed = seed
         self.rows = rows_of(covariance)
@@ -68,7 +68,7 @@ class RowSystem(NewtonSystem):
         return self.covariance.matmul(functions)
 
     def response(self, functions: Array, tolerance: Array) -> Response:
-        return self.solve(self.curvature.root(self.curvature.root_adjoint(functions)), StoppingRule(tolerance))
+        return self.solve(self.curvature.matmul(functions), StoppingRule(tolerance))
 
     def solve(self, constant: Array, rule: StoppingRule, guess: Array | None = None) -> Response:
         run = _begin(self, constant, rule.tolerance)
@@ -96,8 +96,7 @@ class RowSystem(NewtonSystem):
         residual = np.empty_like(value)
 
         def find(points: slice) -> None:
-            curvature = self.curvature.at(points)
-            curved = curvature.root(curvature.root_adjoint(image[..., points]))
+            curved = self.curvature.at(points).matmul(image[..., points])
             residual[..., points] = constant[..., points] - value[..., points] - curved
 
         for_each(find, point_tiles(value.shape))

@@ -9,7 +9,7 @@ import numpy as np
 
 from logikern.fitting.preconditioning.low_rank import CovarianceFactors, factorise, operators_on
 from logikern.fitting.preconditioning.preconditioner import LowRank, Preconditioner, diagonal_preconditioner
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import Curvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.covariance import ClassCovariance
 
@@ -154,18 +154,18 @@ class _Conditioner:
             return _Reused(self.built, curvature, np.searchsorted(self.built_for, members))
         factors = self._factors(len(members))
         self.built = None  # before its successor is built, which takes as much memory
-        self.built = _Counted(LowRank(factors, curvature))
+        self.built = _Counted(LowRank(factors, curvature.pointwise))
         self.built_for = members
-        return self.built
+        return _Reused(self.built, curvature, np.arange(len(members))) if curvature.couples_points else self.built
 
     def _still_good(self, built: "_Counted", curvature: Curvature, members: Indices) -> bool:
         if built.n_solves > MANY_PRODUCTS or not np.isin(members, self.built_for).all():
             return False
         old = built.inner.curvature.scale[np.searchsorted(self.built_for, members)] ** 2
-        new = curvature.scale**2
-        # Against the diagonal of W, which of probabilities near zero and one is far below that of S^2.
-        size = new if curvature.null is None else new * (1.0 - curvature.null**2)
-        change, allowed = np.abs(new - old).sum(axis=(1, 2)), self.policy.staleness * size.sum(axis=(1, 2))
+        new = curvature.pointwise
+        # Relative to the diagonal of W, which is far below S^2 for probabilities near zero and one.
+        size = new.diagonal().sum(axis=(1, 2))
+        change, allowed = np.abs(new.scale**2 - old).sum(axis=(1, 2)), self.policy.staleness * size
         return bool((change <= allowed).all())
 
     def _factors(self, n_batch: int) -> CovarianceFactors:

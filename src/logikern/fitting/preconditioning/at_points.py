@@ -3,7 +3,7 @@
 import numpy as np
 
 from logikern.fitting.preconditioning.low_rank import CovarianceFactors
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import PointwiseCurvature
 from logikern.numerics.conjugate_gradient import take_members
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, point_tiles
@@ -27,7 +27,7 @@ class PointSystems:
     curvature : Curvature
     """
 
-    def __init__(self, factors: CovarianceFactors, curvature: Curvature):
+    def __init__(self, factors: CovarianceFactors, curvature: PointwiseCurvature):
         self.factors = factors
         self.nodes = factors.forest.inner
         dtype = factors.dtype

@@ -9,7 +9,7 @@ from scipy.linalg import cho_solve
 from logikern.fitting.preconditioning.at_points import PointSystems
 from logikern.fitting.preconditioning.low_rank import CovarianceFactors
 from logikern.fitting.preconditioning.woodbury import woodbury_factors
-from logikern.likelihoods.base import Curvature
+from logikern.likelihoods.curvature import Curvature, PointwiseCurvature
 from logikern.numerics.conjugate_gradient import take_members
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, point_tiles
@@ -45,7 +45,7 @@ class Diagonal(Preconditioner):
 def diagonal_preconditioner(covariance: ClassCovariance, curvature: Curvature) -> Diagonal:
     """From the covariance between classes at each point."""
     own = covariance.diagonal()  # (C, n)
-    scale, null = curvature.scale, curvature.null
+    scale, null = curvature.pointwise.scale, curvature.pointwise.null
     if null is None:
         return Diagonal(1.0 / (1.0 + scale**2 * own), curvature)
     probabilities = null**2
@@ -69,7 +69,7 @@ class LowRank(Preconditioner):
     curvature : Curvature
     """
 
-    def __init__(self, factors: CovarianceFactors, curvature: Curvature):
+    def __init__(self, factors: CovarianceFactors, curvature: PointwiseCurvature):
         self.factors = factors
         self.curvature = curvature.in_precision(factors.dtype)
         self.systems = PointSystems(factors, self.curvature)
