@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from data import Split, load
-from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut, LeaveOneOutPolicy
 from logikern.fitting.newton.dense import Exact
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.parallel import n_threads, own_threads
@@ -44,7 +44,7 @@ def leave_one_out(split: Split) -> Callable[[], np.ndarray]:
     """One evaluation of the criterion and its gradient, with nothing approximated."""
     specification = shared(split, RATE, VARIANCE)
     covariance, targets = bind(split, specification), from_labels(split.y, split.n_classes)
-    criterion = LeaveOneOut(Softmax(), targets, np.ones(len(split.y)), Exact(), missed=0.0)
+    criterion = LeaveOneOut(Softmax(), targets, np.ones(len(split.y)), Exact(), policy=LeaveOneOutPolicy(missed=0.0))
 
     def evaluate() -> np.ndarray:
         found = criterion.evaluate(covariance, None, TOLERANCE)

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from logikern.criteria.base import Evaluation
-from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut, LeaveOneOutPolicy
 from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.free_bias import FreeBias
 from logikern.fitting.problem import Problem, Solver
@@ -75,7 +75,14 @@ class Setting:
     def criterion(self) -> LeaveOneOut:
         weights = catalogue.Case(weights=self.weights).point_weights()
         targets = _targets(self.targets, self.n_classes)
-        return LeaveOneOut(LIKELIHOODS[self.likelihood], targets, weights, SOLVER, self.groups(), missed=0.0)
+        return LeaveOneOut(
+            LIKELIHOODS[self.likelihood],
+            targets,
+            weights,
+            SOLVER,
+            self.groups(),
+            policy=LeaveOneOutPolicy(missed=0.0),
+        )
 
     def solver(self, tolerance: float = 1e-12) -> Solver:
         """What fits the problem, by the bias that it has."""

@@ -7,7 +7,12 @@ import pytest
 from scipy.special import log_softmax
 from sklearn.datasets import load_iris, load_wine
 
-from logikern.criteria.leave_one_out.criterion import LeaveOneOut, choose_landmarks, leave_out_by_landmarks
+from logikern.criteria.leave_one_out.criterion import (
+    LeaveOneOut,
+    LeaveOneOutPolicy,
+    choose_landmarks,
+    leave_out_by_landmarks,
+)
 from logikern.criteria.leave_one_out.expansion import ExactExpansion
 from logikern.criteria.leave_one_out.refits import exact_leave_one_out
 from logikern.fitting.newton.dense import Exact
@@ -75,7 +80,12 @@ def test_gradient_of_two_coupled_classes_matches_differences(groups):
     def evaluate(logs):
         problem = two_coupled_classes(np.exp(logs))
         criterion = LeaveOneOut(
-            problem.likelihood, problem.targets, problem.weights[0], Exact(1e-11), groups, missed=0.0
+            problem.likelihood,
+            problem.targets,
+            problem.weights[0],
+            Exact(1e-11),
+            groups,
+            policy=LeaveOneOutPolicy(missed=0.0),
         )
         return criterion.evaluate(problem.covariance, None, 1e-11)
 
@@ -114,7 +124,7 @@ def test_iterative_solver_gives_the_same_numbers():
 
 def test_smooth_kernels_of_a_tree_are_left_whole():
     smooth = replace(RAGGED.specification(), kernels=(Gaussian(1e-4),) * 2)
-    criterion = replace(RAGGED.criterion(), missed=1.0)
+    criterion = replace(RAGGED.criterion(), policy=LeaveOneOutPolicy(missed=1.0))
     assert criterion.evaluate(RAGGED.bind(smooth), None, 1e-8).method == "exact"
 
 
@@ -139,11 +149,11 @@ def test_infinite_bias_variance_is_refused():
 def test_landmarks_are_refused():
     covariance = RAGGED.bind(RAGGED.specification())
     criterion = replace(RAGGED.criterion(), landmarks=choose_landmarks(covariance, 5))
-    with pytest.raises(ValueError, match="many rows, by landmarks, is not there"):
+    with pytest.raises(ValueError, match="does not support hierarchies"):
         criterion.evaluate(covariance, None, leaving.TOLERANCE)
 
 
 def test_many_rows_are_refused():
     problem = RAGGED.problem()
-    with pytest.raises(ValueError, match="many rows, by landmarks, is not there"):
+    with pytest.raises(ValueError, match="does not support hierarchies"):
         leave_out_by_landmarks(problem, Exact(1e-9).fit(problem), 5)

@@ -5,8 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import logikern.criteria.leave_one_out.criterion
-from logikern.criteria.leave_one_out.criterion import choose_landmarks, find_landmarks, with_landmarks
+from logikern.criteria.leave_one_out.criterion import (
+    LeaveOneOutPolicy,
+    choose_landmarks,
+    find_landmarks,
+    with_landmarks,
+)
 from logikern.criteria.leave_one_out.groups import partition
 from logikern.criteria.leave_one_out.low_rank_posterior import LowRankPosterior
 from logikern.criteria.leave_one_out.low_rank_system import LowRankSystems
@@ -66,11 +70,10 @@ def test_all_points_as_landmarks_are_exact(setting):
 
 
 @pytest.mark.parametrize("setting", SMOOTH, ids=str)
-def test_smooth_kernels_take_landmarks_by_themselves(setting, monkeypatch):
+def test_smooth_kernels_take_landmarks_by_themselves(setting):
     # The rest of the Gaussian after its linear part is small, and five of 15 points are few enough here.
-    monkeypatch.setattr(logikern.criteria.leave_one_out.criterion, "LARGEST_SHARE", 0.9)
     covariance, specification = smooth(setting)
-    criterion = replace(setting.criterion(), missed=1e-3)
+    criterion = replace(setting.criterion(), policy=LeaveOneOutPolicy(1e-3, largest_share=0.9))
     own = criterion.evaluate(covariance, None, 1e-9)
     exact = setting.criterion().evaluate(covariance, None, 1e-9)
     assert own.method.startswith("low rank") and exact.method == "exact"
@@ -87,7 +90,9 @@ def smooth(setting):
 
 def test_rough_kernels_are_left_whole():
     setting = Setting()
-    evaluation = replace(setting.criterion(), missed=1e-3).evaluate(setting.bind(setting.specification()), None, 1e-8)
+    evaluation = replace(setting.criterion(), policy=LeaveOneOutPolicy(missed=1e-3)).evaluate(
+        setting.bind(setting.specification()), None, 1e-8
+    )
     assert evaluation.method == "exact"
 
 
@@ -177,7 +182,7 @@ def test_enough_landmarks_miss_no_more_than_allowed():
 
 def test_missing_nothing_takes_no_landmarks():
     setting = Setting("linear")
-    assert find_landmarks(setting.bind(setting.specification()), 0.0) is None
+    assert find_landmarks(setting.bind(setting.specification()), LeaveOneOutPolicy(0.0)) is None
 
 
 def test_blocks_of_the_whole_covariance_are_dense_ones():

@@ -1,16 +1,17 @@
 """What the leave-one-out criterion owes at every setting, and what is special to it."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
 from scipy.special import log_softmax
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-import logikern.criteria.leave_one_out.posterior
-from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.criteria.leave_one_out import expansion
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut, LeaveOneOutPolicy
 from logikern.criteria.leave_one_out.expansion import ExactExpansion
+from logikern.criteria.leave_one_out.posterior import ExactPosterior, PosteriorPolicy
 from logikern.criteria.leave_one_out.refits import exact_leave_one_out
 from logikern.fitting.iteration import Budget
 from logikern.fitting.newton.dense import Exact
@@ -83,7 +84,8 @@ def test_start_does_not_change_the_value(setting):
 @pytest.mark.parametrize("safe", [0.02, 1e3])
 @some_settings
 def test_products_stand_in_for_divisions_by_the_curvature(setting, safe, monkeypatch):
-    monkeypatch.setattr(logikern.criteria.leave_one_out.posterior, "SAFE_CURVATURE", safe)
+    policy = PosteriorPolicy(safe_curvature=safe)
+    monkeypatch.setattr(expansion, "ExactPosterior", partial(ExactPosterior, policy=policy))
     other = setting.evaluate()
     assert other.value == pytest.approx(evaluate(setting).value, rel=1e-10)
     own = gradient(setting)
@@ -217,7 +219,14 @@ def repeated(n_times, weights):
     covariance = setting.specification().bind(Choice("dense", np.dtype(float), "", 1e8).points(X))
     targets = np.repeat(setting.criterion().targets, n_times, axis=1)
     groups = np.repeat(np.arange(leaving.N), n_times)
-    criterion = LeaveOneOut(Softmax(), targets, np.full(len(groups), weights), leaving.SOLVER, groups, missed=0.0)
+    criterion = LeaveOneOut(
+        Softmax(),
+        targets,
+        np.full(len(groups), weights),
+        leaving.SOLVER,
+        groups,
+        policy=LeaveOneOutPolicy(missed=0.0),
+    )
     return criterion.evaluate(covariance, None, leaving.TOLERANCE)
 
 

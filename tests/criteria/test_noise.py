@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from logikern.criteria.cross_validation import CrossValidation
-from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut, LeaveOneOutPolicy
 from logikern.criteria.noise import ProfiledNoise, unexplained
 from logikern.fitting.iteration import Budget
 from logikern.fitting.newton.dense import Exact
@@ -57,7 +57,14 @@ def test_value_tells_the_mean_squared_error(setting):
 def test_scale_of_the_targets_moves_the_value_alone():
     setting = SETTINGS[0]
     inner = setting.criterion()
-    scaled = LeaveOneOut(Squared(), 7.0 * inner.targets, inner.weights, leaving.SOLVER, inner.groups, missed=0.0)
+    scaled = LeaveOneOut(
+        Squared(),
+        7.0 * inner.targets,
+        inner.weights,
+        leaving.SOLVER,
+        inner.groups,
+        policy=LeaveOneOutPolicy(missed=0.0),
+    )
     other = ProfiledNoise(scaled, setting.n_classes).evaluate(
         setting.bind(setting.specification()), None, leaving.TOLERANCE
     )
@@ -80,6 +87,8 @@ def test_folds_are_judged_likewise():
 def test_unfinished_fit_is_not_usable():
     setting = SETTINGS[0]
     inner = setting.criterion()
-    short = LeaveOneOut(Squared(), inner.targets, inner.weights, Exact(1e-9, Budget(newton=0)), missed=0.0)
+    short = LeaveOneOut(
+        Squared(), inner.targets, inner.weights, Exact(1e-9, Budget(newton=0)), policy=LeaveOneOutPolicy(missed=0.0)
+    )
     found = ProfiledNoise(short, 1).evaluate(setting.bind(setting.specification()), None, 1e-9)
     assert not found.usable and found.outcome is Outcome.OUT_OF_STEPS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut, LeaveOneOutPolicy
 from logikern.criteria.temperature import TemperaturePolicy, TemperatureScaling
 from logikern.fitting.newton.dense import Exact
 from logikern.likelihoods.coarse import CoarseSoftmax
@@ -122,7 +122,9 @@ def test_gradient_of_cross_validation_matches_differences(case):
 @pytest.mark.parametrize("case", CASES[:3], ids=str)
 def test_gradient_of_leave_one_out_matches_differences(case):
     weights = np.maximum(case.point_weights(), 0.1)
-    criterion = LeaveOneOut(Softmax(), case.targets(), weights, Exact(1e-12), missed=0.0, sharpen=True)
+    criterion = LeaveOneOut(
+        Softmax(), case.targets(), weights, Exact(1e-12), policy=LeaveOneOutPolicy(missed=0.0), sharpen=True
+    )
     specification = case.specification()
     found = criterion.evaluate(case.bind(specification), None, 1e-12)
     assert not found.temperature.is_neutral

@@ -1,4 +1,4 @@
-"""How a loss at the latents of a fit answers to the covariance: the adjoint of the fit."""
+"""The adjoint of a fit: the derivative of a loss at its latents by the covariance."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,12 +11,9 @@ from logikern.likelihoods.curvature import Curvature
 from logikern.numerics.conjugate_gradient import inner_products
 from logikern.numerics.outcome import Array
 
-# Solves with the majoriser's curvature for one adjoint, where labels are coarse.
-MOST_SOLVES = 60
-
 
 class Adjoint(NamedTuple):
-    """(I + W K~)^-1 q of shape (B, C, n), the products that it cost, and whether it was found."""
+    """(I + W K~)^-1 q of shape (B, C, n), its number of products, and whether the solve converged."""
 
     value: Array
     n_products: int
@@ -24,7 +21,7 @@ class Adjoint(NamedTuple):
 
 
 class _Solved(NamedTuple):
-    """(I + W K~)^-1 r and its image under K~, that of r, and the products that they cost."""
+    """(I + W K~)^-1 r and its image under K~, the image of r, and the number of products."""
 
     value: Array
     image: Array
@@ -34,18 +31,20 @@ class _Solved(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AdjointSystem:
-    """I + W K~ at the latents of a fit, W the true curvature, which that of the system may exceed.
+    """I + W K~ at the latents of a fit, with the true curvature W, which the system's curvature may exceed.
 
     Parameters
     ----------
     problem : Problem
     latent : array of shape (B, C, n)
     curvature : Curvature
-        Of the system.
+        The system's.
     system : NewtonSystem
     tolerance : float
     budget : int
-        Products at which a solve has failed.
+        Products above which a solve has failed.
+    max_solves : int, default=60
+        Solves with the majoriser's curvature for one adjoint, if labels are coarse.
     """
 
     problem: Problem
@@ -54,9 +53,10 @@ class AdjointSystem:
     system: NewtonSystem
     tolerance: float
     budget: int
+    max_solves: int = 60
 
     def solve(self, pull: Array) -> Adjoint:
-        """By one solve with the system; where labels are coarse, by conjugate gradients in the metric of K~."""
+        """By one solve with the system; for coarse labels, by conjugate gradients in the metric of K~."""
         first = self._solve(pull)
         if first.n_products > self.budget:
             return Adjoint(pull, first.n_products, False)
@@ -65,16 +65,16 @@ class AdjointSystem:
         return self._iterate(pull.copy(), first)
 
     def _iterate(self, residual: Array, solved: _Solved) -> Adjoint:
-        """I + W_true K~ is symmetric in the metric of K~, as is the system's inverse, its preconditioner.
+        """I + W_true K~ is symmetric in the metric of K~, and so is its preconditioner, the system's inverse.
 
-        Coarse labels may leave a fit on a saddle, where sibling classes without a leaf label of their own are
-        alike. Along a direction of no positive curvature a member ends, and its adjoint leaves that direction out.
+        With coarse labels a fit may end at a saddle point, where sibling classes without leaf labels are equal. A
+        member stops at a direction without positive curvature, and its adjoint leaves that direction out.
         """
         ended = np.zeros(len(residual), dtype=bool)
         value, n_products = np.zeros_like(residual), solved.n_products
         direction, image = solved.value.copy(), solved.image.copy()
         strength = inner_products(solved.image_of_residual, solved.value)
-        for _ in range(MOST_SOLVES):
+        for _ in range(self.max_solves):
             product = direction + self._true_curvature(image)
             curved = inner_products(image, product)
             ended |= ~(curved > 0)
@@ -88,7 +88,7 @@ class AdjointSystem:
                 break
             if (ended | (max_norm(solved.value) <= self.tolerance)).all():
                 return Adjoint(value + solved.value, n_products, True)
-            # The solves are not exact: only what is new in the residual may count.
+            # The solves are inexact, so only the change of the residual counts (Polak-Ribiere).
             previous, strength = strength, inner_products(solved.image_of_residual, solved.value)
             factor = np.maximum(0.0, (strength - inner_products(before, solved.value)) / np.maximum(previous, 1e-300))
             factor = factor[:, None, None]

@@ -1,4 +1,4 @@
-"""What hyperparameters are learned by: a value and its gradient."""
+"""Criteria that hyperparameters minimise: a value and its gradient."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ class Evaluation:
     value : float
         Mean loss per case.
     gradient : CovarianceGradient
-        By the logs of all hyperparameters, one for each operator and each latent function.
+        By the logs of all hyperparameters, for each operator and each latent function.
     losses : array of shape (n_losses,)
         The losses whose weighted mean is the value; settings are compared case by case.
     state : array
-        What a later evaluation starts from.
+        Warm start of a later evaluation.
     outcome : Outcome
     n_products : int
     method : str, default=""
-        How the value was computed, in words for people, where a criterion has more than one way.
+        How the value was computed, for reports, if a criterion has several methods.
     temperature : Temperature
         At which the losses were taken.
     """
@@ -44,18 +44,18 @@ class Evaluation:
 
     @property
     def usable(self) -> bool:
-        """Whether the inner fits converged: otherwise nothing of this evaluation may be used."""
+        """Whether the inner fits converged; otherwise no part of the evaluation may be used."""
         return self.outcome.converged and bool(np.isfinite(self.value))
 
 
 def unusable(outcome: Outcome, n_products: int) -> Evaluation:
-    """An evaluation whose inner fits failed: it has no value and leaves no state."""
+    """An evaluation whose inner fits failed, without value and state."""
     nothing = np.zeros(0)
     return Evaluation(np.inf, CovarianceGradient((), nothing, 0.0), nothing, nothing, outcome, n_products)
 
 
 class Criterion(ABC):
-    """A smooth function of the hyperparameters, through the covariance that they make."""
+    """A smooth function of the hyperparameters, through the covariance that they define."""
 
     @property
     @abstractmethod
@@ -65,7 +65,7 @@ class Criterion(ABC):
     @property
     @abstractmethod
     def loss_points(self) -> Indices:
-        """The point of each loss, (n_losses,); a point that is held out several times has several losses."""
+        """The point of each loss, (n_losses,); a point held out several times has several losses."""
 
     @property
     def partition(self) -> Any:
@@ -77,23 +77,23 @@ class Criterion(ABC):
 
     @property
     def n_cases(self) -> float:
-        """Weight of the held-out points, each counted once, however often it is held out.
+        """Total weight of the held-out points, each counted once.
 
-        Priors and charges for parameters go by this number: a parameter without effect lowers a minimised mean of n
-        log losses by about 1 / (2 n).
+        Priors and penalties for parameters are scaled by this number: a parameter without effect lowers a minimised
+        mean of n log losses by about 1 / (2 n).
         """
         return count_cases(self.loss_weights, self.loss_points)
 
     @abstractmethod
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
-        """Value and gradient; inner fits start from `start` and end at the tolerance."""
+        """Value and gradient; inner fits start from `start` and stop at the tolerance."""
 
 
 def count_cases(weights: Array, points: Indices) -> float:
     """(sum_i k_i w_i)^2 / sum_i k_i^2 w_i for k_i losses of point i, each with its weight w_i.
 
-    A weight of two counts as two points. A point that is held out several times counts once, since its losses are not
-    independent: the effective sample size of Kish (1965).
+    This is the effective sample size of Kish (1965). A weight of two counts as two points. A point held out several
+    times counts once, because its losses are not independent.
 
     Parameters
     ----------

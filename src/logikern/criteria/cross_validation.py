@@ -14,23 +14,39 @@ from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.structure.covariance import ClassCovariance
 
-# The adjoint solve ends at this part of the tolerance of the fit: less would be lost in the error of its latents.
-ADJOINT_ACCURACY = 1.0
 
+@dataclass(frozen=True)
+class PrecisionCheck:
+    """When a fit in single precision is repeated in double precision.
 
-# Error of latents that single precision may leave: held-out losses change by no more than this.
-LATENT_ACCURACY = 1e-3
-# Points at which it is measured.
-N_CHECKED = 32
+    Parameters
+    ----------
+    latent_accuracy : float, default=1e-3
+        Largest error of a latent: held-out losses change by no more than this.
+    n_points : int, default=32
+        Points at which the error is measured.
+    """
+
+    latent_accuracy: float = 1e-3
+    n_points: int = 32
+
+    def is_passed(self, fit: Fit) -> bool:
+        """Whether latents at a sample of the points agree with kernel values in double precision."""
+        if not fit.covariance.is_single:
+            return True
+        n = fit.covariance.n_points
+        sample = np.linspace(0, n - 1, min(n, self.n_points)).astype(np.intp)
+        errors = fit.result.latent[..., sample] - fit.covariance.accurate_columns(fit.result.dual, sample)
+        return bool(np.abs(errors).max() <= self.latent_accuracy)
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation(Criterion):
     """Psi = sum_f sum_i held_out_fi loss(u_fi) / sum held_out, all folds in lock-step.
 
-    With alpha_f the dual of fold f, q_f the gradient of its held-out loss and R_f its response,
-    d alpha = -R dK alpha gives d Psi = sum_f alpha_f' dK (q_f - R_f K q_f): one more solve per fold
-    and one contraction per kernel, however many hyperparameters there are (eq. 6).
+    With alpha_f the dual of fold f, q_f the gradient of its held-out loss and R_f its response, d alpha = -R dK alpha
+    gives d Psi = sum_f alpha_f' dK (q_f - R_f K q_f) (eq. 6). Its cost is one more solve per fold and one
+    contraction per kernel, for any number of hyperparameters.
 
     Parameters
     ----------
@@ -38,9 +54,10 @@ class CrossValidation(Criterion):
     targets : array of shape (C, n)
     folds : Folds
     solver : NewtonSolver
-        Its tolerance is the loosest that is allowed.
+        Its tolerance is an upper bound for the tolerance of an evaluation.
     sharpen : bool, default=False
         Whether losses are taken at the best temperature of the held-out latents.
+    precision_check : PrecisionCheck
     """
 
     likelihood: Likelihood
@@ -48,6 +65,7 @@ class CrossValidation(Criterion):
     folds: Folds
     solver: NewtonSolver
     sharpen: bool = False
+    precision_check: PrecisionCheck = PrecisionCheck()
 
     @property
     def loss_weights(self) -> Array:
@@ -65,7 +83,7 @@ class CrossValidation(Criterion):
         problem = Problem(covariance, self.likelihood, self.targets, self.folds.kept)
         tolerance = min(tolerance, self.solver.tolerance)
         fit = self.solver.run(problem, start, no_callback, tolerance)
-        if fit.result.outcome.converged and not _is_precise(fit):
+        if fit.result.outcome.converged and not self.precision_check.is_passed(fit):
             double = replace(problem, covariance=covariance.in_double())
             refined = self.solver.run(double, fit.result.latent, no_callback, tolerance)
             fit = replace(refined, result=refined.result.after(fit.result))
@@ -82,11 +100,11 @@ class CrossValidation(Criterion):
         curvature = problem.expand(result.latent, self.solver.close).curvature
         system = fit.make_system(curvature, np.arange(len(pull)))
         problem = replace(problem, covariance=covariance)
-        accuracy, budget = ADJOINT_ACCURACY * tolerance, self.solver.budget.direction
-        adjoint = AdjointSystem(problem, result.latent, curvature, system, accuracy, budget).solve(pull)
+        budget = self.solver.budget.direction
+        adjoint = AdjointSystem(problem, result.latent, curvature, system, tolerance, budget).solve(pull)
         n_products = result.n_products + adjoint.n_products
         if not adjoint.settled:
-            # A right value with a wrong gradient would mislead the search more than none.
+            # A correct value with a wrong gradient would mislead the search.
             return unusable(Outcome.OUT_OF_PRODUCTS, n_products)
         gradient = covariance.contract_gradient(result.dual, adjoint.value)
         return Evaluation(
@@ -98,13 +116,3 @@ class CrossValidation(Criterion):
             n_products=n_products,
             temperature=scored.temperature,
         )
-
-
-def _is_precise(fit: Fit) -> bool:
-    """Whether latents agree with those of kernel values in double precision, at a sample of the points."""
-    if not fit.covariance.is_single:
-        return True
-    n = fit.covariance.n_points
-    sample = np.linspace(0, n - 1, min(n, N_CHECKED)).astype(np.intp)
-    errors = fit.result.latent[..., sample] - fit.covariance.accurate_columns(fit.result.dual, sample)
-    return bool(np.abs(errors).max() <= LATENT_ACCURACY)

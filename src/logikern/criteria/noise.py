@@ -1,4 +1,4 @@
-"""Held-out squared errors as a likelihood, at the noise that makes them most likely."""
+"""The log likelihood of held-out squared errors at its best noise variance."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,27 +9,27 @@ from logikern.criteria.base import Criterion, Evaluation
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.covariance import ClassCovariance
 
-# In units of the variance of the targets: errors far below it are no worse than none.
-SMALLEST_NOISE = 1e-8
-
 
 @dataclass(frozen=True, eq=False)
 class ProfiledNoise(Criterion):
     """Psi = C/2 log s^2 with s^2 the mean squared held-out error, C outputs: its minimum is that of the error.
 
     Up to a constant this is the negative log density of held-out targets under Gaussian noise of variance s^2. In
-    these units a hyperparameter that matters nothing gains half a unit over all cases (Wilks), whatever the noise,
-    and priors and comparisons of models mean for numbers what they mean for classes.
+    these units a hyperparameter without effect gains half a unit over all cases (Wilks), for any noise, so priors and
+    model comparisons are on the same scale as for classes.
 
     Parameters
     ----------
     inner : Criterion
-        Of the squared loss.
+        The same criterion for the squared loss.
     n_outputs : int
+    smallest_noise : float, default=1e-8
+        Added to s^2, in units of the targets' variance: smaller errors do not matter.
     """
 
     inner: Criterion
     n_outputs: int
+    smallest_noise: float = 1e-8
 
     @property
     def loss_weights(self) -> Array:
@@ -47,7 +47,7 @@ class ProfiledNoise(Criterion):
         found = self.inner.evaluate(covariance, start, tolerance)
         if not found.usable:
             return found
-        noise = 2.0 * found.value / self.n_outputs + SMALLEST_NOISE
+        noise = 2.0 * found.value / self.n_outputs + self.smallest_noise
         value = 0.5 * self.n_outputs * float(np.log(noise))
         return replace(
             found,
@@ -58,5 +58,5 @@ class ProfiledNoise(Criterion):
 
 
 def unexplained(value: float, n_outputs: int) -> float:
-    """The mean squared held-out error of a value of the criterion, in units of the variance of the targets."""
+    """The mean squared held-out error at a value of the criterion, in units of the targets' variance."""
     return float(np.exp(2.0 * value / n_outputs))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from logikern.criteria.leave_one_out.criterion import TILE_ENTRIES
+from logikern.criteria.leave_one_out.criterion import DEFAULT_POLICY
 from logikern.estimators._inputs.data import TrainingData, leaves
 from logikern.estimators._parameters import Parameters
 from logikern.fitting import footprint
@@ -279,7 +279,7 @@ def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, siz
     """
     n, needed = size.n_points, _scaled(data, size.n_points)
     if rank:
-        needed += footprint.low_rank_leave_one_out(size, rank, TILE_ENTRIES)
+        needed += footprint.low_rank_leave_one_out(size, rank, DEFAULT_POLICY.tile_entries)
         least = _least_room(data, n)
     else:
         needed += footprint.leave_one_out(size)

@@ -1,4 +1,4 @@
-"""What one Newton step without a group of points does to them."""
+"""One Newton step without a group of points: where it moves their latents."""
 
 import numpy as np
 
@@ -12,8 +12,7 @@ class Cavity:
     """J_g = (I - W_g Q_gg)^-1 for every group g of points.
 
     The step without group g leads from u_g to u_g - Q_gg J_g alpha_g, which for one point of two classes is
-    Cawley & Talbot (2008), eq. (20). As J = I + V P^+ V' Q neither a probability nor what is left of one
-    is divided by.
+    Cawley & Talbot (2008), eq. (20). As J = I + V P^+ V' Q, no formula divides by a probability.
 
     Parameters
     ----------
@@ -37,7 +36,7 @@ class Cavity:
         return functions + self.curvature.root(self.curvature.project(solved[None]))[0]
 
     def covary(self, functions: Array) -> Array:
-        """Q_gg f_g of every group."""
+        """Q_gg f_g for every group."""
         result = np.empty_like(functions)
         for batch in self.batches:
             values = gather(functions, batch.members)[:, :, None]
@@ -45,11 +44,11 @@ class Cavity:
         return result
 
     def pull(self, functions: Array) -> Array:
-        """V_g' Q_gg f_g of every group."""
+        """V_g' Q_gg f_g for every group."""
         return self.curvature.root_adjoint(self.covary(functions)[None])[0]
 
     def _projection(self, batch: GroupBlocks) -> Array | float:
-        """U U' at the points of each group, where P vanishes."""
+        """U U' at the points of each group; P vanishes there."""
         if self.curvature.null is None:
             return 0.0
         null = self.curvature.null[0][:, batch.members]  # (F, k, m)

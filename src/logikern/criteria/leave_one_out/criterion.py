@@ -1,4 +1,4 @@
-"""The approximate leave-one-out loss of one fit and its exact gradient; Cawley & Talbot (2008) for any likelihood."""
+"""Approximate leave-one-out from one fit, with its exact gradient: Cawley & Talbot (2008) for any likelihood."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,10 +25,30 @@ from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.operators.landmarks import enough_landmarks, landmarked, random_landmarks
 from logikern.structure.covariance import ClassCovariance
 
-# Of the points, over the root of the number of classes: with more landmarks than this, dense factors are as fast.
-LARGEST_SHARE = 0.35
-# Entries of the factor G of Q = D E + G G' that are computed at a time, 8 MB.
-TILE_ENTRIES = 2**20
+
+@dataclass(frozen=True)
+class LeaveOneOutPolicy:
+    """When and how landmarks replace dense factors.
+
+    Parameters
+    ----------
+    missed : float, default=0.001
+        Prior variance that a latent value may lose. If landmarks, chosen anew for every setting, lose no more, they
+        replace the kernel matrix in the fit as well. Zero computes everything exactly, as do classes that a hierarchy
+        couples. On the Raetsch sets, at variances and rates around the best, values then change by 4e-4 and gradients
+        by 2e-3 at most, and by 6e-5 and 2e-4 at the best.
+    largest_share : float, default=0.35
+        Landmarks per point, times the root of the number of classes: with more, dense factors are as fast.
+    tile_entries : int, default=2**20
+        Entries of the factor G of Q = D E + G G' that are computed at a time, 8 MB.
+    """
+
+    missed: float = 0.001
+    largest_share: float = 0.35
+    tile_entries: int = 2**20
+
+
+DEFAULT_POLICY = LeaveOneOutPolicy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +58,8 @@ class LeaveOneOut(Criterion):
     With Q = (K~^-1 + W)^-1 and J_i = (I - W_i Q_ii)^-1, z_i = u_i - Q_ii J_i alpha_i. Let l_i be the gradient of
     the loss at z_i, a_i = J_i alpha_i, b_i = J_i l_i and T = I - W Q. Then
     d Psi = alpha' dK T h - sum_i (T b_i)' dK (T a_i), where h = b + d/du of sum_i b_i' (Q W Q)_ii a_i at fixed Q,
-    less the part of each point's own W: the path through the fitted latents, which Cawley & Talbot leave out.
-    A group of points is left out like one point of more functions.
+    without each point's own W: the path through the fitted latents, which Cawley & Talbot leave out.
+    A group of points is left out like one point with more functions.
 
     Parameters
     ----------
@@ -47,21 +67,15 @@ class LeaveOneOut(Criterion):
     targets : array of shape (C, n)
     weights : array of shape (n,)
     solver : NewtonSolver
-        Its tolerance is the loosest that is allowed.
+        Its tolerance is an upper bound for the tolerance of an evaluation.
     groups : array of shape (n,) or None, default=None
-        Points of equal labels are left out together; None leaves out one at a time.
+        Points with equal labels are left out together; None leaves out one point at a time.
     landmarks : tuple of integer arrays, one per operator, or None, default=None
-        Points from whose kernel rows Q is approximated in O(n (C r)^2), where O(C n^3) is too much; the fit is
-        still that of the whole kernel matrix. They need a finite bias variance. None computes Q as well as `missed`
-        wants it.
-    missed : float, default=0.001
-        Prior variance that a latent value may lose. Where landmarks, chosen anew for every setting, lose no more,
-        they stand for the kernel matrix in the fit as well; zero computes everything exactly, as do classes that a
-        hierarchy couples. On the Raetsch sets,
-        at variances and rates around the best, values then change by 4e-4 and gradients by 2e-3 at most, and by
-        6e-5 and 2e-4 at the best.
+        Points from whose kernel rows Q is approximated in O(n (C r)^2), if O(C n^3) is too much; the fit still uses
+        the whole kernel matrix. Landmarks need a finite bias variance. None follows `policy.missed`.
     sharpen : bool, default=False
         Whether losses are taken at the best temperature of the latents of points left out.
+    policy : LeaveOneOutPolicy
     """
 
     likelihood: Likelihood
@@ -70,8 +84,8 @@ class LeaveOneOut(Criterion):
     solver: NewtonSolver
     groups: Array | None = None
     landmarks: tuple[Indices, ...] | None = None
-    missed: float = 0.001
     sharpen: bool = False
+    policy: LeaveOneOutPolicy = DEFAULT_POLICY
 
     @property
     def loss_weights(self) -> Array:
@@ -111,7 +125,7 @@ class LeaveOneOut(Criterion):
         )
 
     def check(self, covariance: ClassCovariance, refitting: Refitting, seed: int) -> SpotCheck | None:
-        """Compare with refits without some points; None where nothing is to be checked."""
+        """Compare with refits without some points; None if there is nothing to check."""
         problem = self._problem(covariance)
         result, expand = self._fit(problem, None, self.solver.tolerance)
         if self.likelihood.is_quadratic or not result.outcome.converged:
@@ -130,7 +144,7 @@ class LeaveOneOut(Criterion):
     def _fit(
         self, problem: Problem, start: Array | None, tolerance: float
     ) -> tuple[FitResult, Callable[[], FittedExpansion]]:
-        """A fit to all points, and its expansion for whoever wants it."""
+        """A fit to all points, and a function that expands it."""
         covariance = problem.covariance
         if np.isinf(covariance.bias_variance):
             result = FreeBias(tolerance, self.solver.budget).fit(problem, start)
@@ -139,7 +153,7 @@ class LeaveOneOut(Criterion):
             fit = self.solver.run(problem, start, no_callback, tolerance)
             systems = LowRankSystems(with_landmarks(covariance, self.landmarks))
             return fit.result, lambda: LowRankExpansion(problem, fit, systems, tolerance, self.groups)
-        smooth = find_landmarks(covariance, self.missed)
+        smooth = find_landmarks(covariance, self.policy)
         if smooth is None:
             fit = self.solver.run(problem, start, no_callback, tolerance)
             return fit.result, lambda: ExactExpansion(problem, fit.result, self.groups, systems_of(fit))
@@ -150,10 +164,12 @@ class LeaveOneOut(Criterion):
         return found, lambda: LowRankExpansion(approximate, small, systems, tolerance, self.groups)
 
 
-def leave_out_by_landmarks(problem: Problem, result: FitResult, rank: int, seed: int = 0) -> Array:
+def leave_out_by_landmarks(
+    problem: Problem, result: FitResult, rank: int, seed: int = 0, policy: LeaveOneOutPolicy = DEFAULT_POLICY
+) -> Array:
     """Latents (C, n) of every point without it, after a fit that is too large for dense factors.
 
-    A point needs Q at itself alone: it is computed for some points at a time, and never held for all.
+    A point needs only its own block of Q, so blocks are computed for some points at a time.
     """
     systems = LowRankSystems(with_landmarks(problem.covariance, choose_landmarks(problem.covariance, rank, seed)))
     expansion = problem.likelihood.expand(result.latent, problem.targets, problem.weights)
@@ -161,7 +177,7 @@ def leave_out_by_landmarks(problem: Problem, result: FitResult, rank: int, seed:
     contrast = contrast_of(curvature)
     model, seen, dual = systems.seen(contrast), contrast.curvature(curvature), contrast.reduce(result.dual[0])
     woodbury, moved = Woodbury(model, seen, 0), np.empty_like(dual)
-    width = max(1, TILE_ENTRIES // (len(dual) * len(woodbury.lower)))
+    width = max(1, policy.tile_entries // (len(dual) * len(woodbury.lower)))
     for start in range(0, problem.shape[2], width):
         points = slice(start, min(start + width, problem.shape[2]))
         own, alone = seen.at(points), partition(None, points.stop - points.start)
@@ -171,27 +187,24 @@ def leave_out_by_landmarks(problem: Problem, result: FitResult, rank: int, seed:
 
 
 def choose_landmarks(covariance: ClassCovariance, rank: int, seed: int = 0) -> tuple[Indices, ...]:
-    """At most `rank` points for each operator, fitting these hyperparameters, to be kept for others.
+    """At most `rank` points for each operator, chosen at these hyperparameters and kept for others.
 
-    Landmarks that stay where they are make the criterion a smooth function of the hyperparameters.
+    Fixed landmarks make the criterion a smooth function of the hyperparameters.
     """
     return tuple(random_landmarks(operator, rank, seed) for operator in covariance.operators)
 
 
-def find_landmarks(covariance: ClassCovariance, missed: float) -> tuple[Indices, ...] | None:
-    """Few points for each operator that miss at most the prior variance given, or None where it takes many.
-
-    None as well where classes are coupled, which landmarks cannot do.
-    """
-    if not missed or covariance.mixing.is_coupled:
+def find_landmarks(covariance: ClassCovariance, policy: LeaveOneOutPolicy) -> tuple[Indices, ...] | None:
+    """Points for each operator that lose at most `policy.missed`; None if these are many or classes are coupled."""
+    if not policy.missed or covariance.mixing.is_coupled:
         return None
-    largest = int(LARGEST_SHARE * covariance.n_points / np.sqrt(covariance.n_classes))
+    largest = int(policy.largest_share * covariance.n_points / np.sqrt(covariance.n_classes))
     everything: Any = slice(None)
     found = []
     for index, operator in enumerate(covariance.operators):
         variance = covariance.variances[covariance.assignment == index].max()
         matrix = np.asarray(operator.rows(everything), dtype=float)
-        landmarks = enough_landmarks(matrix, missed / variance, largest)
+        landmarks = enough_landmarks(matrix, policy.missed / variance, largest)
         if landmarks is None:
             return None
         found.append(landmarks)
@@ -199,10 +212,10 @@ def find_landmarks(covariance: ClassCovariance, missed: float) -> tuple[Indices,
 
 
 def with_landmarks(covariance: ClassCovariance, landmarks: tuple[Indices, ...]) -> ClassCovariance:
-    """The same covariance with kernel matrices known through landmarks."""
+    """The same covariance with kernel matrices approximated by landmarks."""
     if covariance.mixing.is_coupled:
         raise ValueError(
-            "Leave-one-out of many rows, by landmarks, is not there for classes that a hierarchy couples. "
+            "Leave-one-out by landmarks, for many rows, does not support hierarchies. "
             "Fit to fewer rows, or cross-validate."
         )
     pairs = zip(covariance.operators, landmarks, strict=True)

@@ -1,4 +1,4 @@
-"""The second-order expansion at a fit, and what it says of points left out."""
+"""The second-order expansion at a fit, and the latents of points left out that follow from it."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -19,19 +19,16 @@ from logikern.likelihoods.curvature import as_pointwise
 from logikern.numerics.outcome import Array
 from logikern.structure.covariance import CovarianceGradient
 
-# The adjoint solve ends at this part of the tolerance of the fit.
-ADJOINT_ACCURACY = 0.3
-
 
 class FittedExpansion(ABC):
-    """Q and W at the optimum of a problem with one weighting; a subclass says how Q is computed.
+    """Q and W at the optimum of a problem with one weighting; a subclass computes Q.
 
     Parameters
     ----------
     problem : Problem
     result : FitResult
     groups : array of shape (n,) or None, default=None
-        Points of equal labels are left out together; None leaves out one at a time.
+        Points with equal labels are left out together; None leaves out one point at a time.
     """
 
     def __init__(self, problem: Problem, result: FitResult, groups: Array | None = None):
@@ -50,7 +47,7 @@ class FittedExpansion(ABC):
     @property
     @abstractmethod
     def method(self) -> str:
-        """How Q is computed, in words for people."""
+        """How Q is computed, for reports."""
 
     @abstractmethod
     def _posterior(self) -> Any:
@@ -58,7 +55,7 @@ class FittedExpansion(ABC):
 
     @abstractmethod
     def _contract(self, pull: Array, found: Any) -> CovarianceGradient:
-        """alpha' dK T h less the change of sum_g b_g' Q_gg a_g with K~, h the pull on the latents, (F, n)."""
+        """alpha' dK T h minus the change of sum_g b_g' Q_gg a_g with K~, h the gradient by the latents, (F, n)."""
 
     def leave_out(self) -> Array:
         """Latents z of every point without its group, (C, n)."""
@@ -66,7 +63,7 @@ class FittedExpansion(ABC):
         return self.result.latent[0] - self.contrast.lift(moved)
 
     def gradient(self, pull: Array) -> CovarianceGradient:
-        """Derivatives of a loss whose gradient by the latents that `leave_out` gave is known, (C, n)."""
+        """Derivatives of a loss from its gradient by the latents of `leave_out`, (C, n)."""
         problem, contrast, cavity = self.problem, self.contrast, self.cavity
         right, left = cavity.amplify(self.dual), cavity.amplify(contrast.reduce(pull))  # a, b
         found = self.posterior.sensitivity(left, right)
@@ -78,7 +75,7 @@ class FittedExpansion(ABC):
 
 
 class ExactExpansion(FittedExpansion):
-    """With the blocks of K~ written out: nothing is approximated but the refits.
+    """With dense blocks of K~: only the refits are approximated.
 
     Parameters
     ----------
@@ -86,7 +83,7 @@ class ExactExpansion(FittedExpansion):
     result : FitResult
     groups : array of shape (n,) or None, default=None
     systems : DenseSystems or None, default=None
-        With which the fit was made; None writes the blocks out again.
+        Systems of the fit; None computes the blocks again.
     """
 
     def __init__(
@@ -118,9 +115,9 @@ class ExactExpansion(FittedExpansion):
 
 
 class LowRankExpansion(FittedExpansion):
-    """With Q from a covariance that is known through landmarks; the fit may have been made with another.
+    """With Q from a covariance approximated by landmarks; the fit may have used another.
 
-    The gradient is that of the value so approximated, at landmarks that stay where they are.
+    The gradient is exact for the approximated value at fixed landmarks.
 
     Parameters
     ----------
@@ -130,6 +127,8 @@ class LowRankExpansion(FittedExpansion):
     tolerance : float
         Of the fit.
     groups : array of shape (n,) or None, default=None
+    adjoint_accuracy : float, default=0.3
+        Tolerance of the adjoint solve, relative to `tolerance`.
     """
 
     def __init__(
@@ -139,8 +138,10 @@ class LowRankExpansion(FittedExpansion):
         systems: LowRankSystems,
         tolerance: float,
         groups: Array | None = None,
+        adjoint_accuracy: float = 0.3,
     ):
         self.fit = fit
+        self.adjoint_accuracy = adjoint_accuracy
         self.systems = systems
         self.tolerance = tolerance
         super().__init__(problem, fit.result, groups)
@@ -156,7 +157,7 @@ class LowRankExpansion(FittedExpansion):
     def _contract(self, pull: Array, found: LowRankSensitivity) -> CovarianceGradient:
         whole = self.contrast.expand(pull)[None]
         system = self.fit.make_system(self.curvature, np.arange(1))
-        accuracy = np.array([ADJOINT_ACCURACY * self.tolerance * np.abs(whole).max()])
+        accuracy = np.array([self.adjoint_accuracy * self.tolerance * np.abs(whole).max()])
         response = system.response(self.fit.covariance.matmul(whole), accuracy)
         through_fit = self.fit.covariance.contract_gradient(self.result.dual, whole - response.value)
         through_posterior = weigh_landmarks(self.systems.covariance, self.posterior, found, self.function_of)

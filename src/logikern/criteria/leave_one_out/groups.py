@@ -1,4 +1,4 @@
-"""Points that are left out together, in batches of groups of one size."""
+"""Points that are left out together, in batches of groups of equal size."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +10,7 @@ from logikern.numerics.outcome import Array, Indices
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """A partition of the points; a point alone is a group of one. Build it by `partition`.
+    """A partition of the points into groups. Build it by `partition`.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Groups:
 
     @property
     def alone(self) -> bool:
-        """Whether each point is a group, in its place."""
+        """Whether each point is a group of its own, in order."""
         return bool(self.n_groups == len(self.numbers) and (np.diff(self.numbers) == 1).all())
 
     @cached_property
@@ -38,7 +38,7 @@ class Groups:
         return tuple(order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes))
 
     def repeat(self, n_functions: int) -> "Groups":
-        """The same groups of the values of several functions, one function after the other."""
+        """The same groups for the values of several functions, one function after the other."""
         return self if n_functions == 1 else Groups(np.tile(self.numbers, n_functions))
 
     def add_up(self, rows: Array) -> Array:
@@ -51,7 +51,7 @@ class Groups:
 
 
 def partition(labels: Array | None, n_points: int) -> Groups:
-    """Points of equal labels together; each point alone if there are none."""
+    """Groups of equal labels; each point alone without labels."""
     if labels is None:
         return Groups(np.arange(n_points))
     return Groups(np.unique(labels, return_inverse=True)[1].reshape(n_points))

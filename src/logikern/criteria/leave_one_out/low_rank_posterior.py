@@ -1,4 +1,4 @@
-"""The posterior covariance at one expansion with kernel matrices taken from landmarks, in O(n (F r)^2)."""
+"""The posterior covariance at one expansion, with kernel matrices from landmarks, in O(n (F r)^2)."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
 class LowRankSensitivity(NamedTuple):
-    """How sum_g b_g' Q_gg a_g varies: by the curvature through `products`, by K~ through the weights of all pairs.
+    """Derivatives of sum_g b_g' Q_gg a_g: `products` by the curvature, weights of all pairs by K~.
 
     With locals l_b = E b and l_a = E a, the weights of function f are those of
     sum_g (T b_g) (T a_g)' = l_b l_a' within groups + (Z Omega_f' + Omega_f Z') / 2.
@@ -50,7 +50,7 @@ class LowRankPosterior:
         Of one weighting.
     groups : Groups
     woodbury : Woodbury or None, default=None
-        At the points of the model, if it is known already: that of all points at some of them gives Q at these.
+        At the points of the model, if known: the one of all points, restricted to some, gives Q at these.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class LowRankPosterior:
         return projector - root @ covariance @ root.swapaxes(1, 2)
 
     def sensitivity(self, left: Array, right: Array) -> LowRankSensitivity:
-        """Of sum_g b_g' Q_gg a_g, where b and a of shape (F, n) are cut into groups."""
+        """Derivatives of sum_g b_g' Q_gg a_g for b and a of shape (F, n)."""
         near_left, near_right = self._localise(left), self._localise(right)
         reach_left, reach_right = self._reach(left), self._reach(right)  # (G, R)
         middle = reach_left.T @ reach_right
@@ -145,7 +145,7 @@ class LowRankPosterior:
         )
 
     def pair_weights(self, index: int, found: LowRankSensitivity, interpolation: Array) -> PairWeights:
-        """The weights of one function, as the approximation of one operator needs them."""
+        """The weights of one function, in the form that the approximation of one operator needs."""
         left, right, mixed, omega = found.left[index], found.right[index], found.mixed[index], self.omega[index]
         diagonal = left * right + np.einsum("nr,nr->n", mixed, omega)
         beyond = multiply(multiply(interpolation, mixed), omega.T)
@@ -188,5 +188,5 @@ def weigh_landmarks(
 
 
 def _units(n_functions: int, n_points: int) -> Array:
-    """Functions that are one for one class and zero for the others, (F, F, n)."""
+    """Indicator functions of the classes, (F, F, n)."""
     return np.broadcast_to(np.eye(n_functions)[:, :, None], (n_functions, n_functions, n_points))

@@ -1,4 +1,4 @@
-"""Newton systems of a covariance that is known through landmarks, solved directly in O(n (F r)^2)."""
+"""Newton systems of a covariance approximated by landmarks, solved directly in O(n (F r)^2)."""
 
 import copy
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True, eq=False)
 class LowRankModel:
-    """K~ = Phi' Phi + D of the functions that the likelihood tells apart. Build it by `low_rank_model`.
+    """K~ = Phi' Phi + D of the functions that the likelihood distinguishes. Build it by `low_rank_model`.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class LowRankModel:
 
     @property
     def places(self) -> list[slice]:
-        """Where the coordinates of each function are."""
+        """Positions of the coordinates of each function."""
         ends = np.cumsum([len(factor) for factor in self.factors])
         return [slice(end - len(factor), end) for factor, end in zip(self.factors, ends, strict=True)]
 
@@ -44,7 +44,7 @@ class LowRankModel:
 
 
 def landmarked_operators(covariance: ClassCovariance) -> list[Landmarked]:
-    """The operators of a covariance, which must all be known through landmarks."""
+    """The operators of a covariance, which must all be `Landmarked`."""
     return [operator for operator in covariance.operators if isinstance(operator, Landmarked)]
 
 
@@ -167,7 +167,7 @@ class LowRankSystems:
         return LowRankSystem(self.covariance, self.seen(contrast_of(own)), own)
 
     def seen(self, contrast: Contrast) -> LowRankModel:
-        """The model of the functions that the likelihood tells apart, computed once."""
+        """The model of the functions that the likelihood distinguishes, computed once."""
         if self.model is None:
             self.model = low_rank_model(self.covariance, contrast)
         return self.model

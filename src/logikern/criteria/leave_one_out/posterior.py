@@ -1,5 +1,6 @@
-"""The posterior covariance at one expansion, by dense factors: what leaving points out needs of it."""
+"""The posterior covariance at one expansion, by dense factors."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +15,31 @@ from logikern.numerics.products import fold_gram, multiply
 from logikern.numerics.symmetric import inverse_root, invert
 from logikern.numerics.tiled_cholesky import for_each_block
 
-# A curvature above this may be divided by: rounding of 1e-16 then stays below 1e-10.
-SAFE_CURVATURE = 1e-5
-# Of the largest: a constant with less pull on the duals than this is one that the likelihood does not see.
-VISIBLE_CONSTANT = 1e-10
-# Rows of a block that are multiplied at a time.
-ROW_TILE = 256
+
+@dataclass(frozen=True)
+class PosteriorPolicy:
+    """Numerical limits of the dense posterior.
+
+    Parameters
+    ----------
+    safe_curvature : float, default=1e-5
+        Divide by curvatures above this only: rounding errors of 1e-16 then stay below 1e-10.
+    visible_constant : float, default=1e-10
+        Eigenvalues of E' R E below this, relative to the largest, belong to constants that the likelihood ignores.
+    row_tile : int, default=256
+        Rows of a block that are multiplied at a time.
+    """
+
+    safe_curvature: float = 1e-5
+    visible_constant: float = 1e-10
+    row_tile: int = 256
+
+
+DEFAULT_POLICY = PosteriorPolicy()
 
 
 class GroupBlocks(NamedTuple):
-    """Diagonal blocks that belong to a batch of groups.
+    """Diagonal blocks of a batch of groups.
 
     Attributes
     ----------
@@ -40,7 +56,7 @@ class GroupBlocks(NamedTuple):
 
 
 class Sensitivity(NamedTuple):
-    """How sum_g b_g' Q_gg a_g varies: by the curvature through `products`, by K~ through `weights`.
+    """Derivatives of sum_g b_g' Q_gg a_g: `products` by the curvature, `weights` by K~.
 
     Attributes
     ----------
@@ -69,18 +85,27 @@ class ExactPosterior:
     blocks : array of shape (F, n, n) or (1, F n, F n)
         The blocks of K~: one per function, or one of all that are coupled a priori.
     curvature : PointwiseCurvature
-        Of one weighting; of three functions or more if it has null directions.
+        Of one weighting, with at least three functions if it has null directions.
     groups : Groups
     free_bias : bool, default=False
-        Whether each function has a constant of infinite prior variance beside its own block.
+        Whether each function has a constant of infinite prior variance beside its block.
+    policy : PosteriorPolicy
     """
 
-    def __init__(self, blocks: Array, curvature: PointwiseCurvature, groups: Groups, free_bias: bool = False):
+    def __init__(
+        self,
+        blocks: Array,
+        curvature: PointwiseCurvature,
+        groups: Groups,
+        free_bias: bool = False,
+        policy: PosteriorPolicy = DEFAULT_POLICY,
+    ):
         self.blocks = blocks
+        self.policy = policy
         self.scale = curvature.scale[0].reshape(len(blocks), -1)
         self.null = None if curvature.null is None else curvature.null[0]
         self.groups = groups.repeat(self.scale.shape[1] // curvature.scale.shape[2])
-        self.safe = self.scale**2 > SAFE_CURVATURE
+        self.safe = self.scale**2 > policy.safe_curvature
         pairs = list(zip(blocks, self.scale, strict=True))
         inverses = for_each_block(lambda pair: invert(scaled_covariance(*pair)), pairs, len(blocks[0]))
         self.bonds, self.reach = self._tie(inverses)
@@ -89,7 +114,7 @@ class ExactPosterior:
         shrinkages = [self._shrinkage(inverses, members) for members in self.groups.batches]
 
         def read(index: int) -> Array:
-            # Each inverse is given up once it is read: there are as many matrices as classes.
+            # Free each inverse once it is read: there are as many matrices as classes.
             inverse, inverses[index] = inverses[index], np.empty((0, 0))
             return self._own(index, inverse)
 
@@ -102,7 +127,7 @@ class ExactPosterior:
             self._absorb_bonds()
 
     def _tie(self, inverses: list[Array]) -> tuple[list[Array], list[Array]]:
-        """Bonds and reach of each block, n columns each; none where the curvature is diagonal."""
+        """Bonds and reach of each block, n columns each, no columns if the curvature is diagonal."""
         if self.null is None:
             return [inverse[:, :0] for inverse in inverses], [inverse[:, :0] for inverse in inverses]
         n = self.null.shape[1]
@@ -128,25 +153,25 @@ class ExactPosterior:
         return self._divide(index, free, whole)
 
     def _divide(self, index: int, difference: Array, factor: Array | None) -> Array:
-        """K S factor, equal to S^-1 times a difference that is given; in place."""
+        """K S factor, in place, from a difference to which it is equal after division by S."""
         safe, scale = self.safe[index], self.scale[index]
         difference /= np.where(safe, scale, 1.0)[:, None]
         if factor is not None:
             unsafe = np.flatnonzero(~safe)
-            for start in range(0, len(unsafe), ROW_TILE):
-                rows = unsafe[start : start + ROW_TILE]
+            for start in range(0, len(unsafe), self.policy.row_tile):
+                rows = unsafe[start : start + self.policy.row_tile]
                 difference[rows] = (self.blocks[index][rows] * scale) @ factor
         return difference
 
     def _free_bias(self, inverses: list[Array]) -> None:
-        """One more bond for each constant E that the likelihood sees: -R E (E' R E)^+ E' R in the response."""
+        """One more bond for each constant E that the likelihood sees: the response has -R E (E' R E)^+ E' R."""
         tips = [bonds.T @ scale for bonds, scale in zip(self.bonds, self.scale, strict=True)]
         moved = [[-bonds @ tip for bonds in self.bonds] for tip in tips]  # P V' E
         for index, inverse in enumerate(inverses):
             moved[index][index] += inverse @ self.scale[index]
         pull = np.einsum("efn,fn->ef", moved, self.scale)  # E' R E
         values, vectors = np.linalg.eigh(pull)
-        seen = values > VISIBLE_CONSTANT * values.max()
+        seen = values > self.policy.visible_constant * values.max()
         root = vectors[:, seen] / np.sqrt(values[seen])
         for index, scale in enumerate(self.scale):
             own = np.stack([row[index] for row in moved])  # (F, n)
@@ -179,7 +204,7 @@ class ExactPosterior:
         return found
 
     def _absorb_bonds(self) -> None:
-        """Without null directions no bond leaves its block: Q V is its own."""
+        """Without null directions no bond leaves its block, so Q V is block-diagonal."""
         for index, (own, bonds, reach) in enumerate(zip(self.own, self.bonds, self.reach, strict=True)):
             if bonds.shape[1]:
                 own -= reach @ bonds.T
@@ -193,7 +218,7 @@ class ExactPosterior:
         return np.stack(found).reshape(functions.shape)
 
     def sensitivity(self, left: Array, right: Array) -> Sensitivity:
-        """Of sum_g b_g' Q_gg a_g, where b and a of shape (F, n) are cut into groups."""
+        """Derivatives of sum_g b_g' Q_gg a_g for b and a of shape (F, n)."""
         shape = left.shape
         left, right = left.reshape(self.scale.shape), right.reshape(self.scale.shape)
         if self.null is None and self.groups.alone:
@@ -229,7 +254,7 @@ class ExactPosterior:
         return products, multiply(rows[0].T, rows[1])
 
     def _weigh_alone(self, index: int, product: Array) -> tuple[Array, Array]:
-        """The same for points one by one and no bonds: T diag(b a) T', with its two halves in one."""
+        """The same for single points without bonds: T diag(b a) T', both halves in one."""
         size, signs = np.sqrt(np.abs(product)), np.sign(product)
         rows = self.own[index] * size[:, None]
         products = signs @ rows**2
@@ -239,7 +264,7 @@ class ExactPosterior:
 
 
 def cross(tied: list[Array], members: Indices) -> Array:
-    """Blocks of L L' between the blocks of K~ at the places of each group, (k, B, m, B, m).
+    """Blocks of L L' for each group, between the blocks of K~, (k, B, m, B, m).
 
     Parameters
     ----------

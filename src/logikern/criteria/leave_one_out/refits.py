@@ -1,4 +1,4 @@
-"""Leave-one-out by fitting again without each point: slow, and the reference for everything faster."""
+"""Leave-one-out by refits without each point: slow, and the reference for faster methods."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -11,14 +11,14 @@ from logikern.numerics.outcome import Array, Indices, Outcome
 
 
 class Refits(NamedTuple):
-    """Where the points end that a fit has not seen.
+    """Latents of points that a fit has not seen.
 
     Attributes
     ----------
     latent : array of shape (C, n)
-        Of every point, from the fit without its group; not a number for groups that were not left out.
+        Latents from the fit without each point's group; NaN for groups that were not left out.
     outcome : Outcome
-        The first that is not convergence, or convergence.
+        The first failure, or convergence.
     n_products : int
     """
 
@@ -35,7 +35,7 @@ def exact_leave_one_out(
     batch: int = 32,
     only: Indices | None = None,
 ) -> Refits:
-    """Fit without each group of points in turn, some of them in lock-step.
+    """Fit without each group of points in turn, several in lock-step.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ def exact_leave_one_out(
         With one weighting.
     solver : Solver
     groups : array of shape (n,) or None, default=None
-        Points of equal labels are left out together; None leaves out one at a time.
+        Points with equal labels are left out together; None leaves out one point at a time.
     start : array of shape (1, C, n) or None, default=None
-        Latents of the fit to all points, from which the others are not far.
+        Latents of the fit to all points, as a warm start.
     batch : int, default=32
         Weightings in lock-step.
     only : integer array or None, default=None
-        Numbers of the groups to be left out, in the order of their labels; None leaves out each of them.
+        Groups to leave out, numbered in the order of their labels; None leaves out each.
     """
     numbers = partition(groups, problem.shape[2]).numbers
     everyone = np.unique(numbers) if only is None else only

@@ -1,4 +1,4 @@
-"""Whether leave-one-out in closed form can be believed: some rows are left out by fitting again."""
+"""A check of closed-form leave-one-out: some rows are left out by refits."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from logikern.numerics.temperature import Temperature
 
 
 class Refitting(NamedTuple):
-    """How rows are left out by fitting again: the solver, and how many fits are in lock-step."""
+    """The solver of refits, and how many run in lock-step."""
 
     solver: Solver
     batch: int
@@ -21,20 +21,19 @@ class Refitting(NamedTuple):
 
 @dataclass(frozen=True)
 class SpotCheckPolicy:
-    """How much is fitted again, and what counts as far.
+    """How many refits, and which difference is large.
 
     Parameters
     ----------
     n_largest : int, default=5
-        Groups, or rows, whose loss grows most when they are left out: errors are largest there.
+        Groups, or rows, whose loss grows most when they are left out, because errors are largest there.
     n_random : int, default=25
-        Further ones, drawn at random. They stand for all others.
+        Further groups, drawn at random, that represent all others.
     least : float, default=0.05
-        Differences of the mean loss below this do not matter, nor is anything checked where leaving out changes it
-        by less.
+        Differences of the mean loss below this do not matter. There is no check if leaving out changes it by less.
     share : float, default=0.15
-        Of the mean loss of refits: smaller differences are usual. On 13 tables of 50 and 120 rows they are a few per
-        cent where hyperparameters were learned, and up to 37 per cent at a variance of 300.
+        Smaller differences, relative to the mean loss of refits, are usual. On 13 tables of 50 and 120 rows they are
+        a few per cent for learned hyperparameters, and up to 37 per cent at a variance of 300.
     """
 
     n_largest: int = 5
@@ -47,7 +46,7 @@ USUAL, NEUTRAL = SpotCheckPolicy(), Temperature()
 
 
 class SpotCheck(NamedTuple):
-    """Mean losses of all rows left out: in closed form, and as refits of some suggest.
+    """Mean losses of rows left out: in closed form, and estimated from some refits.
 
     Attributes
     ----------
@@ -79,21 +78,21 @@ def spot_check(
     temperature: Temperature = NEUTRAL,
     policy: SpotCheckPolicy = USUAL,
 ) -> SpotCheck | None:
-    """Compare closed form and refits; None where nothing is to be checked, or where refits do not converge.
+    """Compare closed form and refits; None if there is nothing to check, or if refits do not converge.
 
     Parameters
     ----------
     problem : Problem
         With one weighting.
     latent : array of shape (1, C, n)
-        Of the fit to all points.
+        Latents of the fit to all points.
     left_out : array of shape (C, n)
-        Of every point without its group, in closed form.
+        Latents of every point without its group, in closed form.
     refitting : Refitting
     seed : int
-        Of the groups drawn.
+        For drawing groups.
     groups : array of shape (n,) or None, default=None
-        Points of equal labels are left out together; None leaves out one at a time.
+        Points with equal labels are left out together; None leaves out one point at a time.
     temperature : Temperature
         At which losses are taken.
     policy : SpotCheckPolicy
@@ -125,7 +124,7 @@ def spot_check(
 
 
 def _choose(lost: Array, policy: SpotCheckPolicy, seed: int) -> tuple[Indices, Indices]:
-    """Groups that lose most, and some of the others."""
+    """Groups whose loss grows most, and a sample of the others."""
     order = np.argsort(-lost, kind="stable")
     rest = order[policy.n_largest :]
     drawn = np.random.default_rng(seed).permutation(rest)[: policy.n_random]
