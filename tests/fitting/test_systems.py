@@ -222,7 +222,7 @@ def rough_points(n_classes=40, n=120):
 
 def test_rounding_outside_the_range_of_the_projector_does_not_count(monkeypatch):
     # In single precision something is left there that no step can remove.
-    monkeypatch.setattr("logikern.structure.covariance.SINGLE_FROM", 0)
+    monkeypatch.setattr("logikern.structure.covariance.LARGE_STATE", 0)
     problem = rough_points()
     curvature, whole = expand(problem), problem.covariance.matmul(functions(problem).astype(np.float32))
     largest = np.abs(curvature.root_adjoint(whole)).max()

@@ -1,7 +1,7 @@
-"""What a model file may hold, judged from its bytes alone: before anything in it becomes an object.
+"""What a model file may contain, checked from its bytes before anything in it becomes an object.
 
-A file is an archive of arrays and of `schema.json`, a tree of nodes that says how to put objects together. Every
-node names a loader and a type; both must be on the lists below. skops then judges the types once more by itself.
+A file is an archive of arrays and of `schema.json`, a tree of nodes from which skops builds objects. Every node names
+a loader and a type; both must be on the lists below. skops then checks the types again.
 """
 
 import io
@@ -9,6 +9,7 @@ import json
 import math
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -26,15 +27,33 @@ from logikern.structure.tree import Tree
 from logikern.structure.tying import Tying
 
 SCHEMA = "schema.json"
-# The doors are a later layer, known here by name only.
+# Estimators belong to a later layer and are known here by name only.
 CLASSIFIER = "logikern.estimators.classifier.KernelLogisticClassifier"
 REGRESSOR = "logikern.estimators.regressor.KernelRegressor"
-# Of skops, when the format of logikern began; files of older ones were never written.
+# The first skops protocol with which model files were written.
 OLDEST_PROTOCOL = 2
-# Nodes within nodes; a sum of twenty kernels needs about fifty levels.
-DEEPEST = 200
-# Arrays of sparse matrices are compressed: what they unpack to is bounded.
-UNPACKED_AT_LEAST, UNPACKED_RATIO = 2**28, 100
+
+
+@dataclass(frozen=True)
+class AuditPolicy:
+    """Limits of a model file.
+
+    Parameters
+    ----------
+    max_depth : int, default=200
+        Levels of nested nodes. A sum of twenty kernels needs about fifty.
+    unpacked_bytes : int, default=2**28
+        Bytes to which the arrays may always unpack. Sparse matrices are compressed.
+    unpacked_ratio : int, default=100
+        Bytes to which the arrays may unpack, relative to the size of the file, if that is more.
+    """
+
+    max_depth: int = 200
+    unpacked_bytes: int = 2**28
+    unpacked_ratio: int = 100
+
+
+DEFAULT_POLICY = AuditPolicy()
 
 _OURS: tuple[type, ...] = (
     *KERNELS.values(),
@@ -65,7 +84,7 @@ _NUMBER_TYPES = frozenset(
 _SPARSE_TYPES = frozenset(
     f"scipy.sparse._{form}.{form}_{kind}" for form in ("csr", "csc") for kind in ("matrix", "array")
 )
-# Loader -> types it may make. ObjectNode and FunctionNode have rules of their own.
+# Loader -> types that it may build. ObjectNode and FunctionNode have their own rules.
 _LOADERS = {
     "DictNode": frozenset({"builtins.dict", "collections.OrderedDict"}),
     "ListNode": frozenset({"builtins.list"}),
@@ -79,18 +98,20 @@ _LOADERS = {
     "SparseMatrixNode": _SPARSE_TYPES,
     "RandomStateNode": frozenset({"numpy.random.mtrand.RandomState"}),
 }
-# Of these skops trusts none by itself; they hold numbers only, and are called only in a fit.
+# skops does not trust these by default. They hold numbers only, and are called only in a fit.
 _SPLITTERS = tuple(
     f"sklearn.model_selection._split.{name}"
     for name in ("KFold", "StratifiedKFold", "GroupKFold", "StratifiedGroupKFold", "LeaveOneOut", "LeaveOneGroupOut")
     + ("RepeatedKFold", "RepeatedStratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit", "TimeSeriesSplit")
 )
-# What skops does not trust by itself, but the rules above bound.
+# Types that skops does not trust by default, but that the rules above restrict.
 TRUSTED = [*OUR_TYPES, *_SPARSE_TYPES, *_SPLITTERS, "numpy.dtype"]
 
 
-def audit(archive: zipfile.ZipFile, file_size: int, size_limit: float | None) -> None:
-    """Refuse, as a ValueError, whatever is not the state of a model.
+def audit(
+    archive: zipfile.ZipFile, file_size: int, size_limit: float | None, policy: AuditPolicy = DEFAULT_POLICY
+) -> None:
+    """Raise a ValueError for anything that is not the state of a model.
 
     Parameters
     ----------
@@ -98,14 +119,16 @@ def audit(archive: zipfile.ZipFile, file_size: int, size_limit: float | None) ->
     file_size : int
         Bytes of the whole file.
     size_limit : float or None
-        Bytes that the arrays may take when unpacked; None allows a generous multiple of the file's size.
+        Bytes to which the arrays may unpack; None follows the policy.
+    policy : AuditPolicy
     """
     _audit_members(archive, file_size)
-    limit = max(UNPACKED_AT_LEAST, UNPACKED_RATIO * file_size) if size_limit is None else size_limit
+    allowed = max(policy.unpacked_bytes, policy.unpacked_ratio * file_size)
+    limit = allowed if size_limit is None else size_limit
     schema = json.loads(archive.read(SCHEMA))
     if not isinstance(schema, dict) or schema.get("protocol", 0) < OLDEST_PROTOCOL:
         raise ValueError("it has no description that this version understands")
-    for node in _nodes(schema):
+    for node in _nodes(schema, policy.max_depth):
         _audit_node(node)
         if "file" in node:
             limit -= _audit_array(archive, node, limit)
@@ -116,18 +139,18 @@ def _audit_members(archive: zipfile.ZipFile, file_size: int) -> None:
     if len({member.filename for member in members}) < len(members):
         raise ValueError("two of its parts have the same name")
     if any(member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1 for member in members):
-        raise ValueError("its parts are compressed or encrypted, those of a model file are not")
+        raise ValueError("its parts are compressed or encrypted")
     if sum(member.file_size for member in members) > file_size:
         raise ValueError("its parts claim to be larger than the file is")
 
 
-def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """All records that name a loader, wherever they are."""
+def _nodes(schema: Any, max_depth: int) -> Iterator[dict[str, Any]]:
+    """All records that name a loader, at any depth."""
     waiting = [(schema, 0)]
     while waiting:
         value, depth = waiting.pop()
-        if depth > DEEPEST:
-            raise ValueError(f"its records are nested more than {DEEPEST} deep")
+        if depth > max_depth:
+            raise ValueError(f"its records are nested more than {max_depth} deep")
         if isinstance(value, dict):
             if isinstance(value.get("__loader__"), str):
                 yield value
@@ -141,7 +164,7 @@ def _audit_node(node: dict[str, Any]) -> None:
     if loader == "ObjectNode":
         allowed = kind in OUR_TYPES or kind.startswith("sklearn.")
     elif loader == "FunctionNode":
-        # Of these, skops lets only the elementwise functions of numpy and scipy pass.
+        # Among these, skops accepts only the elementwise functions of numpy and scipy.
         allowed = kind.startswith(("numpy.", "scipy.special."))
     else:
         allowed = kind in _LOADERS.get(loader, ())
@@ -153,7 +176,7 @@ def _audit_node(node: dict[str, Any]) -> None:
 
 
 def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], limit: float) -> int:
-    """Bytes that the array of a node unpacks to, after a look at its header."""
+    """Bytes to which the array of a node unpacks, after a check of its header."""
     name = node["file"]
     if node["__loader__"] != "SparseMatrixNode":
         _audit_size(archive.getinfo(name).file_size, limit)
@@ -165,8 +188,8 @@ def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], limit: float) -
     content.seek(0)
     matrix: Any = sparse.load_npz(content)
     if matrix.format not in ("csr", "csc"):
-        raise ValueError(f"a sparse matrix has the form {matrix.format!r}, but csr or csc is wanted")
-    # Indices beyond the matrix would be followed into foreign memory.
+        raise ValueError(f"a sparse matrix has the form {matrix.format!r}, but csr or csc is expected")
+    # Indices outside the matrix would read foreign memory.
     matrix.check_format(full_check=True)
     return size
 
@@ -179,7 +202,7 @@ def _audit_size(size: int, limit: float) -> None:
 
 
 def _audit_header(archive: zipfile.ZipFile, name: str) -> int:
-    """Bytes of an array, unless it holds objects or its header promises more or less than follows."""
+    """Bytes of an array; an error if it holds objects or its header disagrees with its size."""
     size = archive.getinfo(name).file_size
     with archive.open(name) as stream:
         version = np.lib.format.read_magic(stream)

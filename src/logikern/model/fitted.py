@@ -1,4 +1,4 @@
-"""A fitted model: points, dual, hyperparameters. All that prediction needs."""
+"""A fitted model: points, dual and hyperparameters, all that prediction needs."""
 
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -10,7 +10,7 @@ from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import log_probabilities
 from logikern.structure.specification import Specification
 
-# Kernel values between new points and all training points that are computed at a time, unless fewer are allowed.
+# Default number of kernel values between new points and training points that are computed at a time.
 TILE_ENTRIES = 2**22
 
 
@@ -23,10 +23,10 @@ class FittedModel:
     Parameters
     ----------
     specification : Specification
-    points : the training points that carry weight
+    points : the training points with positive weight
     dual : array of shape (C, n)
     free_constants : array of shape (C,) or None, default=None
-        Constants of an infinite bias variance, which the dual does not tell.
+        Constants for an infinite bias variance, which do not follow from the dual.
     """
 
     specification: Specification
@@ -64,7 +64,7 @@ class FittedModel:
         return mixing.forward(outer).T + self.constants
 
     def _image(self, number: int, X: Any, functions: Array) -> Array:
-        """sum_i functions_ri k(x, x_i) of one kernel at new points, (r, n_new)."""
+        """sum_i functions_ri k(x, x_i) for one kernel at new points, (r, n_new)."""
         kernel = self.specification.kernels[number]
         features = kernel.features(X)
         if features is None:
@@ -78,7 +78,7 @@ class FittedModel:
         return self._known_slopes[number]
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is kept in a file: not what can be computed again."""
+        """What a file stores: nothing that can be computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
@@ -88,12 +88,12 @@ class FittedModel:
 
 @dataclass(frozen=True, eq=False)
 class OneAgainstRest:
-    """Binary models, one per class; the latent of a class is the log probability that its model gives to it.
+    """Binary models, one per class; the latent of a class is the log probability from its model.
 
     Parameters
     ----------
     models : tuple of FittedModel
-        Each with two classes, the second being the one that it is about.
+        Each has two classes: the rest, and the class of the model.
     """
 
     models: tuple[FittedModel, ...]

@@ -1,4 +1,4 @@
-"""Whether a loaded model is one: types were judged by `audit`, here it is whether the parts fit each other."""
+"""Consistency of a loaded model: `audit` has checked its types, and here its parts must fit together."""
 
 import dataclasses
 from collections.abc import Hashable
@@ -32,18 +32,18 @@ def final_step(model: Any) -> Any:
 
 
 def is_ours(model: Any) -> bool:
-    """Whether the object is one of our estimators, which belong to a later layer."""
+    """Whether the object is an estimator of logikern, which belong to a later layer."""
     return _name(model) in _CHECKS
 
 
 def check_estimator(estimator: Any) -> None:
-    """Refuse, as a ValueError, an estimator whose fitted attributes contradict each other."""
+    """Raise a ValueError if fitted attributes contradict each other."""
     _CHECKS[_name(estimator)](estimator)
     _check_ending(estimator)
 
 
 def _check_ending(estimator: Any) -> None:
-    """How the fit ended, and the story that `explain` tells."""
+    """How the fit ended, and the records behind `explain`."""
     found = vars(estimator)
     _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
     _check_records(found.get("trace_"), NewtonStep | Record, "its trace is no trace")
@@ -54,7 +54,7 @@ def _check_ending(estimator: Any) -> None:
 
 
 def _check_records(records: Any, kind: Any, complaint: str) -> None:
-    """A tuple of records whose fields have the types that they declare."""
+    """A tuple of records whose fields have their declared types."""
     _require(isinstance(records, tuple) and all(isinstance(record, kind) for record in records), complaint)
     for record in records:
         for field in dataclasses.fields(record):
@@ -63,7 +63,7 @@ def _check_records(records: Any, kind: Any, complaint: str) -> None:
 
 
 def _is_number(value: Any, kind: Any) -> bool:
-    """Whether a value is a whole number, a truth value, or (float) any of these or a real number."""
+    """Whether a value is an integer, a boolean, or (float) any real number."""
     allowed = {int: (int, np.integer), bool: (bool, np.bool_), float: (int, float, np.integer, np.floating)}[kind]
     return isinstance(value, allowed)
 
@@ -106,11 +106,11 @@ def _check_classifier(classifier: Any) -> None:
 
 
 def _check_classes(classes: Any) -> None:
-    """Labels that differ, and that are there."""
+    """Classes must be distinct labels without missing values."""
     _require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2, "its classes are no list")
     _require(classes.dtype.kind in "biufUSmMO", "its classes are no labels")
     labels = classes.tolist()
-    # What is missing is no label, and does not equal itself.
+    # Missing values are not labels; NaN does not equal itself.
     known = all(isinstance(label, Hashable) and label is not None and label == label for label in labels)
     _require(known and len(set(labels)) == len(labels), "its classes are not all different labels")
 
@@ -123,21 +123,21 @@ def _check_inputs(found: dict[str, Any]) -> None:
 
 
 def _check_start(start: Any, model: FittedModel) -> None:
-    """Where the search began, with as many functions as the model."""
+    """The start of the search has as many functions as the model."""
     _check_specification(start)
     same = len(start.tying.kernel_of) == len(model.specification.tying.kernel_of)
     _require(same, "its start is that of another model")
 
 
 def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: np.ndarray) -> None:
-    """What users see of the hyperparameters is what the model has."""
+    """Public hyperparameters are the model's own."""
     _require(found.get("kernels_") == kernels, "its kernels are not those of its model")
     shown = found.get("variances_")
     _require(isinstance(shown, np.ndarray) and np.array_equal(shown, variances), "its variances are not its model's")
 
 
 def _check_class_model(model: Any, n_classes: int, n_features: int | None) -> None:
-    """Of classes the dual tells the constants, unless these are free."""
+    """The constants of classes follow from the dual, unless they are free."""
     _check_model(model, n_classes, n_features)
     if np.isinf(model.specification.bias_variance):
         _check_constants(model)
@@ -194,7 +194,7 @@ def _check_model(model: Any, n_classes: int, n_features: int | None) -> None:
 
 
 def _check_places(points: KernelRows, n_training: int | None) -> None:
-    """Places in a kernel matrix with so many columns, none of them twice."""
+    """Distinct positions in a kernel matrix of `n_training` columns."""
     places: Any = points.indices
     is_list = isinstance(places, np.ndarray) and places.ndim == 1 and places.dtype.kind == "i" and len(places) > 0
     _require(points.values is None and is_list, "its points are no places in a kernel matrix")
@@ -256,7 +256,7 @@ def _check_hierarchy(tree: Any, mixing: Mixing, classes: np.ndarray) -> None:
 
 
 def _check_tree(tree: Any) -> None:
-    """Parents before their children: whoever climbs a tree arrives at the top."""
+    """Parents come before their children, so every path ends at the top."""
     _require(isinstance(tree, Tree), "its hierarchy is no tree")
     labels, parents = tree.labels, tree.parents
     _require(isinstance(labels, tuple) and isinstance(parents, tuple), "its hierarchy has no nodes")

@@ -33,12 +33,12 @@ UNKEPT = ("_training", "_left_out", "_seed", "plan_")
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file that `load_model` reads without running code.
 
-    The file appears whole or not at all: an error leaves an older file as it was.
+    Writing is atomic: an error leaves an existing file unchanged.
 
     Parameters
     ----------
     model : KernelLogisticClassifier, KernelRegressor or Pipeline
-        Fitted. A pipeline has scikit-learn's own transformers and ends in one of the others.
+        A fitted model. A pipeline has transformers of scikit-learn and ends in one of the estimators.
     path : str or path
     """
     estimator = final_step(model)
@@ -57,13 +57,13 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None) -> Any:
-    """Read a model file; whatever is not one is refused as a ValueError, and nothing in it is run.
+    """Read a model file without running code; anything else raises a ValueError.
 
     Parameters
     ----------
     path : str or path
     size_limit : float or None, default=None
-        Bytes that the file may take when unpacked. None allows a hundred times its size, and at least 256 MB.
+        Bytes to which the file may unpack. None allows a hundred times its size, and at least 256 MB.
 
     Returns
     -------
@@ -71,11 +71,11 @@ def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None)
     """
     path = Path(path)
     if path.is_dir():
-        raise IsADirectoryError(f"`{path}` is a folder, but a model file is wanted.")
+        raise IsADirectoryError(f"`{path}` is a folder, but a model file is expected.")
     if not path.exists():
         raise FileNotFoundError(f"There is no model file `{path}`. Write one with `save_model`.")
     if not path.is_file():
-        raise ValueError(f"`{path}` is a device or a pipe, but a model file is wanted.")
+        raise ValueError(f"`{path}` is a device or a pipe, but a model file is expected.")
     with open(path, "rb") as stream:
         try:
             return _unpack(stream, size_limit)
@@ -118,7 +118,7 @@ def _header() -> dict[str, Any]:
 
 
 def _bare(model: Any) -> Any:
-    """A copy without callbacks and training labels, its outcome as a name: skops cannot keep members of an Enum."""
+    """A copy without callbacks and training labels, with the outcome's name: skops cannot store an Enum."""
     bare = copy.copy(model)
     if isinstance(model, Pipeline):
         bare.steps = [*model.steps[:-1], (model.steps[-1][0], _bare(final_step(model)))]
@@ -126,7 +126,7 @@ def _bare(model: Any) -> Any:
         bare.outcome_ = model.outcome_.name
         bare.checkpoint = None if model.checkpoint is None else os.fspath(model.checkpoint)
         if not isinstance(vars(model).get("hierarchy"), str | None):
-            # Whatever it was read from: a graph, a table. None if it was set after the fit.
+            # It may be a graph or a table. None if it was set after the fit.
             bare.hierarchy = vars(model).get("tree_")
         if "binaries_" in vars(model):
             bare.binaries_ = tuple(map(_bare, model.binaries_))
@@ -148,15 +148,15 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
     model = skops_io.load(stream, trusted=TRUSTED)
     estimator = final_step(model)
     if not is_ours(estimator):
-        wanted = "a KernelLogisticClassifier or a KernelRegressor is wanted"
-        raise ValueError(f"it holds a {type(estimator).__name__}, but {wanted}")
+        expected = "a KernelLogisticClassifier or a KernelRegressor is expected"
+        raise ValueError(f"it holds a {type(estimator).__name__}, but {expected}")
     _restore(estimator)
     check_estimator(estimator)
     return model
 
 
 def _restore(estimator: Any) -> None:
-    """The outcome from its name, and of settings that are younger than the file their defaults."""
+    """The outcome from its name, and defaults for settings that are newer than the file."""
     estimator.outcome_ = Outcome[estimator.outcome_]
     for name, value in type(estimator)().get_params(deep=False).items():
         vars(estimator).setdefault(name, value)
@@ -179,7 +179,7 @@ def _check_header(archive: zipfile.ZipFile) -> None:
 
 
 def _write(content: bytes, path: Path) -> None:
-    """Replace the file at once: a temporary beside it, on disk before it takes the name."""
+    """Replace the file atomically: write a temporary file beside it, then rename."""
     if path.exists() and not path.is_file():
         raise ValueError(f"`path` must name a file, but `{path}` is a folder or a device. Give a file name.")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")

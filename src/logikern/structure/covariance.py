@@ -1,4 +1,4 @@
-"""The covariance of all class functions at all points, as a product."""
+"""Products with the covariance of all class functions at all points."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,8 +11,8 @@ from logikern.numerics.parallel import for_each, n_threads
 from logikern.operators.base import KernelOperator
 from logikern.structure.mixing import Mixing
 
-# Classes times points from which on passes over all functions take as long as products.
-SINGLE_FROM = 400_000
+# From this number of classes times points on, elementwise passes take as long as products.
+LARGE_STATE = 400_000
 
 
 class CovarianceGradient(NamedTuple):
@@ -68,8 +68,8 @@ class ClassCovariance:
 
     @property
     def working_dtype(self) -> np.dtype:
-        """Of what goes on beside products: that of the products where it takes long, else double."""
-        large = self.n_classes * self.n_points >= SINGLE_FROM
+        """Dtype for elementwise work: the operator's for large problems, float64 otherwise."""
+        large = self.n_classes * self.n_points >= LARGE_STATE
         return self.operators[0].dtype if large else np.dtype(np.float64)
 
     def in_double(self) -> "ClassCovariance":
@@ -85,11 +85,11 @@ class ClassCovariance:
         return self._product(per_class, [operator.matmul for operator in self.operators])
 
     def summed_matmul(self, per_class: Array) -> Array:
-        """The same with the matrices as they are stored, summed in float64."""
+        """The same with the stored matrices, summed in float64."""
         return self._product(per_class, [operator.summed_matmul for operator in self.operators])
 
     def accurate_matmul(self, per_class: Array) -> Array:
-        """The same with kernel values in float64, whatever is stored."""
+        """The same with kernel values computed in float64."""
         return self._product(per_class, [operator.accurate_matmul for operator in self.operators])
 
     def accurate_columns(self, per_class: Array, indices: Indices) -> Array:
@@ -119,7 +119,7 @@ class ClassCovariance:
             image *= self.variances[users].astype(image.dtype)[:, None]
             outer[:, users] = image
 
-        # Several operators for each thread: nobody waits for the others after each of them.
+        # With several operators per thread, threads need not wait for each other after each one.
         if len(products) >= 2 * n_threads():
             for_each(multiply, range(len(products)))
         else:
@@ -128,7 +128,7 @@ class ClassCovariance:
         return self.mixing.forward(outer)
 
     def _users(self, index: int) -> Indices | slice:
-        """Latent functions of an operator; a slice where it has them all, which copies nothing."""
+        """Latent functions of an operator; a slice if these are all, which avoids a copy."""
         users = np.flatnonzero(self.assignment == index)
         return slice(None) if len(users) == len(self.assignment) else users
 
@@ -139,7 +139,7 @@ class ClassCovariance:
         return self.mixing.forward_diagonal(latent) + self.bias_variance
 
     def mean_variance(self) -> float:
-        """Mean of `diagonal`, from the mean of every operator's own."""
+        """Mean of `diagonal`, from the mean of each operator's diagonal."""
         own = np.array([operator.diagonal().mean() for operator in self.operators])
         latent = own[self.assignment] * self.variances
         return float(self.mixing.forward_diagonal(latent[:, None]).mean()) + self.bias_variance
@@ -172,7 +172,7 @@ class ClassCovariance:
         return CovarianceGradient(tuple(kernels), variances, float(bias))
 
     def _contract_one(self, left: Array, right: Array, bias: float) -> CovarianceGradient:
-        """With one correlation matrix M for all, K~ is M times a matrix over classes: no node is needed."""
+        """With one correlation matrix M for all, K~ is M times a matrix over classes."""
         operator, shape = self.operators[0], (-1, self.n_points)
         image = operator.matmul(right.reshape(shape)).reshape(right.shape)
         variances = self.variances * self.mixing.couple_gradient(left, image)

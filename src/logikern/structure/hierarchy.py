@@ -1,4 +1,4 @@
-"""Reading a tree from whatever describes a hierarchy, and labels as its nodes."""
+"""Trees from any description of a hierarchy, and the nodes of labels."""
 
 import difflib
 from collections.abc import Sequence
@@ -10,38 +10,36 @@ from logikern.numerics.outcome import Indices
 from logikern.structure.links import SEPARATOR, Label, Reading, as_label, as_list, is_missing, read_links, shown
 from logikern.structure.tree import ROOT, Tree
 
-UNKNOWN = -1
-N_SUGGESTIONS = 3
-# Of a long list in a message, the nodes that are named.
+# Nodes that a message lists.
 N_NAMED = 8
 
 
 def read_tree(hierarchy: Any, labels: Any = None) -> Tree:
     """The tree that a hierarchy describes.
 
-    The root has no label and need not be named. Siblings are put in the order of their labels, so that the same
-    hierarchy gives the same tree in whatever form and order it comes.
+    The root has no label and need not be named. Siblings are sorted by label, so the same hierarchy gives the same
+    tree in any form and order.
 
     Parameters
     ----------
     hierarchy : object
         One of
 
-        - a dict or a pandas series from child to parent; a parent of None, or one that is no child itself, stands
-          at the top;
-        - a nested dict: below a name a dict, a list, tuple or set of leaves (or of dicts), or None for a leaf. It is
-          told from the former by values that are dicts, lists or sets; by tuples only if no node is a tuple;
+        - a dict or a pandas series from child to parent; a parent that is None, or that is not a child itself, is at
+          the top;
+        - a nested dict: each value is a dict, a list, tuple or set of leaves (or of dicts), or None for a leaf. A
+          dict is nested if some value is a dict, list or set, or a tuple when no node is a tuple;
         - paths, all of them strings ("physics/optics/lasers") or all tuples ("physics", "optics", "lasers");
         - rows (child, parent): pairs, or the rows of a table of two columns, in that order unless a frame names its
-          columns "parent" and "child". Tuples of two are rows, unless some
-          of them is one of `labels`, which makes them paths;
-        - a `DiGraph` of networkx, edges from parent to child. Where some node has several edges in and no node
-          several edges out, they are taken from child to parent;
-        - "paths": the labels themselves are paths. Those that others begin with are inner nodes;
+          columns "parent" and "child". Tuples of two are rows unless one of them is among `labels`; then they are
+          paths;
+        - a `DiGraph` of networkx with edges from parent to child. If some node has several edges in and no node has
+          several edges out, edges go from child to parent;
+        - "paths": the labels themselves are paths. Prefixes of other labels are inner nodes;
         - a `Tree`.
 
-        Nodes of paths are known by their whole path, a string or a tuple, so that a name may occur below several
-        parents; all others by their own label, once in the tree.
+        Nodes of paths are identified by the whole path, a string or a tuple, so a name may occur below several
+        parents. All other nodes are identified by their label, which must be unique.
     labels : array-like, default=None
         The labels of the points. Needed for "paths".
 
@@ -52,7 +50,7 @@ def read_tree(hierarchy: Any, labels: Any = None) -> Tree:
     Raises
     ------
     ValueError, TypeError
-        Naming the node, where the hierarchy is no tree with at least two leaves.
+        If the hierarchy is not a tree with at least two leaves. The message names the node.
     """
     if isinstance(hierarchy, Tree):
         return hierarchy
@@ -60,7 +58,7 @@ def read_tree(hierarchy: Any, labels: Any = None) -> Tree:
 
 
 def grow(reading: Reading) -> Tree:
-    """The tree with these links; an error about them begins with `reading.how`."""
+    """The tree with these links; error messages begin with `reading.how`."""
     return _grow(reading.how, _join(reading))
 
 
@@ -97,7 +95,7 @@ def _describe_conflict(how: str, child: Label, parent: Label | None, parent_of: 
 
 
 def _chain(nodes: Sequence[Label | None]) -> str:
-    """Nodes from child to parent, the middle left out of a long chain."""
+    """Nodes from child to parent; a long chain is shortened in the middle."""
     named = [shown(node) for node in nodes]
     if len(named) > N_NAMED:
         named = [*named[: N_NAMED - 2], f"({len(named) - N_NAMED + 1} more)", named[-1]]
@@ -105,7 +103,7 @@ def _chain(nodes: Sequence[Label | None]) -> str:
 
 
 def _grow(how: str, parent_of: dict[Label, Label | None]) -> Tree:
-    """The tree with these parents, each subtree in one piece."""
+    """The tree with these parents, in depth-first order."""
     if not parent_of:
         raise ValueError(f"{how} has no nodes. Two leaves are the least that can be told apart.")
     children: dict[Label | None, list[Label]] = {}
@@ -130,7 +128,7 @@ def _grow(how: str, parent_of: dict[Label, Label | None]) -> Tree:
 
 
 def _in_order(siblings: list[Label]) -> list[Label]:
-    """By label, or by type and text where labels cannot be compared: a set has no order of its own."""
+    """Sorted by label, or by type and text if labels cannot be compared."""
     try:
         return sorted(siblings)  # type: ignore[type-var]
     except TypeError:
@@ -138,7 +136,7 @@ def _in_order(siblings: list[Label]) -> list[Label]:
 
 
 def _find_circle(parent_of: dict[Label, Label | None], reached: dict[Label, int]) -> list[Label | None]:
-    """Nodes of a circle, the first again at the end, above some node that is not reached from the top."""
+    """Nodes of a cycle of parents, with the first one again at the end."""
     node: Label | None = next(node for node in parent_of if node not in reached)
     seen: dict[Label | None, int] = {}
     while node not in seen:
@@ -148,7 +146,7 @@ def _find_circle(parent_of: dict[Label, Label | None], reached: dict[Label, int]
 
 
 def encode(tree: Tree, labels: Any, unit: str = "point") -> Indices:
-    """The node of each label, leaf or inner, as its place in `tree.labels`, (n,).
+    """The node of each label, leaf or inner, as its position in `tree.labels`, (n,).
 
     Parameters
     ----------
@@ -156,21 +154,21 @@ def encode(tree: Tree, labels: Any, unit: str = "point") -> Indices:
     labels : array-like
         One label per point; paths as strings, or as tuples in a list or an array of objects.
     unit : str, default="point"
-        What an error says that each label belongs to.
+        What a label belongs to, for error messages.
 
     Raises
     ------
     ValueError, TypeError
-        Naming the first label that is no node.
+        With the first label that is not a node.
     """
     found = as_list(labels)
     try:
-        nodes = np.array([tree.place.get(label, UNKNOWN) for label in found], dtype=np.intp)
+        nodes = np.array([tree.place.get(label, ROOT) for label in found], dtype=np.intp)
     except TypeError:
         for number, label in enumerate(found):
             as_label(label, f"at {unit}", number)
         raise
-    unknown = np.flatnonzero(nodes == UNKNOWN)
+    unknown = np.flatnonzero(nodes == ROOT)
     if unknown.size:
         raise ValueError(_describe_unknown(tree, [found[number] for number in unknown], f"{unit} {unknown[0]}"))
     return nodes
@@ -194,14 +192,14 @@ def _describe_unknown(tree: Tree, unknown: list[Any], where: str) -> str:
 
 
 def _nearest(tree: Tree, label: Any) -> list[Any]:
-    """Nodes that may have been meant: of the same name elsewhere, or of nearly the same text."""
+    """Nodes with the same name elsewhere, or with similar text."""
     texts = {_text(node): node for node in tree.labels}
     text = _text(label)
     name = text.rpartition(SEPARATOR)[2]
     alike = [known for known in texts if known == text or known.endswith(SEPARATOR + text)]
     alike = alike or [known for known in texts if known == name]
-    alike = alike or difflib.get_close_matches(text, texts, n=N_SUGGESTIONS)
-    return [texts[known] for known in alike[:N_SUGGESTIONS]]
+    alike = alike or difflib.get_close_matches(text, texts)
+    return [texts[known] for known in alike[:3]]
 
 
 def _text(label: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a model is before it has seen data: kernels, who shares them, variances."""
+"""The hyperparameters of a model: kernels, their tying, variances."""
 
 from dataclasses import dataclass, replace
 
@@ -49,7 +49,7 @@ class Specification:
         return np.concatenate([*kernels, np.log(self.variances), np.log([self.bias_variance or 1.0])])
 
     def with_log_parameters(self, values: np.ndarray) -> "Specification":
-        """The same model at other hyperparameters; a bias variance of zero stays zero."""
+        """The same model with other hyperparameters; a bias variance of zero stays zero."""
         kernels, place = [], 0
         for kernel in self.kernels:
             size = len(kernel.log_parameters)
@@ -68,7 +68,7 @@ class Specification:
         return replace(self, variances=variances, bias_variance=factor * self.bias_variance)
 
     def collect(self, gradient: CovarianceGradient) -> np.ndarray:
-        """A gradient by operators and latent functions, added up to one by hyperparameters."""
+        """The gradient by hyperparameters from a gradient by operators and latent functions."""
         variances = np.bincount(self.tying.variance_of, weights=gradient.variances, minlength=len(self.variances))
         return np.concatenate([*gradient.kernels, variances, [gradient.bias_variance]])
 

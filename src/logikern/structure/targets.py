@@ -4,8 +4,6 @@ import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
 
-SUM_TOLERANCE = 1e-6
-
 
 def from_labels(labels: Indices, n_classes: int) -> Array:
     """One at the class of each point, zero elsewhere."""
@@ -14,13 +12,13 @@ def from_labels(labels: Indices, n_classes: int) -> Array:
     return targets
 
 
-def from_distributions(rows: Array) -> Array:
-    """Rows (n_points, n_classes) that are distributions, transposed; anything else is an error.
+def from_distributions(rows: Array, tolerance: float = 1e-6) -> Array:
+    """Targets from rows (n_points, n_classes) that are distributions; sums may differ from 1 by the tolerance.
 
     Raises
     ------
     ValueError
-        Naming the first row that is no distribution.
+        With the first row that is not a distribution.
     """
     rows = np.asarray(rows, dtype=float)
     negative = np.flatnonzero((rows < 0).any(axis=1))
@@ -31,7 +29,7 @@ def from_distributions(rows: Array) -> Array:
             "Pass class labels, or probabilities."
         )
     totals = rows.sum(axis=1)
-    wrong = np.flatnonzero(~(np.abs(totals - 1.0) <= SUM_TOLERANCE))  # not-a-number is wrong as well
+    wrong = np.flatnonzero(~(np.abs(totals - 1.0) <= tolerance))  # catches NaN as well
     if wrong.size:
         raise ValueError(
             f"`y` with {rows.shape[1]} columns must hold distributions over classes, "
