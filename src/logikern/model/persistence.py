@@ -26,7 +26,7 @@ from logikern.numerics.outcome import Outcome
 
 FORMAT = 3
 HEADER = "logikern.json"
-# What only leave-one-out and further fits need.
+# Attributes that only leave-one-out and further fits need.
 UNKEPT = ("_training", "_left_out", "_seed", "plan_")
 
 
