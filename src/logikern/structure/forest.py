@@ -10,8 +10,9 @@ from scipy import sparse
 from logikern.numerics.outcome import Array, Indices
 
 ROOT = -1
-# Above this number of nodes a pass goes level by level: a step per node would cost more than the arithmetic.
-MOST_ONE_BY_ONE = 60
+# Above this number of nodes, passes over short rows go level by level: a step per node would cost more than the
+# arithmetic. For 2000 nodes levels are 10 times faster at 16 points, and 2 times slower at 1024.
+MOST_ONE_BY_ONE, LONG_ROW = 60, 512
 
 
 class Level(NamedTuple):
@@ -33,7 +34,7 @@ class Level(NamedTuple):
 
 
 class Forest:
-    """Nodes 0, 1, ..., each with a parent that comes before it or none.
+    """Nodes 0, 1, ..., each with at most one parent, which comes before it.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class Forest:
 
     def rise(self, values: Array, gains: Array | None = None) -> None:
         """Bottom up, add to each node its children's values times their gains, in place, (..., N, n)."""
-        if len(self) <= MOST_ONE_BY_ONE:
+        if len(self) <= MOST_ONE_BY_ONE or values.shape[-1] >= LONG_ROW:
             for node, parent in reversed(self.links):
                 own = values[..., node, :]
                 values[..., parent, :] += own if gains is None else gains[..., node, :] * own
@@ -83,7 +84,7 @@ class Forest:
 
     def fall(self, values: Array, gains: Array | None = None) -> None:
         """Top down, add to each node its parent's value times its own gain, in place, (..., N, n)."""
-        if len(self) <= MOST_ONE_BY_ONE:
+        if len(self) <= MOST_ONE_BY_ONE or values.shape[-1] >= LONG_ROW:
             for node, parent in self.links:
                 own = values[..., parent, :]
                 values[..., node, :] += own if gains is None else gains[..., node, :] * own
