@@ -286,7 +286,11 @@ def test_leave_one_out_of_a_tree():
 ERRORS = {
     "one against the rest": ({"one_vs_rest": True}, Y, "classes of a hierarchy are fitted together"),
     "one against the rest, coarse": ({"one_vs_rest": True}, coarse_labels(), "classes of a hierarchy are fitted"),
-    "unknown label": ({}, np.where(Y == "music", "musik", Y), "'musik' at point 1 is none. Did you mean 'music'"),
+    "unknown label": (
+        {},
+        np.where(Y == "music", "musik", Y),
+        "'musik' at point 1 is not one of them. Did you mean 'music'",
+    ),
     "free constants": ({"bias_variance": np.inf}, Y, "infinite, which a hierarchy does not allow"),
     "loo of coarse labels": ({"criterion": "loo"}, coarse_labels(), "labels are inner nodes"),
     "unknown tying": ({"tying": "tied"}, Y, "`tying` must be one of"),

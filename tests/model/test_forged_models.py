@@ -84,7 +84,7 @@ FORGED = {
     "coefficients of fewer classes": (altered(PLAIN, dual_coef_=PLAIN.dual_coef_[:, :2]), "column for each class"),
     "coefficients of fewer rows": (altered(PLAIN, dual_coef_=PLAIN.dual_coef_[:3]), "fewer than its points"),
     "coefficients of fewer rows, of numbers": (altered(NUMBERS, dual_coef_=np.zeros(3)), "fewer than its points"),
-    "start of fewer classes": (altered(PLAIN, start_=REST.binaries_[0].start_), "start is that of another model"),
+    "start of fewer classes": (altered(PLAIN, start_=REST.binaries_[0].start_), "start belongs to another model"),
     "evaluation took a word": (altered(LEARNED, trace_=(altered(LEARNED.trace_[0], seconds="x"),)), "no trace"),
     "verdict in words": (altered(LEARNED, verdicts_=(altered(LEARNED.verdicts_[0], value="x"),)), "no verdicts"),
     "verdicts are text": (altered(LEARNED, verdicts_="abc"), "no verdicts"),

@@ -50,7 +50,7 @@ BAD = {
     "empty tuple as a path": ([("a",), ()], r"at least one name, but has \(\)"),
     "missing path": (["a", None], "at least one name, but has None"),
     "missing name in a path": ([("a", None, "b"), ("c",)], r"None stands in the path \('a', None, 'b'\)"),
-    "needless separator": (["a//b", "c"], "none at the ends, but has 'a//b'"),
+    "needless separator": (["a//b", "c"], "without empty names, but has 'a//b'"),
     "separator in front": (["/a/b", "c"], "but has '/a/b'"),
     "separator at the end": (["a/b/", "c"], "but has 'a/b/'"),
     "both sorts of paths": (["a/b", ("a", "c")], r"has 'a/b' and \('a', 'c'\)"),

@@ -301,13 +301,21 @@ TREES = {"names": read_tree(PARENTS), "paths": read_tree(PATHS), "numbers": Tree
 @pytest.mark.parametrize(
     "tree, labels, fragment",
     [
-        ("names", ["music", "lazers"], r"'lazers' at point 1 is none\. Did you mean 'lasers'"),
-        ("names", ["lazers", "lazers", "x"], "'lazers' at point 0 is none, nor is one other label"),
-        ("names", ["u", "v", "w", "v"], "'u' at point 0 is none, nor are 2 other labels. Its leaves are 'acoustics'"),
+        ("names", ["music", "lazers"], r"'lazers' at point 1 is not one of them\. Did you mean 'lasers'"),
+        ("names", ["lazers", "lazers", "x"], "'lazers' at point 0 is not one of them, nor is one other label"),
+        (
+            "names",
+            ["u", "v", "w", "v"],
+            "'u' at point 0 is not one of them, nor are 2 other labels. Its leaves are 'acoustics'",
+        ),
         ("names", ["physics/optics"], "Did you mean 'optics'"),
         ("paths", ["lasers"], "Did you mean 'physics/optics/light/lasers'"),
-        ("paths", [("maths", "logic")], r"\('maths', 'logic'\) at point 0 is none. Did you mean 'maths/logic'"),
-        ("numbers", [1, 2], r"1 at point 0 is none, nor is one other label. Did you mean '1'"),
+        (
+            "paths",
+            [("maths", "logic")],
+            r"\('maths', 'logic'\) at point 0 is not one of them. Did you mean 'maths/logic'",
+        ),
+        ("numbers", [1, 2], r"1 at point 0 is not one of them, nor is one other label. Did you mean '1'"),
         ("names", ["music", None], "label for every point, but has None at point 1"),
         ("names", [NAN], "label for every point, but has nan at point 0"),
     ],

@@ -44,7 +44,7 @@ class ScaledLosses(NamedTuple):
     losses : array of shape (n,)
         Without weights. The penalty of the temperature is added, the same to each point.
     gradient : array of shape (C, n)
-        Of the weighted sum of the losses, by the latents before scaling.
+        Gradient of the weighted sum of the losses by the latents before scaling.
     temperature : Temperature
     """
 

@@ -126,7 +126,7 @@ def _check_start(start: Any, model: FittedModel) -> None:
     """The start of the search has as many functions as the model."""
     _check_specification(start)
     same = len(start.tying.kernel_of) == len(model.specification.tying.kernel_of)
-    _require(same, "its start is that of another model")
+    _require(same, "its start belongs to another model")
 
 
 def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: np.ndarray) -> None:
@@ -158,8 +158,8 @@ def _check_regressor(regressor: Any) -> None:
     _require(found.get("n_outputs_") == len(outputs), "it has another number of outputs")
     _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
     _require(found["model_"].specification.temperature.is_neutral, "its outputs have a temperature")
-    wanted = (1, 2) if len(outputs) == 1 else (2,)
-    _require(isinstance(coefficients, np.ndarray) and coefficients.ndim in wanted, "its coefficients are no table")
+    allowed = (1, 2) if len(outputs) == 1 else (2,)
+    _require(isinstance(coefficients, np.ndarray) and coefficients.ndim in allowed, "its coefficients are no table")
     _require(len(coefficients) >= found["model_"].dual.shape[1], "its coefficients are fewer than its points")
 
 
@@ -216,7 +216,7 @@ def _check_specification(specification: Any) -> None:
     kernels, variances, tying = specification.kernels, specification.variances, specification.tying
     _require(isinstance(tying, Tying) and len(tying.kernel_of) >= 1, "it has no functions")
     _check_mixing(specification.mixing)
-    _require(len(tying.kernel_of) == specification.mixing.n_latent, "its tying is not that of its classes")
+    _require(len(tying.kernel_of) == specification.mixing.n_latent, "its tying belongs to other classes")
     whole = all(type(number) is int for number in (*tying.kernel_of, *tying.variance_of))
     _require(whole, "its tying has groups that are no whole numbers")
     _require(

@@ -79,7 +79,7 @@ def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None)
     with open(path, "rb") as stream:
         try:
             return _unpack(stream, size_limit)
-        # Of a file made to do harm any error may come, from any depth of the libraries that read it.
+        # A hostile file may raise any error, at any depth of the libraries that read it.
         except Exception as error:
             reason = str(error) or type(error).__name__
             raise ValueError(

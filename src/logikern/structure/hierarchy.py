@@ -188,7 +188,7 @@ def _describe_unknown(tree: Tree, unknown: list[Any], where: str) -> str:
         )
     near = _nearest(tree, label)
     advice = f"Did you mean {' or '.join(shown(node) for node in near)}?" if near else _name_leaves(tree)
-    return f"`y` must hold nodes of the hierarchy, but {shown(label)} at {where} is none{others}. {advice}"
+    return f"`y` must hold nodes of the hierarchy, but {shown(label)} at {where} is not one of them{others}. {advice}"
 
 
 def _nearest(tree: Tree, label: Any) -> list[Any]:

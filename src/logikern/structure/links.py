@@ -1,4 +1,4 @@
-"""A hierarchy in any of its forms, as links from child to parent."""
+"""Links from child to parent, read from any description of a hierarchy."""
 
 import math
 import reprlib
@@ -20,14 +20,14 @@ Link = tuple[Label, Label | None]  # child, parent; None is the root
 
 @dataclass(frozen=True)
 class Reading:
-    """The links of a hierarchy, and how they were understood: for messages about them."""
+    """The links of a hierarchy, and how it was read, for error messages."""
 
     how: str
     links: Iterable[Link]
 
 
 def read_links(hierarchy: Any, labels: Any = None) -> Reading:
-    """The links of whatever describes a hierarchy; see `read_tree`."""
+    """The links of a hierarchy in any form; see `read_tree`."""
     if isinstance(hierarchy, str):
         return _from_name(hierarchy, labels)
     if _is_graph(hierarchy):
@@ -47,7 +47,7 @@ def _from_name(name: str, labels: Any) -> Reading:
     if name != "paths":
         raise ValueError(f"`hierarchy` must be {FORMS}, but is {shown(name)}.")
     if labels is None:
-        raise ValueError("`hierarchy='paths'` reads the tree off the labels, but there are none. Pass `y`.")
+        raise ValueError("`hierarchy='paths'` reads the tree from the labels, but there are no labels. Pass `y`.")
     return Reading("`y`, read as paths,", from_paths(distinct(labels), "`y`"))
 
 
@@ -55,7 +55,7 @@ def _from_name(name: str, labels: Any) -> Reading:
 
 
 def shown(value: Any) -> str:
-    """A value for a message: short, however long or deep it is."""
+    """A value for a message, shortened if it is long or deep."""
     short = reprlib.Repr()
     short.maxlevel, short.maxtuple, short.maxstring, short.maxother = 3, 8, 80, 80
     return short.repr(plain(value))
@@ -67,7 +67,7 @@ def kind(value: Any) -> str:
 
 
 def plain(label: Any) -> Any:
-    """A label without the wrapping that numpy puts around it."""
+    """A label without a numpy wrapper."""
     if isinstance(label, np.generic):
         return label.item()
     if isinstance(label, tuple):
@@ -76,14 +76,14 @@ def plain(label: Any) -> Any:
 
 
 def is_missing(label: Any) -> bool:
-    """Whether a label is None or not a number, or what pandas puts in their place."""
+    """Whether a label is None, NaN, or a missing value of pandas."""
     if isinstance(label, float):
         return math.isnan(label)
     return label is None or kind(label) in ("NAType", "NaTType")
 
 
 def as_label(label: Any, where: str, at: Any) -> Label:
-    """The label of a node; `where` and `at` say in a message where it stands."""
+    """The label of a node; `where` and `at` tell its position in a message."""
     label = plain(label)
     try:
         hash(label)
@@ -105,8 +105,8 @@ def _is_blank(label: Label) -> bool:
 
 
 def as_list(labels: Any) -> list[Any]:
-    """The labels of points, one by one."""
-    # A data frame, too, which would give the names of its columns.
+    """The labels of points as a list."""
+    # This includes data frames, which iterate over column names.
     if getattr(labels, "ndim", 1) != 1:
         raise ValueError(
             f"`y` must have one label per point, but has the shape {np.shape(labels)}. "
@@ -120,7 +120,7 @@ def as_list(labels: Any) -> list[Any]:
 
 
 def distinct(labels: Any) -> list[Any]:
-    """Every label once, as it comes."""
+    """Distinct labels in the order of first use."""
     found = as_list(labels)
     try:
         return list(dict.fromkeys(found))
@@ -139,20 +139,20 @@ def _from_pairs(pairs: Iterable[tuple[Any, Any]]) -> Iterator[Link]:
 
 
 def _is_named_series(hierarchy: Any) -> bool:
-    """Whether it is a pandas series whose index says something: a dict in other words."""
+    """Whether it is a pandas series with an index of labels, which is like a dict."""
     index = getattr(hierarchy, "index", None)
     return kind(hierarchy) == "Series" and index is not None and kind(index) != "RangeIndex"
 
 
 def _is_nested(hierarchy: Mapping[Any, Any]) -> bool:
-    """Whether values hold children: a tuple may also be a parent, where nodes are tuples."""
+    """Whether values hold children; if nodes are tuples, a tuple may also be a parent."""
     among_tuples = any(isinstance(node, tuple) for node in hierarchy)
     holders = (Mapping, list, set, frozenset) if among_tuples else (Mapping, list, set, frozenset, tuple)
     return any(isinstance(value, holders) for value in hierarchy.values())
 
 
 def _from_nested(hierarchy: Mapping[Any, Any]) -> Iterator[Link]:
-    """Links are given before what lies below is looked at: who checks them stops where a dict contains itself."""
+    """Yields links before it reads what is below, so that a check can stop at a dict that contains itself."""
     pending: list[tuple[Label | None, Any]] = [(None, hierarchy)]
     while pending:
         parent, value = pending.pop()
@@ -180,7 +180,7 @@ def _children(parent: Label | None, value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _as_rows(hierarchy: Any) -> list[Any]:
-    # A data frame gives the names of its columns one by one, but its rows as an array.
+    # A data frame iterates over column names, so its rows are taken from an array.
     rows = hierarchy
     if len(getattr(hierarchy, "shape", ())) == 2:
         names = [str(name).lower() for name in getattr(hierarchy, "columns", ())]
@@ -196,13 +196,13 @@ def _from_rows(rows: list[Any], labels: Any) -> Reading:
 
 
 def _is_used(rows: list[Any], labels: Any) -> bool:
-    """Whether points have rows as their labels, which makes them paths."""
+    """Whether some rows are labels of points; then rows are paths."""
     if labels is None:
         return False
     used = {label for label in distinct(labels) if isinstance(label, tuple)}
     try:
         return not used.isdisjoint(rows)
-    except TypeError:  # a label that is not hashable, which reading it as a row tells with its place
+    except TypeError:  # an unhashable label, which reading it as a row reports with its position
         return False
 
 
@@ -210,7 +210,7 @@ def _is_used(rows: list[Any], labels: Any) -> bool:
 
 
 def from_paths(paths: Iterable[Any], source: str) -> Iterator[Link]:
-    """The links of paths and all their beginnings; `source` says in a message where they stand."""
+    """The links of paths and all their prefixes; `source` names them in a message."""
     known: set[Label] = set()
     first: Any = None
     for path in paths:
@@ -236,7 +236,7 @@ def _as_path(path: Any, source: str) -> str | tuple[Any, ...]:
     if isinstance(path, str) and path.strip():
         if any(not part.strip() for part in path.split(SEPARATOR)):
             raise ValueError(
-                f"{source} must have paths with a name between any two {SEPARATOR!r} and none at the ends, "
+                f"{source} must have paths without empty names, "
                 f"but has {shown(path)}. Take out the needless {SEPARATOR!r}, or name what is missing."
             )
         return path
@@ -260,13 +260,13 @@ def _prefix(path: Any) -> Label | None:
 
 
 def _is_graph(hierarchy: Any) -> bool:
-    """Whether it is a graph of networkx, which need not be installed to know."""
+    """Whether it is a networkx graph, without importing networkx."""
     classes = type(hierarchy).__mro__
     return any(one.__name__ == "Graph" and one.__module__.partition(".")[0] == "networkx" for one in classes)
 
 
 def _from_graph(graph: Any) -> Iterator[Link]:
-    """Edges go from parent to child, unless some node has several edges in and none has several out."""
+    """Edges go from parent to child, unless some node has several edges in and no node has several out."""
     if not graph.is_directed():
         raise ValueError(
             "`hierarchy` must be a directed graph, with edges from parent to child, but is undirected. "
@@ -278,7 +278,7 @@ def _from_graph(graph: Any) -> Iterator[Link]:
     # Several edges between two nodes are one link.
     for start, end in dict.fromkeys((plain(start), plain(end)) for start, end in graph.edges()):
         if start == end:
-            yield start, end  # refused as it stands, whatever the direction of the others
+            yield start, end  # an error for either direction of the edges
         after[start].append(end)
         before[end].append(start)
     parents = before if _is_downward(before, after) else after
@@ -290,7 +290,7 @@ def _from_graph(graph: Any) -> Iterator[Link]:
 
 
 def _is_downward(before: dict[Label, list[Label]], after: dict[Label, list[Label]]) -> bool:
-    """Whether edges go from parent to child; an error where they can mean both, or neither."""
+    """Whether edges go from parent to child; an error if both directions or neither is possible."""
     joined = next((node for node in before if len(before[node]) > 1), None)
     forked = next((node for node in after if len(after[node]) > 1), None)
     if joined is not None and forked is not None:

@@ -18,7 +18,7 @@ class Cavity:
     ----------
     batches : tuple of GroupBlocks
     curvature : PointwiseCurvature
-        Of one weighting.
+        With one weighting.
     """
 
     def __init__(self, batches: tuple[GroupBlocks, ...], curvature: PointwiseCurvature):

@@ -125,7 +125,7 @@ class LowRankExpansion(FittedExpansion):
     fit : Fit
     systems : LowRankSystems
     tolerance : float
-        Of the fit.
+        Tolerance of the fit.
     groups : array of shape (n,) or None, default=None
     adjoint_accuracy : float, default=0.3
         Tolerance of the adjoint solve, relative to `tolerance`.

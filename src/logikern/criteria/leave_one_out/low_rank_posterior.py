@@ -47,7 +47,7 @@ class LowRankPosterior:
     ----------
     model : LowRankModel
     curvature : PointwiseCurvature
-        Of one weighting.
+        With one weighting.
     groups : Groups
     woodbury : Woodbury or None, default=None
         At the points of the model, if known: the one of all points, restricted to some, gives Q at these.

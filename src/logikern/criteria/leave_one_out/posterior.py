@@ -85,7 +85,7 @@ class ExactPosterior:
     blocks : array of shape (F, n, n) or (1, F n, F n)
         The blocks of K~: one per function, or one of all that are coupled a priori.
     curvature : PointwiseCurvature
-        Of one weighting, with at least three functions if it has null directions.
+        With one weighting, and at least three functions if it has null directions.
     groups : Groups
     free_bias : bool, default=False
         Whether each function has a constant of infinite prior variance beside its block.
