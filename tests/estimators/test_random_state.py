@@ -9,7 +9,7 @@ from logikern import KernelLogisticClassifier
 from logikern.estimators._fitted import influence as _influence
 from logikern.fitting.pairwise.solver import Smo
 from logikern.fitting.pointwise import schedule as visits
-from logikern.fitting.pointwise.solver import RowAscent
+from logikern.fitting.pointwise.solver import PointwiseAscent
 from logikern.fitting.preconditioning.adaptive import LowRankConditioning
 from tests.estimators.samples import NAMES, X, fixed
 from tests.fitting.texts import texts
@@ -47,7 +47,7 @@ def drawn_by(act, seed):
         )
         spy(patch, LowRankConditioning, "prepare", seeds)
         spy(patch, Smo, "fit", seeds)
-        spy(patch, RowAscent, "fit", seeds, ends=True)
+        spy(patch, PointwiseAscent, "fit", seeds, ends=True)
         with contextlib.suppress(EnoughError):
             act(seed)
     return set(seeds)

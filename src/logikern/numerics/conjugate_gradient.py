@@ -1,4 +1,4 @@
-"""Preconditioned conjugate gradients for a batch of systems, in lock-step."""
+"""Conjugate gradients for a batch in lock-step: for linear systems, and as directions of a descent."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -81,6 +81,53 @@ def conjugate_gradient(
         _move((residual,), np.arange(len(members)), _columns(-step, direction), (image.product,))
         previous = np.where(strength > 0, strength, 1.0)
     return CgResult(solution, companion, n_products, settled)
+
+
+class ConjugateDirections:
+    """Directions of nonlinear conjugate gradients (Polak & Ribiere) in the metric of K~, for every weighting.
+
+    A step is a gradient in that metric, or a preconditioned one such as the Newton step of a majoriser.
+
+    Parameters
+    ----------
+    shape : tuple (B, C, n)
+    dtype : numpy dtype
+    restart_after : float, default=inf
+        Steps after which the old direction is given up.
+    largest_overlap : float, default=inf
+        The old direction is given up, too, if successive gradients are further from orthogonal.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        restart_after: float = np.inf,
+        largest_overlap: float = np.inf,
+    ):
+        self.restart_after, self.largest_overlap = restart_after, largest_overlap
+        self.direction, self.image, self.descent = (np.zeros(shape, dtype) for _ in range(3))
+        self.strength = np.zeros(shape[0])  # decrease of the loss along the last step; zero: restart
+        self.age = np.zeros(shape[0], dtype=int)
+
+    def turn(self, members: Indices, step: Array, image: Array, descent: Array) -> None:
+        """Set direction and image of some members, from steps, their images under K~ and minus the gradient."""
+        strength, before = inner_products(descent, image), self.strength[members]
+        overlap = inner_products(take_members(self.descent, members), image)
+        goes_on = (before > 0) & (self.age[members] < self.restart_after)
+        if np.isfinite(self.largest_overlap):
+            goes_on &= np.abs(overlap) < self.largest_overlap * strength
+        factor = np.where(goes_on, np.maximum(0.0, strength - overlap) / np.where(before > 0, before, 1.0), 0.0)
+        descends = strength + factor * inner_products(descent, take_members(self.image, members)) > 0
+        factor = np.where(descends, factor, 0.0)
+        self.direction[members] = _columns(factor, step) * take_members(self.direction, members) + step
+        self.image[members] = _columns(factor, image) * take_members(self.image, members) + image
+        self.descent[members], self.strength[members] = descent, np.maximum(strength, 0.0)
+        self.age[members] = np.where(factor > 0, self.age[members] + 1, 0)
+
+    def restart(self, members: Indices, step: Array, image: Array) -> None:
+        """Replace the last direction of some members by the step itself."""
+        self.direction[members], self.image[members] = step, image
 
 
 def _columns(factors: Array, functions: Array) -> Array:

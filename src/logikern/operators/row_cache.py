@@ -65,7 +65,7 @@ class RowCache:
         self.owner_of[slots], self.slot_of[kept], self.asked_at[slots] = kept, slots, self.n_asked
 
 
-def rows_of(operator: KernelOperator, memory: float) -> Callable[[Indices], Array]:
-    """K[indices], from where the matrix is stored, or through a cache of so many bytes."""
+def row_getter(operator: KernelOperator, memory: float) -> Callable[[Indices], Array]:
+    """A function for K[indices]: from the stored matrix, or through a cache of `memory` bytes."""
     inner = operator.inner if isinstance(operator, DerivedOperator) else operator
     return operator.rows if isinstance(inner, StoredOperator) else RowCache(operator, memory).rows

@@ -8,6 +8,7 @@ from logikern.fitting.iteration import Budget
 from logikern.fitting.newton.contrasts import Contrast, contrast_of
 from logikern.fitting.newton.joint import correlation, joint_covariance
 from logikern.fitting.newton.method import Fit, MakeSystem, NewtonSolver
+from logikern.fitting.newton.policy import POLICY, NewtonPolicy
 from logikern.fitting.newton.systems import ExactSystem
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.outcome import Array, Indices
@@ -26,10 +27,12 @@ class Exact(NewtonSolver):
     tolerance : float, default=1e-8
         For the largest absolute component of the gradient.
     budget : Budget
+    policy : NewtonPolicy
     """
 
     tolerance: float = 1e-8
     budget: Budget = Budget()
+    policy: NewtonPolicy = POLICY
 
     def systems(self, covariance: ClassCovariance) -> MakeSystem:
         return DenseSystems(dense_blocks(covariance))
