@@ -14,6 +14,7 @@ from logikern import KernelLogisticClassifier, KernelRegressor
 from logikern.estimators import _run as _settings
 from logikern.estimators import _search as _tuning
 from logikern.estimators._inputs.data import parse_memory, training_data
+from logikern.operators.choose import POLICY
 from tests.estimators.memory_cells import pairs_of, sample
 
 X, Y = sample(200, 4)
@@ -129,7 +130,7 @@ def test_search_does_not_depend_on_memory(monkeypatch):
         return KernelLogisticClassifier(random_state=0, memory_limit=limit).fit(points, labels)
 
     much = search("2GB")
-    monkeypatch.setattr("logikern.operators.choose.MATRIX_SHARE", 0.0)
+    monkeypatch.setitem(vars(POLICY), "matrix_fraction", 0.0)
     little = search("60MB")
     assert "tile by tile" in little.operator_ and "kept in memory" in much.operator_
     assert [record.n_points for record in much.trace_] == [record.n_points for record in little.trace_]

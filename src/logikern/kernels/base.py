@@ -9,11 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from logikern.numerics.parallel import for_each
+from logikern.numerics.parallel import for_each, row_tiles
 
 from . import parameters
 from .inputs import join_columns
-from .tiles import row_tiles
 
 Vector: TypeAlias = np.ndarray
 Matrix: TypeAlias = np.ndarray

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from logikern.numerics.parallel import for_each
+from logikern.numerics.parallel import for_each, row_tiles
 
 from .inputs import (
     Rate,
@@ -24,20 +24,35 @@ from .inputs import (
     sum_squares,
     without_inputs,
 )
-from .tiles import row_tiles
 
-# Rounding error of s(x, z) that the expansion ||x||^2 + ||z||^2 - 2 x'z may have. Points so far from the centre that
-# it could be larger are compared by differences. A kernel changes by half of it, far below single precision.
-ROUNDING = 1e-10
-# Larger values of s are replaced by this one. It is finite in single precision, and the smallest value of `decay`
-# times it is still next to nothing.
+# Larger values of s are replaced by this one: finite in single precision, and negligible times the smallest `decay`.
 FARTHEST = 1e20
-# Inputs of sparse points that are taken out and compared as dense ones, at most: centred, they keep their digits.
-MOST_DENSE_INPUTS = 128
-# Points whose median is the centre of dense points.
-CENTRE_SAMPLE = 63
-# Squared norms up to which contractions may be summed in the precision of their weights.
-LIGHT_NORM = 1e3
+
+
+@dataclass(frozen=True)
+class DistancePolicy:
+    """Accuracy of squared distances.
+
+    Parameters
+    ----------
+    rounding : float, default=1e-10
+        Rounding error of s(x, z) that the expansion ||x||^2 + ||z||^2 - 2 x'z may have. Points for which it could be
+        larger are compared by differences. A kernel changes by half of it, far below single precision.
+    most_dense_inputs : int, default=128
+        Largest number of inputs of sparse points that are compared as dense ones: centred, they keep their digits.
+    centre_sample : int, default=63
+        Points whose median is the centre of dense points.
+    light_norm : float, default=1e3
+        Squared norm up to which contractions are summed in the precision of their weights.
+    """
+
+    rounding: float = 1e-10
+    most_dense_inputs: int = 128
+    centre_sample: int = 63
+    light_norm: float = 1e3
+
+
+POLICY = DistancePolicy()
 
 
 @dataclass(frozen=True)
@@ -71,7 +86,7 @@ class Block:
         """Places of the points that must be compared by differences; sparse points never are."""
         if is_sparse(self.rows) or is_sparse(self.columns):
             return np.zeros(0, dtype=np.intp)
-        return np.flatnonzero(~(self.noise * norms <= ROUNDING))
+        return np.flatnonzero(~(self.noise * norms <= POLICY.rounding))
 
     def squared_distances(self, tile: slice, out: np.ndarray) -> np.ndarray:
         """s(x, z) for the rows of a tile and all columns, written into `out` of float64."""
@@ -101,7 +116,7 @@ class Block:
             for column in far_columns:
                 total += weights[:, column] @ (self.rows - self.columns[column]) ** 2
             weights[:, far_columns] = 0.0
-        light = weights.dtype if self.largest_norm <= LIGHT_NORM else np.dtype(np.float64)
+        light = weights.dtype if self.largest_norm <= POLICY.light_norm else np.dtype(np.float64)
         crossed = weights.astype(light, copy=False) @ self.columns.astype(light, copy=False)  # (n, d)
         total += sum_squares(weights.sum(axis=1, dtype=np.float64), self.rows)
         total += sum_squares(weights.sum(axis=0, dtype=np.float64), self.columns)
@@ -213,7 +228,7 @@ def squared_distances(X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np
 
 
 def _dense_block(X: np.ndarray, Z: np.ndarray, rate: Rate) -> Block:
-    step = max(1, -(-len(Z) // CENTRE_SAMPLE))
+    step = max(1, -(-len(Z) // POLICY.centre_sample))
     centre = np.median(Z[::step], axis=0) if len(Z) else 0.0
     columns = scale_inputs(Z - centre, rate)
     return _block(columns if X is Z else scale_inputs(X - centre, rate), columns)
@@ -229,12 +244,12 @@ def _block(rows: Any, columns: Any) -> Block:
 
 def _heavy_inputs(block: Block) -> np.ndarray:
     """Inputs without which every squared norm is small enough for the expansion, the largest if they are many."""
-    allowed = ROUNDING / block.noise
+    allowed = POLICY.rounding / block.noise
     if block.largest_norm <= allowed:
         return np.zeros(0, dtype=np.intp)
     largest = np.maximum(largest_squares(block.rows), largest_squares(block.columns))
     n_terms = max(1, longest_row(block.rows), longest_row(block.columns))
-    order = np.argsort(-largest, kind="stable")[:MOST_DENSE_INPUTS]
+    order = np.argsort(-largest, kind="stable")[: POLICY.most_dense_inputs]
     return np.sort(order[largest[order] > allowed / n_terms])
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.numerics.parallel import for_each
+from logikern.numerics.parallel import for_each, row_tiles
 
 from .base import Kernel, Matrix, Points, Vector
 from .distance import FARTHEST, compare
 from .inputs import Rate, common_dtype
 from .parameters import positive
-from .tiles import row_tiles
 
 
 def decay(exponent: Matrix) -> Matrix:

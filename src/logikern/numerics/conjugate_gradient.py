@@ -112,13 +112,13 @@ class ConjugateDirections:
 
     def turn(self, members: Indices, step: Array, image: Array, descent: Array) -> None:
         """Set direction and image of some members, from steps, their images under K~ and minus the gradient."""
-        strength, before = inner_products(descent, image), self.strength[members]
-        overlap = inner_products(take_members(self.descent, members), image)
+        strength, before = _dot_products(descent, image), self.strength[members]
+        overlap = _dot_products(take_members(self.descent, members), image)
         goes_on = (before > 0) & (self.age[members] < self.restart_after)
         if np.isfinite(self.largest_overlap):
             goes_on &= np.abs(overlap) < self.largest_overlap * strength
         factor = np.where(goes_on, np.maximum(0.0, strength - overlap) / np.where(before > 0, before, 1.0), 0.0)
-        descends = strength + factor * inner_products(descent, take_members(self.image, members)) > 0
+        descends = strength + factor * _dot_products(descent, take_members(self.image, members)) > 0
         factor = np.where(descends, factor, 0.0)
         self.direction[members] = _columns(factor, step) * take_members(self.direction, members) + step
         self.image[members] = _columns(factor, image) * take_members(self.image, members) + image
@@ -164,6 +164,13 @@ def inner_products(left: Array, right: Array) -> Array:
         return products.sum(axis=1, dtype=np.float64)
 
     return np.sum(for_each(of_some, point_tiles(left.shape)), axis=0)
+
+
+def _dot_products(left: Array, right: Array) -> Array:
+    """`inner_products` by the BLAS where that sums in double precision."""
+    if left.dtype == np.float32:
+        return inner_products(left, right)
+    return np.array([np.vdot(*pair) for pair in zip(left, right, strict=True)])
 
 
 def take_members(values: Array, members: Indices) -> Array:

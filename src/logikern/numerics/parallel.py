@@ -6,21 +6,71 @@ second BLAS in the same process. A fit makes many calls of moderate size, so the
 
 import contextvars
 import itertools
+import math
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
 from logikern.numerics.blas_hold import limit_this_thread, one_blas_thread
 
-TILE_ENTRIES = 2**19
-SMALLEST_TILE = 256
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class TilePolicy:
+    """Sizes of the pieces into which large work is cut, for the cache and for threads.
+
+    Parameters
+    ----------
+    function_entries, fewest_points : int, default=2**19, 256
+        Entries of a tile of points of all functions, and its points at least.
+    kernel_entries, fewest_entries : int, default=2**20, 2**17
+        Entries of a tile of kernel rows, 4 MB in float32: smaller tiles slow the matrix product down, larger ones
+        leave the cache between passes. A tile of less than `fewest_entries` is not worth a thread.
+    fewest_columns, fewest_rows : int, default=256, 64
+        Columns or rows of a product below which a second thread takes longer to wake than to multiply.
+    product_rows : int, default=512
+        Rows of a symmetric matrix that are multiplied at a time.
+    summed_rows : int, default=256
+        Rows of a single-precision matrix that are cast to double at a time.
+    triangle_rows : int, default=128
+        Rows of a tile where only one triangle is computed: small enough to skip nearly half of the matrix.
+    mirror_rows, diagonal_points : int, default=64, 32
+        Rows that are mirrored at a time; points whose diagonal derivative is computed at a time.
+    partial_sums : int, default=8
+        Sums of a product, each by one thread. A fixed number makes rounding independent of the number of threads.
+    cholesky_rows : int, default=192
+        Rows of a Cholesky tile. With 1500 rows on two threads, tiles of 128 take a tenth more CPU time for a factor,
+        tiles of 256 as much; inverses take the same.
+    factor_from, inverse_from : int, default=1500, 1000
+        Sizes from which tiles beat LAPACK on one core. In CPU time of the calling thread, two threads need 1.0 of it
+        for a factor of 1000 rows and 0.8 for 1500; for an inverse 0.85 with 800 rows and 0.7 with 1000.
+    """
+
+    function_entries: int = 2**19
+    fewest_points: int = 256
+    kernel_entries: int = 2**20
+    fewest_entries: int = 2**17
+    fewest_columns: int = 256
+    fewest_rows: int = 64
+    product_rows: int = 512
+    summed_rows: int = 256
+    triangle_rows: int = 128
+    mirror_rows: int = 64
+    diagonal_points: int = 32
+    partial_sums: int = 8
+    cholesky_rows: int = 192
+    factor_from: int = 1500
+    inverse_from: int = 1000
+
+
+TILES = TilePolicy()
 
 # Threads that `for_each` may use in this thread; None outside of `own_threads`.
 _share: contextvars.ContextVar[int | None] = contextvars.ContextVar("logikern_threads", default=None)
@@ -134,16 +184,24 @@ def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[
 
 
 def point_tiles(shape: tuple[int, ...]) -> list[slice]:
-    """The last axis of an array in pieces that stay in the cache: no step makes an array of the whole size."""
-    n_rows = 1
-    for length in shape[:-1]:
-        n_rows *= length
-    width = max(SMALLEST_TILE, TILE_ENTRIES // max(1, n_rows))
-    return [slice(start, min(start + width, shape[-1])) for start in range(0, shape[-1], width)]
+    """The last axis of an array in pieces that stay in the cache: no step allocates an array of the whole size."""
+    width = max(TILES.fewest_points, TILES.function_entries // max(1, math.prod(shape[:-1])))
+    return slices(0, shape[-1], width)
 
 
-def shares(length: int, smallest: int = 1) -> list[slice]:
-    """The range of a length cut into one even part per thread, none smaller than `smallest`."""
+def row_tiles(n_rows: int, n_columns: int) -> list[slice]:
+    """The rows of a kernel matrix in tiles of about `kernel_entries`, fewer where threads would be idle."""
+    entries = min(TILES.kernel_entries, max(TILES.fewest_entries, n_rows * n_columns // n_threads()))
+    return slices(0, n_rows, max(1, entries // max(1, n_columns)))
+
+
+def slices(start: int, stop: int, width: int) -> list[slice]:
+    """The range from start to stop in pieces of one width; the last may be shorter."""
+    return [slice(first, min(first + width, stop)) for first in range(start, stop, width)]
+
+
+def even_slices(length: int, smallest: int = 1) -> list[slice]:
+    """The range of a length in one even part per thread, each of at least `smallest`."""
     n_parts = max(1, min(n_threads(), length // max(1, smallest)))
     edges = [length * part // n_parts for part in range(n_parts + 1)]
     return [slice(start, end) for start, end in itertools.pairwise(edges)]

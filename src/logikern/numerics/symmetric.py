@@ -9,9 +9,7 @@ from scipy.linalg.lapack import dpotrs, dtrtri
 
 from logikern.numerics import lapack, tiled_cholesky
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each
-
-MIRROR_TILE = 64
+from logikern.numerics.parallel import TILES, for_each
 
 Solve = Callable[[Array], Array]
 
@@ -101,10 +99,10 @@ def mirror(matrix: Array) -> Array:
     """Copy the part above the diagonal to the one below it, in place."""
 
     def copy(start: int) -> None:
-        rows = slice(start, start + MIRROR_TILE)
+        rows = slice(start, start + TILES.mirror_rows)
         matrix[rows, :start] = matrix[:start, rows].T
         block = matrix[rows, rows]
         block[...] = np.triu(block) + np.triu(block, 1).T
 
-    for_each(copy, range(0, len(matrix), MIRROR_TILE))
+    for_each(copy, range(0, len(matrix), TILES.mirror_rows))
     return matrix

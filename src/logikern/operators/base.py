@@ -6,13 +6,8 @@ from typing import Any
 import numpy as np
 
 from logikern.kernels.base import Kernel
-from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.parallel import for_each
-
-# Sums in which a product is added up, each by one thread. Their number is fixed, so that rounding does not depend on
-# the number of threads.
-N_SUMS = 8
+from logikern.numerics.parallel import for_each, row_tiles
 
 
 class KernelOperator(ABC):
@@ -83,13 +78,13 @@ def accurate_product(functions: Array, kernel: Kernel, X: Any) -> Array:
 
     def multiply(first: int) -> Array:
         total = np.zeros(functions.shape)
-        for tile in tiles[first::N_SUMS]:
+        for tile in tiles[first :: TILES.partial_sums]:
             values = np.asarray(kernel(X[tile], X[tile.start :]), dtype=np.float64)
             total[:, tile] += functions[:, tile.start :] @ values.T
             total[:, tile.stop :] += functions[:, tile] @ values[:, tile.stop - tile.start :]
         return total
 
-    return np.sum(for_each(multiply, range(min(N_SUMS, len(tiles)))), axis=0)
+    return np.sum(for_each(multiply, range(min(TILES.partial_sums, len(tiles)))), axis=0)
 
 
 class DerivedOperator(KernelOperator):

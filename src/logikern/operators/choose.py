@@ -1,4 +1,4 @@
-"""The only policy on how a kernel's products are computed."""
+"""How a kernel's products are computed: the only place that decides it."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,12 +15,26 @@ from logikern.operators.isotropic import Distances, distances_for, is_isotropic,
 from logikern.operators.linear import feature_product
 from logikern.operators.tiled import tiled
 
-# From this many points on, "auto" stores single precision: products take half the time, and a solver judges its
-# result by latents of kernel values in double precision.
-SINGLE_FROM = 2000
-# Of the memory that may be used, the part that kernel matrices may fill.
-MATRIX_SHARE = 0.6
-TILE_SHARE = 0.15
+
+@dataclass(frozen=True)
+class OperatorPolicy:
+    """When products are in single precision, and when matrices are stored.
+
+    Parameters
+    ----------
+    single_from : int, default=2000
+        Points from which on "auto" stores single precision: products take half the time, and solvers verify the
+        result by kernel values in double precision.
+    matrix_fraction, tile_fraction : float, default=0.6, 0.15
+        Parts of the allowed memory for kernel matrices, or for a tile of one.
+    """
+
+    single_from: int = 2000
+    matrix_fraction: float = 0.6
+    tile_fraction: float = 0.15
+
+
+POLICY = OperatorPolicy()
 
 
 @dataclass(frozen=True)
@@ -34,7 +48,7 @@ class Choice:
     dtype : numpy dtype
         Of the products.
     reason : str
-        A sentence for people.
+        Explanation as a sentence.
     memory : float
         Bytes that the model may use.
     spare_memory : float, default=inf
@@ -73,7 +87,7 @@ class Points:
         """The operator of one kernel on the points."""
         X, choice = self.in_double, self.choice
         if choice.name == "tiled":
-            return tiled(kernel, X, choice.dtype, TILE_SHARE * choice.memory)
+            return tiled(kernel, X, choice.dtype, POLICY.tile_fraction * choice.memory)
         if choice.name == "features":
             return feature_product(kernel, X, choice.dtype)
         if self.keep_distances and is_isotropic(kernel):
@@ -120,7 +134,7 @@ def choose(
     """
     n = count_points(X)
     memory = available_memory() if memory_limit is None else memory_limit
-    single = precision == "single" or (precision == "auto" and n >= SINGLE_FROM)
+    single = precision == "single" or (precision == "auto" and n >= POLICY.single_from)
     dtype = np.dtype(np.float32 if single else np.float64)
     n_matrices = n_matrices or len(kernels) + (len(kernels) > 1)
     matrices = n_matrices * n * n * dtype.itemsize
@@ -130,15 +144,18 @@ def choose(
             f"but the kernels are {kernels!r}. Pass 'dense', 'tiled' or 'auto'."
         )
     if operator != "auto":
-        spare = max(0.0, MATRIX_SHARE * memory - matrices) / len(kernels)
+        spare = max(0.0, POLICY.matrix_fraction * memory - matrices) / len(kernels)
         return Choice(operator, dtype, f"Products are {operator}, as asked for.", memory, spare)
     if _features_pay(kernels, X):
         return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
-    if matrices <= MATRIX_SHARE * memory:
-        reason, spare = f"{_describe(n_matrices, matrices)}: kept in memory.", MATRIX_SHARE * memory - matrices
+    if matrices <= POLICY.matrix_fraction * memory:
+        reason, spare = (
+            f"{_describe(n_matrices, matrices)}: kept in memory.",
+            POLICY.matrix_fraction * memory - matrices,
+        )
         return Choice("dense", dtype, reason, memory, spare / len(kernels))
     reason = (
-        f"{_describe(n_matrices, matrices)} exceed {MATRIX_SHARE:.0%} of the {_size(memory)} allowed: "
+        f"{_describe(n_matrices, matrices)} exceed {POLICY.matrix_fraction:.0%} of the {_size(memory)} allowed: "
         "kernel values are recomputed tile by tile in every product."
     )
     return Choice("tiled", dtype, reason, memory)

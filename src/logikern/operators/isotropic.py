@@ -9,13 +9,9 @@ import numpy as np
 from logikern.kernels.base import Kernel
 from logikern.kernels.distance import squared_distances
 from logikern.kernels.stationary import Stationary
-from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each
+from logikern.numerics.parallel import for_each, row_tiles
 from logikern.operators.dense import StoredOperator
-
-# In units of the rate at which distances were computed: beyond it they are computed again.
-LARGEST_RATE = 256.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +66,17 @@ class Distances:
     squared : array of shape (n, n)
     unit : float
         A power of four: distances at another unit have the same digits.
+    largest_factor : float, default=256.0
+        Rates above this times the unit need distances of their own: rounding errors grow with the rate.
     """
 
     squared: Array = field(repr=False)
     unit: float
+    largest_factor: float = 256.0
 
     def serve(self, kernel: Stationary) -> bool:
-        """Whether rounding errors, which grow with the kernel's rate, stay where they should."""
-        return self.factor(kernel) <= LARGEST_RATE
+        """Whether the distances are accurate enough for the kernel's rate."""
+        return self.factor(kernel) <= self.largest_factor
 
     def factor(self, kernel: Stationary) -> float:
         """The kernel's rate in units of that of the distances."""

@@ -9,12 +9,9 @@ from scipy.linalg.lapack import dpstrf
 
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import TILES, slices
 from logikern.numerics.pivoted_cholesky import randomly_pivoted_cholesky
 from logikern.operators.base import DerivedOperator, KernelOperator
-
-# Of the largest diagonal entry, added where landmarks nearly coincide.
-JITTER = 1e-9
-DIAGONAL_TILE = 32
 
 
 class Nystrom(NamedTuple):
@@ -75,11 +72,14 @@ def enough_landmarks(matrix: Array, missed: float, largest: int) -> Indices | No
     return np.sort(pivots[:rank] - 1) if 0 < rank <= largest else None
 
 
-def approximate(operator: KernelOperator, landmarks: Indices) -> Nystrom:
-    """The approximation of one operator from its rows at the landmarks."""
+def approximate(operator: KernelOperator, landmarks: Indices, jitter: float = 1e-9) -> Nystrom:
+    """The approximation of one operator from its rows at the landmarks.
+
+    `jitter` times the largest diagonal entry is added, for landmarks that nearly coincide.
+    """
     rows, diagonal = operator.rows(landmarks).astype(np.float64), operator.diagonal()
     own = rows[:, landmarks].copy()
-    own.flat[:: len(own) + 1] += JITTER * diagonal.max(initial=0.0)
+    own.flat[:: len(own) + 1] += jitter * diagonal.max(initial=0.0)
     lower = np.linalg.cholesky(own)
     factor = solve_triangular(lower, rows, lower=True, check_finite=False)
     interpolation = cho_solve((lower, True), rows, check_finite=False)
@@ -108,9 +108,8 @@ def weigh_derivative(operator: KernelOperator, nystrom: Nystrom, weights: PairWe
 def _weigh_diagonal(operator: KernelOperator, weights: Array) -> Array:
     """d/d log h of sum_i weights_i k(x_i, x_i), in small tiles of the matrix."""
     total = np.zeros(len(operator.kernel.log_parameters))
-    for start in range(0, len(weights), DIAGONAL_TILE):
-        points = operator.X[start : start + DIAGONAL_TILE]
-        diagonal = np.diag(weights[start : start + DIAGONAL_TILE]).astype(operator.dtype)
+    for tile in slices(0, len(weights), TILES.diagonal_points):
+        points, diagonal = operator.X[tile], np.diag(weights[tile]).astype(operator.dtype)
         total += operator.kernel.weigh_gradient(points, points, diagonal)
     return total
 

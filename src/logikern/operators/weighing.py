@@ -6,11 +6,9 @@ from functools import singledispatch
 import numpy as np
 
 from logikern.numerics.outcome import Array
+from logikern.numerics.parallel import TILES
 from logikern.operators.base import KernelOperator
 from logikern.operators.isotropic import Isotropic
-
-# Rows per tile: small enough to skip nearly half of the matrix, large enough for fast products.
-TILE = 128
 
 
 @singledispatch
@@ -48,8 +46,9 @@ def _(operator: Isotropic, weights: Array) -> Array:
 
 def _folded_tiles(weights: Array) -> Iterator[tuple[int, slice, Array]]:
     """Row tiles of the weights up to the diagonal, to which those beyond it are added."""
-    for start in range(0, len(weights), TILE):
-        rows = slice(start, start + TILE)
-        folded = weights[rows, : start + TILE].copy()
+    tile = TILES.triangle_rows
+    for start in range(0, len(weights), tile):
+        rows = slice(start, start + tile)
+        folded = weights[rows, : start + tile].copy()
         folded[:, :start] += weights[:start, rows].T
         yield start, rows, folded

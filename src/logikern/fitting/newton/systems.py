@@ -9,11 +9,10 @@ from logikern.fitting.newton.contrasts import contrast_of
 from logikern.fitting.newton.policy import POLICY, NewtonPolicy
 from logikern.fitting.preconditioning.preconditioner import Preconditioner
 from logikern.fitting.problem import max_norm
-from logikern.kernels.tiles import row_tiles
 from logikern.likelihoods.base import Curvature
 from logikern.numerics.conjugate_gradient import Image, conjugate_gradient, inner_products
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each, n_threads, point_tiles
+from logikern.numerics.parallel import for_each, n_threads, point_tiles, row_tiles
 from logikern.numerics.symmetric import Solve, solver, solver_and_inverse
 from logikern.numerics.tiled_cholesky import for_each_block
 from logikern.structure.covariance import ClassCovariance
