@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from logikern.fitting.pairwise import policy as pairwise
-from logikern.fitting.preconditioning.adaptive import POLICY as ranks
-from logikern.fitting.preconditioning.adaptive import preconditioner_bytes
+from logikern.fitting.preconditioning import adaptive
 from logikern.numerics.parallel import TILES
 
 
@@ -136,7 +135,7 @@ def tiles(size: Size, n_each: int = MODEL.kernel_tiles) -> float:
 
 def newton(size: Size) -> float:
     """Newton's method, with a preconditioner of the least rank."""
-    return functions(size, MODEL.newton_arrays) + tiles(size) + conditioning(size, ranks.least_rank)
+    return functions(size, MODEL.newton_arrays) + tiles(size) + conditioning(size, adaptive.POLICY.least_rank)
 
 
 def kernel_gradient(size: Size) -> float:
@@ -159,15 +158,15 @@ def cross_validation(size: Size) -> float:
 def conditioning(size: Size, rank: float) -> float:
     """The preconditioner of Newton's method, of a rank within its bounds."""
     rows = max(size.n_classes, size.n_latent)
-    rank = min(rank, size.n_points, ranks.largest_size / rows)
-    return float(preconditioner_bytes(rows, size.n_points, size.n_kernels, size.n_batch, rank))
+    rank = min(rank, size.n_points, adaptive.POLICY.largest_size / rows)
+    return float(adaptive.preconditioner_bytes(rows, size.n_points, size.n_kernels, size.n_batch, rank))
 
 
 def search_conditioning(size: Size) -> float:
     """The bound on the preconditioner of a search; it depends on the problem alone."""
     usual = MODEL.conditioning_matrices * size.matrix + functions(size, MODEL.newton_arrays)
-    least = conditioning(size, ranks.least_rank)
-    return max(least, min(conditioning(size, ranks.largest_size), max(MODEL.least_conditioning, usual)))
+    least = conditioning(size, adaptive.POLICY.least_rank)
+    return max(least, min(conditioning(size, adaptive.POLICY.largest_size), max(MODEL.least_conditioning, usual)))
 
 
 def exact(size: Size) -> float:
@@ -200,10 +199,8 @@ def leave_one_out_criterion(size: Size) -> float:
 def _posterior(size: Size, n_each: int) -> float:
     """`n_each` matrices for each function, or each pair of coupled ones, and some more."""
     n_functions = float(size.n_functions)
-    groups = (
-        DOUBLE * 6.0 * n_functions**2 * size.n_points
-        + DOUBLE * MODEL.gathered_tiles * size.n_threads * TILES.kernel_entries
-    )
+    gathered = float(MODEL.gathered_tiles * size.n_threads * TILES.kernel_entries)
+    groups = DOUBLE * (6.0 * n_functions**2 * size.n_points + gathered)
     if size.coupled:
         return (n_each * n_functions**2 + 8.0 * n_functions + 8.0) * size.matrix + groups
     return (n_each * n_functions + size.n_matrices + (6.0 if size.has_null else 4.0)) * size.matrix + groups

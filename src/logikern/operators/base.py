@@ -7,7 +7,7 @@ import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.parallel import for_each, row_tiles
+from logikern.numerics.parallel import TILES, for_each, row_tiles
 
 
 class KernelOperator(ABC):

@@ -137,23 +137,20 @@ def choose(
     single = precision == "single" or (precision == "auto" and n >= POLICY.single_from)
     dtype = np.dtype(np.float32 if single else np.float64)
     n_matrices = n_matrices or len(kernels) + (len(kernels) > 1)
-    matrices = n_matrices * n * n * dtype.itemsize
+    matrices, room = n_matrices * n * n * dtype.itemsize, POLICY.matrix_fraction * memory
     if operator == "features" and any(kernel.features(X[:1]) is None for kernel in kernels):
         raise ValueError(
             "`operator='features'` needs kernels with finitely many known features, "
             f"but the kernels are {kernels!r}. Pass 'dense', 'tiled' or 'auto'."
         )
     if operator != "auto":
-        spare = max(0.0, POLICY.matrix_fraction * memory - matrices) / len(kernels)
+        spare = max(0.0, room - matrices) / len(kernels)
         return Choice(operator, dtype, f"Products are {operator}, as asked for.", memory, spare)
     if _features_pay(kernels, X):
         return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
-    if matrices <= POLICY.matrix_fraction * memory:
-        reason, spare = (
-            f"{_describe(n_matrices, matrices)}: kept in memory.",
-            POLICY.matrix_fraction * memory - matrices,
-        )
-        return Choice("dense", dtype, reason, memory, spare / len(kernels))
+    if matrices <= room:
+        reason = f"{_describe(n_matrices, matrices)}: kept in memory."
+        return Choice("dense", dtype, reason, memory, (room - matrices) / len(kernels))
     reason = (
         f"{_describe(n_matrices, matrices)} exceed {POLICY.matrix_fraction:.0%} of the {_size(memory)} allowed: "
         "kernel values are recomputed tile by tile in every product."
