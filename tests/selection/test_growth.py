@@ -13,7 +13,7 @@ from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Effort, Task, free_parameters, minimise
 from logikern.structure.flat import Flat
 from logikern.structure.tying import tie
-from tests.selection.samples import N_LOSSES, Bowl, Fixed, rung, log, plan, start
+from tests.selection.samples import N_LOSSES, Bowl, Fixed, log, plan, rung, start
 from tests.structure.trees import TREES
 
 EXACT = Effort(relative_worth=1e-9)

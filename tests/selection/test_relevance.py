@@ -12,7 +12,7 @@ from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
 from logikern.selection.growth import learn
-from logikern.selection.search import SearchData, Effort
+from logikern.selection.search import Effort, SearchData
 from logikern.structure.flat import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels

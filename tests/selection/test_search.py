@@ -10,7 +10,7 @@ from logikern.selection import search
 from logikern.selection.journal import Journal, read
 from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Effort, Task, free_parameters, minimise
-from tests.selection.samples import Bowl, rung, log, start
+from tests.selection.samples import Bowl, log, rung, start
 
 FAINT = NormalPrior(scale=1e6)
 EXACT = Effort(relative_worth=1e-9)

@@ -6,7 +6,7 @@ import pytest
 from logikern.selection.growth import learn
 from logikern.selection.inheritance import trace_parameters
 from logikern.selection.search import Effort
-from tests.selection.samples import Bowl, rung, log, plan, start
+from tests.selection.samples import Bowl, log, plan, rung, start
 
 EXACT = Effort(relative_worth=1e-9)
 
