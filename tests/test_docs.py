@@ -57,4 +57,6 @@ def test_model_files_have_one_suffix():
 
 
 def test_visits_of_a_round_are_as_many_as_documented():
-    assert "eight updates per row" in (ROOT / "docs" / "solvers.md").read_text() and visits.VISITS_PER_ROUND == 8
+    assert (
+        "eight updates per row" in (ROOT / "docs" / "solvers.md").read_text() and visits.POLICY.visits_per_round == 8
+    )

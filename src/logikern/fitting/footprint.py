@@ -14,49 +14,35 @@ from logikern.numerics.parallel import TILES
 
 @dataclass(frozen=True)
 class MemoryModel:
-    """Counts and bounds of which the estimates are made, checked against peaks by `benchmarks/memory.py`.
+    """Counts and bounds of which the estimates are made, checked against peaks by `benchmarks/memory.py`."""
 
-    Parameters
-    ----------
-    newton_arrays, gradient_arrays, pairs_arrays : int, default=28, 20, 34
-        Arrays of the size of the coefficients, (B, C, n), that a solver holds at its peak.
-    latent_arrays : int, default=6
-        Arrays of the latent functions, (B, P, n), where these are not the classes.
-    row_copies : int, default=3
-        Copies of the kernel rows of a block in pairwise ascent.
-    kernel_tiles, gradient_tiles, function_tiles : int, default=1, 4, 6
-        Arrays of one tile that a thread holds while it evaluates kernels, their gradients, or passes over functions.
-    point_copies : int, default=4
-        Copies of the points for the evaluation of a kernel: centred, scaled, folded.
-    most_refits : int, default=32
-        Largest number of weightings in lock-step for refits without single rows.
-    overhead : float, default=8e6
-        Interpreter, allocator and threads: bytes of even the smallest call.
-    conditioning_matrices, least_conditioning : int, float, default=3, 32e6
-        The preconditioner of a search may take the bytes of this many matrices and of all functions, and at least
-        `least_conditioning`: more than searches on satimage, segment and usps begin with, and about as much as on
-        letter.
-    gathered_tiles : int, default=2
-        Copies of a tile in which leave-one-out gathers rows of all blocks, for each thread.
-    landmark_fraction : float, default=0.35
-        Largest number of landmarks of leave-one-out, in units of the points over the root of the number of functions,
-        as in criteria/leave_one_out/criterion.
-    """
-
+    # Arrays of the size of the coefficients, (B, C, n), that a solver holds at its peak.
     newton_arrays: int = 28
     gradient_arrays: int = 20
     pairs_arrays: int = 34
+    # Arrays of the latent functions, (B, P, n), where these are not the classes.
     latent_arrays: int = 6
+    # Copies of the kernel rows of a block in pairwise ascent.
     row_copies: int = 3
+    # Arrays of one tile that a thread holds while it evaluates kernels, their gradients, or passes over functions.
     kernel_tiles: int = 1
     gradient_tiles: int = 4
     function_tiles: int = 6
+    # Copies of the points for the evaluation of a kernel: centred, scaled, folded.
     point_copies: int = 4
+    # Largest number of weightings in lock-step for refits without single rows.
     most_refits: int = 32
+    # Interpreter, allocator and threads: bytes of even the smallest call.
     overhead: float = 8e6
+    # The preconditioner of a search may take the bytes of this many matrices and of all functions, and at least
+    # `least_conditioning`: more than searches on satimage, segment and usps begin with, and about as much as on
+    # letter.
     conditioning_matrices: int = 3
     least_conditioning: float = 32e6
+    # Copies of a tile in which leave-one-out gathers rows of all blocks, for each thread.
     gathered_tiles: int = 2
+    # Largest number of landmarks of leave-one-out, in units of the points over the root of the number of functions,
+    # as in criteria/leave_one_out/criterion.
     landmark_fraction: float = 0.35
 
 

@@ -14,29 +14,20 @@ from logikern.numerics.outcome import Array, Indices, Outcome
 
 @dataclass(frozen=True)
 class GradientPolicy:
-    """Restarts, line search and refresh of functional conjugate gradients.
+    """Restarts, line search and refresh of functional conjugate gradients."""
 
-    Parameters
-    ----------
-    line_accuracy : float, default=0.01
-        Part of the slope that a line search may leave.
-    restart_after : int, default=30
-        Steps after which the old direction is given up: those from where the loss was another quadratic function
-        spoil the following ones (Powell 1977). Without restarts pima takes 909 products instead of 123.
-    largest_overlap : float, default=0.2
-        Overlap of successive gradients above which the old direction is given up at once.
-    refresh_after : int, default=50
-        Steps in single precision after which latents are recomputed from the dual.
-    swallowed : float, default=0.02
-        A step smaller than this times the rounding of the largest coefficient has stalled. On a fit whose
-        coefficients are in single precision, with a tolerance that these cannot reach, 0.1 ends at a gradient of
-        1.5e-5 and 0.02 at 3.4e-6.
-    """
-
+    # Part of the slope that a line search may leave.
     line_accuracy: float = 0.01
+    # Steps after which the old direction is given up: those from where the loss was another quadratic function spoil
+    # the following ones (Powell 1977). Without restarts pima takes 909 products instead of 123.
     restart_after: int = 30
+    # Overlap of successive gradients above which the old direction is given up at once.
     largest_overlap: float = 0.2
+    # Steps in single precision after which latents are recomputed from the dual.
     refresh_after: int = 50
+    # A step smaller than this times the rounding of the largest coefficient has stalled. On a fit whose coefficients
+    # are in single precision, with a tolerance that these cannot reach, 0.1 ends at a gradient of 1.5e-5 and 0.02 at
+    # 3.4e-6.
     swallowed: float = 0.02
 
 

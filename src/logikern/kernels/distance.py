@@ -31,24 +31,16 @@ FARTHEST = 1e20
 
 @dataclass(frozen=True)
 class DistancePolicy:
-    """Accuracy of squared distances.
+    """Accuracy of squared distances."""
 
-    Parameters
-    ----------
-    rounding : float, default=1e-10
-        Rounding error of s(x, z) that the expansion ||x||^2 + ||z||^2 - 2 x'z may have. Points for which it could be
-        larger are compared by differences. A kernel changes by half of it, far below single precision.
-    most_dense_inputs : int, default=128
-        Largest number of inputs of sparse points that are compared as dense ones: centred, they keep their digits.
-    centre_sample : int, default=63
-        Points whose median is the centre of dense points.
-    light_norm : float, default=1e3
-        Squared norm up to which contractions are summed in the precision of their weights.
-    """
-
+    # Rounding error of s(x, z) that the expansion ||x||^2 + ||z||^2 - 2 x'z may have. Points for which it could be
+    # larger are compared by differences. A kernel changes by half of it, far below single precision.
     rounding: float = 1e-10
+    # Largest number of inputs of sparse points that are compared as dense ones: centred, they keep their digits.
     most_dense_inputs: int = 128
+    # Points whose median is the centre of dense points.
     centre_sample: int = 63
+    # Squared norm up to which contractions are summed in the precision of their weights.
     light_norm: float = 1e3
 
 

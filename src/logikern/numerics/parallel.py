@@ -24,48 +24,34 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class TilePolicy:
-    """Sizes of the pieces into which large work is cut, for the cache and for threads.
+    """Sizes of the pieces into which large work is cut, for the cache and for threads."""
 
-    Parameters
-    ----------
-    function_entries, fewest_points : int, default=2**19, 256
-        Entries of a tile of points of all functions, and its points at least.
-    kernel_entries, fewest_entries : int, default=2**20, 2**17
-        Entries of a tile of kernel rows, 4 MB in float32: smaller tiles slow the matrix product down, larger ones
-        leave the cache between passes. A tile of less than `fewest_entries` is not worth a thread.
-    fewest_columns, fewest_rows : int, default=256, 64
-        Columns or rows of a product below which a second thread takes longer to wake than to multiply.
-    product_rows : int, default=512
-        Rows of a symmetric matrix that are multiplied at a time.
-    summed_rows : int, default=256
-        Rows of a single-precision matrix that are cast to double at a time.
-    triangle_rows : int, default=128
-        Rows of a tile where only one triangle is computed: small enough to skip nearly half of the matrix.
-    mirror_rows, diagonal_points : int, default=64, 32
-        Rows that are mirrored at a time; points whose diagonal derivative is computed at a time.
-    partial_sums : int, default=8
-        Sums of a product, each by one thread. A fixed number makes rounding independent of the number of threads.
-    cholesky_rows : int, default=192
-        Rows of a Cholesky tile. With 1500 rows on two threads, tiles of 128 take a tenth more CPU time for a factor,
-        tiles of 256 as much; inverses take the same.
-    factor_from, inverse_from : int, default=1500, 1000
-        Sizes from which tiles beat LAPACK on one core. In CPU time of the calling thread, two threads need 1.0 of it
-        for a factor of 1000 rows and 0.8 for 1500; for an inverse 0.85 with 800 rows and 0.7 with 1000.
-    """
-
+    # Entries of a tile of points of all functions, and its points at least.
     function_entries: int = 2**19
     fewest_points: int = 256
+    # Entries of a tile of kernel rows, 4 MB in float32: smaller tiles slow the matrix product down, larger ones leave
+    # the cache between passes. A tile of less than `fewest_entries` is not worth a thread.
     kernel_entries: int = 2**20
     fewest_entries: int = 2**17
+    # Columns or rows of a product below which a second thread takes longer to wake than to multiply.
     fewest_columns: int = 256
     fewest_rows: int = 64
+    # Rows of a symmetric matrix that are multiplied at a time.
     product_rows: int = 512
+    # Rows of a single-precision matrix that are cast to double at a time.
     summed_rows: int = 256
+    # Rows of a tile where only one triangle is computed: small enough to skip nearly half of the matrix.
     triangle_rows: int = 128
+    # Rows that are mirrored at a time; points whose diagonal derivative is computed at a time.
     mirror_rows: int = 64
     diagonal_points: int = 32
+    # Sums of a product, each by one thread. A fixed number makes rounding independent of the number of threads.
     partial_sums: int = 8
+    # Rows of a Cholesky tile. With 1500 rows on two threads, tiles of 128 take a tenth more CPU time for a factor,
+    # tiles of 256 as much; inverses take the same.
     cholesky_rows: int = 192
+    # Sizes from which tiles beat LAPACK on one core. In CPU time of the calling thread, two threads need 1.0 of it
+    # for a factor of 1000 rows and 0.8 for 1500; for an inverse 0.85 with 800 rows and 0.7 with 1000.
     factor_from: int = 1500
     inverse_from: int = 1000
 

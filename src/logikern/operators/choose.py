@@ -18,18 +18,12 @@ from logikern.operators.tiled import tiled
 
 @dataclass(frozen=True)
 class OperatorPolicy:
-    """When products are in single precision, and when matrices are stored.
+    """When products are in single precision, and when matrices are stored."""
 
-    Parameters
-    ----------
-    single_from : int, default=2000
-        Points from which on "auto" stores single precision: products take half the time, and solvers verify the
-        result by kernel values in double precision.
-    matrix_fraction, tile_fraction : float, default=0.6, 0.15
-        Parts of the allowed memory for kernel matrices, or for a tile of one.
-    """
-
+    # Points from which on "auto" stores single precision: products take half the time, and solvers verify the result
+    # by kernel values in double precision.
     single_from: int = 2000
+    # Parts of the allowed memory for kernel matrices, or for a tile of one.
     matrix_fraction: float = 0.6
     tile_fraction: float = 0.15
 

@@ -11,6 +11,7 @@ from logikern.kernels.distance import squared_distances
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array
 from logikern.numerics.parallel import for_each, row_tiles
+from logikern.operators.base import folded_tiles
 from logikern.operators.dense import StoredOperator
 
 
@@ -41,15 +42,29 @@ class Isotropic(StoredOperator):
         def contract(tile: slice) -> Array:
             total = np.zeros(len(self.kernel.log_parameters))
             scaled = self.distances.scaled_for(self.kernel, tile)
-            pull = scaled.copy()
-            self.kernel.to_slope(pull)
-            pull *= scaled  # dK / d log(rate) = f'(s) s
-            total[0] += np.vdot(left[:, tile] @ pull, right)
+            total[0] += np.vdot(left[:, tile] @ _rate_derivative(self.kernel, scaled), right)
             if has_shape:
                 total[1:] += self.kernel.weigh_shape_gradient(scaled, left[:, tile].T @ right)
             return total
 
         return np.sum(for_each(contract, row_tiles(*self.matrix.shape)), axis=0)
+
+    def weigh_gradient(self, weights: Array) -> Array:
+        kernel, total = self.kernel, np.zeros(len(self.kernel.log_parameters))
+        for start, rows, folded in folded_tiles(weights):
+            scaled = self.distances.scaled_for(kernel, rows, slice(start + len(folded)))
+            total[0] += np.vdot(_rate_derivative(kernel, scaled), folded)
+            if len(total) > 1:
+                total[1:] += kernel.weigh_shape_gradient(scaled, folded)
+        return total
+
+
+def _rate_derivative(kernel: Stationary, scaled: Array) -> Array:
+    """dK / d log(rate) = f'(s) s at scaled distances."""
+    slope = scaled.copy()
+    kernel.to_slope(slope)
+    slope *= scaled
+    return slope
 
 
 def is_isotropic(kernel: Kernel) -> TypeGuard[Stationary]:
@@ -79,7 +94,7 @@ class Distances:
         return self.factor(kernel) <= self.largest_factor
 
     def factor(self, kernel: Stationary) -> float:
-        """The kernel's rate in units of that of the distances."""
+        """The kernel's rate in units of the distances' rate."""
         return cast(float, kernel.rate) / self.unit
 
     def scaled_for(self, kernel: Stationary, *places: slice) -> Array:

@@ -1,17 +1,18 @@
-"""Kernel matrices known through a few of their rows, and the derivative of what they are taken for."""
+"""Kernel matrices approximated from a few of their rows, and the derivatives of the approximation."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from logikern.kernels.base import Kernel
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import TILES, slices
 from logikern.numerics.pivoted_cholesky import randomly_pivoted_cholesky
-from logikern.operators.base import DerivedOperator, KernelOperator
+from logikern.operators.base import KernelOperator
 
 
 class Nystrom(NamedTuple):
@@ -115,7 +116,7 @@ def _weigh_diagonal(operator: KernelOperator, weights: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Landmarked(DerivedOperator):
+class Landmarked(KernelOperator):
     """The approximation itself as an operator: products in O(n r).
 
     Parameters
@@ -127,6 +128,25 @@ class Landmarked(DerivedOperator):
 
     inner: KernelOperator
     nystrom: Nystrom = field(repr=False)
+
+    @property
+    def kernel(self) -> Kernel:  # type: ignore[override]
+        return self.inner.kernel
+
+    @property
+    def X(self) -> Any:  # noqa: N802
+        return self.inner.X
+
+    @property
+    def n_points(self) -> int:  # type: ignore[override]
+        return self.inner.n_points
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        return np.dtype(np.float64)
+
+    def in_double(self) -> KernelOperator:
+        return self
 
     def matmul(self, functions: Array) -> Array:
         factor = self.nystrom.factor

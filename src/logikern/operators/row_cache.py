@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
-from logikern.operators.base import DerivedOperator, KernelOperator
+from logikern.operators.base import KernelOperator
 from logikern.operators.dense import StoredOperator
 
 
@@ -67,5 +67,4 @@ class RowCache:
 
 def row_getter(operator: KernelOperator, memory: float) -> Callable[[Indices], Array]:
     """A function for K[indices]: from the stored matrix, or through a cache of `memory` bytes."""
-    inner = operator.inner if isinstance(operator, DerivedOperator) else operator
-    return operator.rows if isinstance(inner, StoredOperator) else RowCache(operator, memory).rows
+    return operator.rows if isinstance(operator, StoredOperator) else RowCache(operator, memory).rows

@@ -19,45 +19,32 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True)
 class PointwisePolicy:
-    """When pointwise ascent pays, which points a round visits, and when it gives up.
+    """When pointwise ascent pays, which points a round visits, and when it gives up."""
 
-    Parameters
-    ----------
-    worthwhile_from : int, default=100_000
-        Classes times points from which on compilation, a few seconds, pays.
-    most_features, few_sums : float, int, default=4, 8_000_000
-        Features per point at most: every feature has a sum for every class. Up to `few_sums` of them (64 MB) are
-        accepted in any case.
-    finest : float, default=0.03
-        Residual, in units of the tolerance, below which points are skipped. Visits are cheap beside a look at all
-        points, and held-out losses depend on the mean residual left, not on the largest.
-    quiet : float, default=0.06
-        Points below this part of the root mean square residual are skipped for now.
-    patience : int, default=6
-        Rounds for which a point is visited after its last large residual: two points that disagree about a word
-        move in turn.
-    visits_per_round : int, default=8
-        Visits between two looks at all points, in units of the number of points.
-    relaxation, relaxed_after : float, int, default=1.6, 3
-        Successive over-relaxation after some rounds, when the remaining points approach each other slowly.
-    rounds, halving_rounds : int, default=40, 20
-        Rounds of a fit, and rounds in which its residuals must halve: points that all see the same features are
-        better moved together.
-    system_rounds, system_halving_rounds : int, default=12, 4
-        Rounds of a linear system before another system takes over, unless residuals still halve.
-    """
-
+    # Classes times points from which on compilation, a few seconds, pays.
     worthwhile_from: int = 100_000
+    # Features per point at most: every feature has a sum for every class. Up to `few_sums` of them (64 MB) are
+    # accepted in any case.
     most_features: float = 4
     few_sums: int = 8_000_000
+    # Residual, in units of the tolerance, below which points are skipped. Visits are cheap beside a look at all
+    # points, and held-out losses depend on the mean residual left, not on the largest.
     finest: float = 0.03
+    # Points below this part of the root mean square residual are skipped for now.
     quiet: float = 0.06
+    # Rounds for which a point is visited after its last large residual: two points that disagree about a word move in
+    # turn.
     patience: int = 6
+    # Visits between two looks at all points, in units of the number of points.
     visits_per_round: int = 8
+    # Successive over-relaxation after some rounds, when the remaining points approach each other slowly.
     relaxation: float = 1.6
     relaxed_after: int = 3
+    # Rounds of a fit, and rounds in which its residuals must halve: points that all see the same features are better
+    # moved together.
     rounds: int = 40
     halving_rounds: int = 20
+    # Rounds of a linear system before another system takes over, unless residuals still halve.
     system_rounds: int = 12
     system_halving_rounds: int = 4
 

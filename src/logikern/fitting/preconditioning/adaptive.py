@@ -18,29 +18,19 @@ Condition = Callable[[Curvature, Indices], Preconditioner]
 
 @dataclass(frozen=True)
 class RankPolicy:
-    """The rank at which a preconditioner pays: a model of the time of products and of its construction.
+    """The rank at which a preconditioner pays: a model of the time of products and of its construction."""
 
-    Parameters
-    ----------
-    largest_size : int, default=3000
-        Largest Woodbury matrix: a larger one costs more to factor than the products that it saves.
-    products_per_build : float, default=2.0
-        Time to build the first preconditioner, in units of a product.
-    flops_per_byte : float, default=5.0
-        Operations of the processor while it reads a byte. A product reads each stored matrix once.
-    passes_per_product : float, default=20.0
-        Passes over all functions beside each product; negligible beside a dense matrix.
-    least_rank : int, default=4
-        Rank that is allowed whatever the memory.
-    many_products : int, default=25
-        Products for one direction above which a larger rank is tried.
-    """
-
+    # Largest Woodbury matrix: a larger one costs more to factor than the products that it saves.
     largest_size: int = 3000
+    # Time to build the first preconditioner, in units of a product.
     products_per_build: float = 2.0
+    # Operations of the processor while it reads a byte. A product reads each stored matrix once.
     flops_per_byte: float = 5.0
+    # Passes over all functions beside each product; negligible beside a dense matrix.
     passes_per_product: float = 20.0
+    # Rank that is allowed whatever the memory.
     least_rank: int = 4
+    # Products for one direction above which a larger rank is tried.
     many_products: int = 25
 
     def product_cost(self, covariance: ClassCovariance, n_batch: int) -> float:
