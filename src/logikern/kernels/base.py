@@ -95,6 +95,11 @@ class Kernel(ABC):
         """Names of the learned parameters: `rate`, `rate[3]`, `left.rate`."""
         return parameters.names(self)
 
+    @property
+    def parameter_roles(self) -> tuple[str, ...]:
+        """What each learned parameter controls: "rate", "rate per input", "shape" or "scale"."""
+        return parameters.roles(self)
+
     def with_log_parameters(self, values: Sequence[float] | Vector) -> Kernel:
         """The same kernel at other parameters."""
         return parameters.with_logarithms(self, values)
@@ -180,7 +185,7 @@ class Scaled(Kernel):
     """
 
     kernel: Kernel = parameters.part()
-    scale: float = parameters.positive(1.0)
+    scale: float = parameters.positive(1.0, role="scale")
 
     def __call__(self, X: Points, Z: Points) -> Matrix:
         result = self.kernel(X, Z)

@@ -12,7 +12,7 @@ from logikern.numerics.parallel import for_each, row_tiles
 from .base import Kernel, Matrix, Points, Vector
 from .distance import FARTHEST, compare
 from .inputs import Rate, common_dtype
-from .parameters import positive
+from .parameters import RATES, positive
 
 
 def decay(exponent: Matrix) -> Matrix:
@@ -39,7 +39,7 @@ class Stationary(Kernel):
         determination). Positive; learned as log(rate).
     """
 
-    rate: Rate = positive(1.0, per_input=True)
+    rate: Rate = positive(1.0, per_input=True, role=RATES[0])
 
     @abstractmethod
     def to_correlation(self, squared: Matrix) -> None:
