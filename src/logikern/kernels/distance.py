@@ -49,7 +49,7 @@ POLICY = DistancePolicy()
 
 @dataclass(frozen=True)
 class Block:
-    """Some inputs of two sets of points, scaled so that s(x, z) is the plain squared distance of float64 values.
+    """Some inputs of two sets of points, scaled so that s(x, z) is the plain squared distance, in float64.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ class Block:
         inner_products(rows, self.folded, out=out)
         out += norms[:, np.newaxis]
         out += self.column_norms
-        # s is small beside ||x||^2 only if z is close to x, so the noise can be told from ||x||^2 alone. This also
-        # makes the distance of a point to its copy exactly zero: the square root in Matern kernels would turn an
-        # error of 1e-12 into one of 1e-6.
+        # s is small beside ||x||^2 only if z is close to x, so ||x||^2 alone bounds the noise. This also makes the
+        # distance of a point to its copy exactly zero: the square root in Matern kernels would turn an error of
+        # 1e-12 into one of 1e-6.
         np.copyto(out, 0.0, where=out <= (self.noise * norms)[:, np.newaxis])
         if (far := self.are_far(norms)).size:
             out[far] = cdist(rows[far], self.columns, "sqeuclidean")
@@ -122,11 +122,11 @@ class ScaledPair:
     Parameters
     ----------
     blocks : tuple of Block
-        Their inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
+        All inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
     dense_inputs : array of int
         Places of the inputs of the second block, which are zero in the first one.
     dtype : numpy dtype
-        Of the results that a caller makes: single if both sets are.
+        Dtype of results: single if both sets are.
     """
 
     blocks: tuple[Block, ...]
@@ -140,7 +140,7 @@ class ScaledPair:
 
     @property
     def may_be_cut(self) -> bool:
-        """Whether some distance may exceed `FARTHEST`: none exceeds twice the sum of two norms."""
+        """Whether a distance may exceed `FARTHEST`; distances are at most twice the sum of two norms."""
         return not 4.0 * sum(block.largest_norm for block in self.blocks) <= FARTHEST
 
     def squared_distances(self, tile: slice, out: np.ndarray) -> np.ndarray:
@@ -166,10 +166,10 @@ class ScaledPair:
 def compare(X: Any, Z: Any, rate: Rate = 1.0) -> ScaledPair:
     """Prepare s(x, z) = sum_j rate_j (x_j - z_j)^2 for tiles of X against all of Z.
 
-    Distances are those of float64, whatever the points are stored in. The expansion loses as many digits as norms
-    exceed distances: dense points are shifted by a median, which a few outliers do not move, and points that remain
-    far from it are compared by differences. Sparse points stay as they are, since a shift would fill them, but
-    inputs with large values are taken out and treated as dense.
+    Distances are computed in float64, whatever the dtype of the points. The expansion loses digits if norms exceed
+    distances: dense points are shifted by a median, which a few outliers do not move, and points that remain far from
+    it are compared by differences. A shift would fill sparse points, so only their inputs with large values are
+    treated as dense.
     """
     dtype, same = common_dtype(X, Z), X is Z
     X = as_points(X, np.dtype(np.float64))
@@ -235,7 +235,7 @@ def _block(rows: Any, columns: Any) -> Block:
 
 
 def _heavy_inputs(block: Block) -> np.ndarray:
-    """Inputs without which every squared norm is small enough for the expansion, the largest if they are many."""
+    """The largest inputs, without which every squared norm is small enough for the expansion."""
     allowed = POLICY.rounding / block.noise
     if block.largest_norm <= allowed:
         return np.zeros(0, dtype=np.intp)

@@ -51,8 +51,8 @@ def part() -> Any:
 def normalise(record: Any) -> None:
     """Check the declared fields and store them as float, int or tuple.
 
-    So records compare and hash by value, whatever sequence or number came. Meant for `__post_init__` of
-    frozen dataclasses only.
+    Records then compare and hash by value, whatever sequence or number was given. For `__post_init__` of frozen
+    dataclasses only.
     """
     for field, value in _declared(record):
         kind = field.metadata[_KIND]
@@ -131,7 +131,7 @@ def with_logarithms(record: Record, values: Sequence[float] | np.ndarray) -> Rec
 
 
 def parts(record: Any) -> list[Any]:
-    """The records that a record is made of."""
+    """The parts of a record."""
     return [value for field, value in _declared(record) if field.metadata[_KIND] == _PART]
 
 
@@ -147,7 +147,7 @@ def _learned(record: Any) -> Iterator[tuple[dataclasses.Field, Any]]:
 
 
 def _exponential(logarithm: float) -> float:
-    """exp, with infinity instead of an error: the record's own check then names the parameter."""
+    """exp, with infinity instead of an error: the check of the record then names the parameter."""
     try:
         return math.exp(logarithm)
     except OverflowError:

@@ -10,7 +10,7 @@ from logikern.numerics.parallel import for_each, point_tiles
 
 
 class Image(NamedTuple):
-    """What one application of the system gives: the product, and a by-product worth keeping."""
+    """The product of one application of the system, and a by-product worth keeping."""
 
     product: Array
     companion: Array
@@ -22,7 +22,7 @@ class CgResult(NamedTuple):
     solution: Array
     companion: Array
     n_products: int
-    settled: Mask
+    converged: Mask
 
 
 def conjugate_gradient(
@@ -36,7 +36,7 @@ def conjugate_gradient(
 
     The companion is linear in the argument of `apply` (for a Newton system it is
     K V p), so its value at x is accumulated along the way and costs no product.
-    A member that has settled leaves the batch: its columns are no longer multiplied.
+    A converged member leaves the batch: its columns are no longer multiplied.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ def conjugate_gradient(
         Map arrays (members, C, n) and the member numbers to arrays of that shape.
     right_side : array of shape (B, C, n)
     small_enough : callable
-        Maps residuals, member numbers and what has been gained of r' A^-1 r, (members,), to booleans (members,).
+        Maps residuals, member numbers and the decrease of r' A^-1 r, (members,), to booleans (members,).
     max_products : int
         Bound on the applications.
     """
     solution, companion = np.zeros_like(right_side), np.zeros_like(right_side)
-    settled = np.zeros(len(right_side), dtype=bool)
+    converged = np.zeros(len(right_side), dtype=bool)
     members = np.arange(len(right_side))
     residual = right_side.copy()
     direction = np.zeros_like(right_side)
@@ -59,7 +59,7 @@ def conjugate_gradient(
     n_products = 0
     while True:
         done = small_enough(residual, members, gained[members])
-        settled[members[done]] = True
+        converged[members[done]] = True
         done |= stuck
         if done.any():
             keep = ~done
@@ -73,14 +73,14 @@ def conjugate_gradient(
         image = apply(direction, members)
         n_products += 1
         curvature = inner_products(direction, image.product)
-        # Curvature that is not positive is rounding: nothing more can be gained for this member.
+        # Curvature that is not positive is rounding: stop this member.
         stuck = ~(np.isfinite(strength) & (curvature > 0))
         step = np.where(stuck, 0.0, strength / np.where(curvature > 0, curvature, 1.0))
         gained[members] += step * strength
         _move((solution, companion), members, _columns(step, direction), (direction, image.companion))
         _move((residual,), np.arange(len(members)), _columns(-step, direction), (image.product,))
         previous = np.where(strength > 0, strength, 1.0)
-    return CgResult(solution, companion, n_products, settled)
+    return CgResult(solution, companion, n_products, converged)
 
 
 class ConjugateDirections:
@@ -131,7 +131,7 @@ class ConjugateDirections:
 
 
 def _columns(factors: Array, functions: Array) -> Array:
-    """A factor for each member, to multiply its functions by."""
+    """One factor per member, in the shape and precision of functions."""
     return factors.astype(functions.dtype)[:, None, None]
 
 
@@ -174,7 +174,7 @@ def _dot_products(left: Array, right: Array) -> Array:
 
 
 def take_members(values: Array, members: Indices) -> Array:
-    """values[members], without a copy where that is everything in order."""
+    """values[members], without a copy if these are all members in order."""
     return values if is_everyone(members, len(values)) else values[members]
 
 
@@ -184,7 +184,7 @@ def is_everyone(members: Indices, n_batch: int) -> bool:
 
 
 def add(total: Array, members: Indices, addend: Array) -> None:
-    """total[members] += addend, in one pass where that is everything."""
+    """total[members] += addend, in one pass if these are all members."""
     if is_everyone(members, len(total)):
         total += addend
     else:

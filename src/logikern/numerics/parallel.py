@@ -1,4 +1,4 @@
-"""Work shared among threads of our own, each of which calls a BLAS of one thread.
+"""Work divided among threads of our own, each calling a single-threaded BLAS.
 
 The BLAS divides one call at a time, waits for it, and keeps its threads spinning in between, against those of a
 second BLAS in the same process. A fit makes many calls of moderate size, so they are divided here instead.
@@ -63,7 +63,7 @@ _share: contextvars.ContextVar[int | None] = contextvars.ContextVar("logikern_th
 
 
 class _Pool:
-    """The threads of this process that help, as many as were ever asked for at once."""
+    """The helper threads of this process, as many as were ever requested at once."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -71,7 +71,7 @@ class _Pool:
         self.size = 0
 
     def submit(self, n_tasks: int, work: Callable[[], None]) -> list[Future]:
-        """Start tasks, or fewer where no threads are to be had: without any, the caller does all the work."""
+        """Start tasks, or fewer if no threads are available: without any, the caller does all the work."""
         tasks: list[Future] = []
         with self.lock:
             try:
@@ -89,7 +89,7 @@ class _Pool:
         return self.executor
 
     def _close(self, cancel: bool) -> None:
-        """Threads end after their last task; `for_each` finishes without tasks that are cancelled."""
+        """Let threads end after their last task; `for_each` finishes without cancelled tasks."""
         if self.executor is not None:
             self.executor.shutdown(wait=False, cancel_futures=cancel)
         self.executor, self.size = None, 0
@@ -99,7 +99,7 @@ _pool = _Pool()
 
 
 def _forget_threads() -> None:
-    """Begin anew in a forked child, which has none of its parent's threads."""
+    """Start again in a forked child, which has no threads of its parent."""
     global _pool
     _pool = _Pool()
     _share.set(None)
@@ -116,7 +116,7 @@ def own_threads(most: int | None = None) -> Iterator[None]:
     Parameters
     ----------
     most : int or None, default=None
-        A smaller number of threads, if there is one to keep to.
+        Upper bound on the number of threads.
     """
     with one_blas_thread() as allowed:
         outer = _share.get()
@@ -149,7 +149,7 @@ def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[
             for number in numbers:
                 results[number] = function(own[number])
         except BaseException:
-            deque(numbers, maxlen=0)  # takes all that are left: no thread begins anything more
+            deque(numbers, maxlen=0)  # consume the rest: no thread begins another item
             raise
         finally:
             _share.set(outer)
@@ -161,7 +161,7 @@ def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[
         deque(numbers, maxlen=0)
         raise
     finally:
-        # Helpers that have not begun are busy with another fit: there is nothing left to wait for.
+        # Helpers that have not begun are busy with another fit: do not wait for them.
         begun = [helper for helper in helpers if not helper.cancel()]
         wait(begun)
     for helper in begun:

@@ -27,13 +27,13 @@ def solver(matrix: Array) -> Solve:
 
 
 def invert(matrix: Array) -> Array:
-    """The inverse, by Cholesky or by LU; not-a-number where there is none. Overwrites the matrix (n, n)."""
+    """The inverse, by Cholesky or by LU; NaN if the matrix is singular. Overwrites the matrix (n, n)."""
     factor, whole = _cholesky(matrix)
     return _inverse_by(factor, overwrite=True) if factor is not None else _inverse_by_pivots(whole)
 
 
 def solver_and_inverse(matrix: Array) -> tuple[Solve, Array]:
-    """Both: a product with the inverse is less accurate than a solve where the matrix is ill-conditioned."""
+    """Solver and inverse: for ill-conditioned matrices, a solve is more accurate than a product with the inverse."""
     factor, whole = _cholesky(matrix)
     if factor is None:
         return _solve_by_pivots(whole), _inverse_by_pivots(whole)
@@ -51,7 +51,7 @@ def inverse_root(matrix: Array) -> Array:
 
 
 def _cholesky(matrix: Array) -> tuple[Array | None, Array]:
-    """The factor as LAPACK wants it, written over the matrix; or None, and the matrix as it was."""
+    """The factor in LAPACK's layout, written over the matrix; or None, and the original matrix."""
     diagonal = matrix.diagonal().copy()
     # The transposed view is what LAPACK can overwrite, half of it.
     factor = matrix.T
@@ -88,7 +88,7 @@ def _inverse_by_pivots(whole: Array) -> Array:
 
 
 def _recover(matrix: Array, diagonal: Array) -> Array:
-    """A matrix from the part below its diagonal, which a failed factorisation leaves alone."""
+    """A matrix from the part below its diagonal, which a failed factorisation does not change."""
     whole = np.tril(matrix, -1)
     whole += whole.T
     np.fill_diagonal(whole, diagonal)

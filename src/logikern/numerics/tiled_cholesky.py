@@ -45,7 +45,7 @@ def factorise(matrix: Array) -> bool:
     Parameters
     ----------
     matrix : array of shape (n, n)
-        In columns. What is above the diagonal is left alone.
+        In Fortran order. The part above the diagonal is not changed.
     """
     for tile in _tiles(0, len(matrix)):
         before, corner = slice(tile.start), matrix[tile, tile]
@@ -67,7 +67,7 @@ def factorise(matrix: Array) -> bool:
 
 
 def invert_lower(lower: Array) -> Array:
-    """L^-1 of a matrix (n, n) in columns, whose entries above the diagonal are not read."""
+    """L^-1 of a matrix (n, n) in Fortran order, whose entries above the diagonal are not read."""
     inverse = np.zeros_like(lower)
 
     def fill(tile: slice) -> None:
@@ -86,7 +86,7 @@ def write_inverse(lower: Array, inverse: Array) -> None:
     Parameters
     ----------
     lower, inverse : arrays of shape (n, n)
-        In columns.
+        In Fortran order.
     """
     tiles = _tiles(0, len(lower))
 
@@ -97,7 +97,7 @@ def write_inverse(lower: Array, inverse: Array) -> None:
         return columns[:size].copy()
 
     for tile, corner in zip(tiles, for_each(fill, tiles), strict=True):
-        inverse[tile, tile] = corner  # last, since others still needed L there
+        inverse[tile, tile] = corner  # last: other tiles still needed L there
 
 
 def _solve_columns(lower: Array, tile: slice) -> Array:

@@ -62,14 +62,14 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points to which kernels are bound; distances are computed once where many kernels will ask for them.
+    """Points to which kernels are bound; distances are computed once if several kernels need them.
 
     Parameters
     ----------
     choice : Choice
     X : the points
     keep_distances : bool
-        Worth a second matrix in memory only if more than one kernel is bound.
+        Whether distances are kept: worth a second matrix in memory only if more than one kernel is bound.
     """
 
     choice: Choice
@@ -90,11 +90,11 @@ class Points:
 
     @cached_property
     def in_double(self) -> Any:
-        """The points in double precision, whatever the products are in: distances keep their digits."""
+        """The points in double precision, whatever the products: distances keep their digits."""
         return in_precision(self.X, np.dtype(np.float64))
 
     def _distances_for(self, kernel: Stationary) -> Distances:
-        """Squared distances of all pairs, computed again only where a rate is too large for them."""
+        """Squared distances of all pairs, recomputed only if a rate is too large for them."""
         if not self._latest_distances or not self._latest_distances[0].serve(kernel):
             self._latest_distances[:] = [distances_for(kernel, self.in_double, self.choice.dtype)]
         return self._latest_distances[0]
@@ -111,7 +111,7 @@ def choose(
     memory_limit: float | None = None,
     n_matrices: int | None = None,
 ) -> Choice:
-    """Decide from the kernels, the number of points, sparsity and memory.
+    """Choose operators from the kernels, the number of points, sparsity and memory.
 
     Parameters
     ----------
@@ -123,8 +123,7 @@ def choose(
     memory_limit : float or None, default=None
         Bytes; None takes what the machine has free.
     n_matrices : int or None, default=None
-        Matrices that would be in memory at once; None counts one for each kernel, and one for distances that they
-        share.
+        Matrices in memory at once; None counts one for each kernel, and one for shared distances.
     """
     n = count_points(X)
     memory = available_memory() if memory_limit is None else memory_limit
@@ -139,7 +138,7 @@ def choose(
         )
     if operator != "auto":
         spare = max(0.0, room - matrices) / len(kernels)
-        return Choice(operator, dtype, f"Products are {operator}, as asked for.", memory, spare)
+        return Choice(operator, dtype, f"Products are {operator}, as requested.", memory, spare)
     if _features_pay(kernels, X):
         return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
     if matrices <= room:

@@ -85,8 +85,7 @@ class Dense(StoredOperator):
 def product(functions: Array, matrix: Array) -> Array:
     """functions @ matrix in the precision of the matrix, returned in that of the functions.
 
-    The functions are cast, not the matrix: a float64 block would make NumPy copy the whole matrix to float64
-    for every product.
+    The functions are cast, not the matrix: otherwise NumPy would copy the whole matrix to float64 for every product.
     """
     result = np.empty((len(functions), matrix.shape[1]), dtype=functions.dtype)
     functions = functions.astype(matrix.dtype, copy=False)
@@ -99,7 +98,7 @@ def product(functions: Array, matrix: Array) -> Array:
 
 
 def symmetric_product(functions: Array, matrix: Array) -> Array:
-    """The same for a symmetric matrix, from a few of its rows at a time, for which the BLAS packs less."""
+    """functions @ matrix for a symmetric matrix, from a few of its rows at a time: the BLAS packs less."""
     if len(functions) == 1:
         return product(functions, matrix)
     result = np.empty(functions.shape, dtype=functions.dtype)

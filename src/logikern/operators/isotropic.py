@@ -1,4 +1,4 @@
-"""Kernels of the distance alone, at any rate, from distances computed once."""
+"""Stationary kernels with one rate, at any rate, from distances computed once."""
 
 import math
 from dataclasses import dataclass, field

@@ -39,12 +39,12 @@ class Nystrom(NamedTuple):
 
 
 class PairWeights(NamedTuple):
-    """Weights M of all pairs of points, of which N = (M + M') / 2 is known by its product with the interpolation.
+    """Weights M of all pairs of points; N = (M + M') / 2 is given by its product with the interpolation.
 
     Attributes
     ----------
     diagonal : array of shape (n,)
-        That of M.
+        Diagonal of M.
     beyond : array of shape (r, n)
         interpolation 2 (N - diag N).
     """
@@ -67,7 +67,7 @@ def enough_landmarks(matrix: Array, missed: float, largest: int) -> Indices | No
     matrix : array of shape (n, n)
     missed : float
     largest : int
-        None is returned where more points are needed.
+        None is returned if more points are needed.
     """
     _, pivots, rank, _ = dpstrf(matrix.T, tol=missed, lower=1)
     return np.sort(pivots[:rank] - 1) if 0 < rank <= largest else None
@@ -175,5 +175,5 @@ class Landmarked(KernelOperator):
 
 
 def landmarked(operator: KernelOperator, landmarks: Indices) -> Landmarked:
-    """An operator known through its rows at the landmarks."""
+    """The approximation of an operator from its rows at the landmarks."""
     return Landmarked(operator, approximate(operator, landmarks))

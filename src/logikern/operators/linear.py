@@ -90,7 +90,7 @@ class FeatureProduct(KernelOperator):
 
 
 def feature_product(kernel: Kernel, X: Any, dtype: np.dtype) -> FeatureProduct:
-    """The operator of a kernel with features; those that no point has are left out of the products."""
+    """The operator of a kernel with features; features that no point has are dropped."""
     features: Any = kernel.features(X).astype(dtype, copy=False)
     if hasattr(features, "nnz"):
         used = np.flatnonzero(np.bincount(features.indices, minlength=features.shape[1]))

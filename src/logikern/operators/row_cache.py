@@ -1,4 +1,4 @@
-"""Rows of a kernel matrix that is never stored whole, the latest of them kept within a bound on memory."""
+"""A cache for rows of a kernel matrix, within a bound on memory."""
 
 from collections.abc import Callable
 
