@@ -19,7 +19,7 @@ from logikern.criteria.base import Criterion
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import folds_from_splits
 from logikern.criteria.leave_one_out.criterion import LeaveOneOut
-from logikern.estimators._run import EXACT_TOLERANCE, EXACT_UP_TO
+from logikern.estimators._solver_plan import USUAL
 from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.preconditioning.adaptive import LowRankConditioning
@@ -52,18 +52,18 @@ def problems() -> list[tuple[Split, int]]:
 def criterion_of(split: Split, specification: Specification, n_folds: int | None) -> tuple[Criterion, Points]:
     """As the classifier sets it up; no folds stand for leave-one-out."""
     targets = from_labels(split.y, split.n_classes)
-    exact = n_folds is None or len(split.y) <= EXACT_UP_TO
+    exact = n_folds is None or len(split.y) <= USUAL.exact_up_to
     precision = "double" if exact else "single"
     points = choose(specification.kernels, split.X, "auto", precision).points(split.X, keep_distances=True)
     weights = np.ones(len(split.y))
     if n_folds is None:
-        return LeaveOneOut(Softmax(), targets, weights, Exact(EXACT_TOLERANCE)), points
+        return LeaveOneOut(Softmax(), targets, weights, Exact(USUAL.exact_tolerance)), points
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of classes with fewer members than folds
         folds = folds_from_splits(list(splitter.split(split.X, split.y)), weights)
     inner = Newton(CV_TOLERANCE, conditioning=LowRankConditioning(seed=0))
-    solver = Exact(EXACT_TOLERANCE) if exact else inner
+    solver = Exact(USUAL.exact_tolerance) if exact else inner
     return CrossValidation(Softmax(), targets, folds, solver), points
 
 

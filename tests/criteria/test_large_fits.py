@@ -8,9 +8,11 @@ from sklearn.datasets import load_digits
 from logikern import KernelLogisticClassifier
 from logikern.criteria.leave_one_out.criterion import leave_out_by_landmarks
 from logikern.criteria.leave_one_out.expansion import ExactExpansion
+from logikern.estimators._fitted import influence
 from logikern.fitting.newton.dense import Exact
 from logikern.numerics.simplex import log_probabilities
 from tests.fitting import catalogue as fitting_catalogue
+from tests.policies import change_policy
 
 PROBLEMS = {case.name: case.build() for case in fitting_catalogue.FLAT}
 FLAT = {name: problem for name, problem in PROBLEMS.items() if len(problem.weights) == 1}
@@ -39,8 +41,7 @@ def test_many_rows_are_left_out_by_landmarks_and_the_user_is_told(monkeypatch):
     flipped = np.random.default_rng(0).choice(400, 20, replace=False)
     wrong[flipped] = (wrong[flipped] + 1 + flipped % 9) % 10
     exact = KernelLogisticClassifier(criterion=None, rate=0.3, random_state=0).fit(X, wrong)
-    monkeypatch.setattr("logikern.estimators._fitted.influence.LARGEST_WORK", 1e6)
-    monkeypatch.setattr("logikern.estimators._fitted.influence.LARGEST_RANK", 1500)
+    change_policy(monkeypatch, influence, largest_work=1e6, largest_rank=1500)
     rough = clone(exact).fit(X, wrong)
     assert rough.loo_method_.startswith("low rank, 150")
     assert np.isin(flipped, rough.suspects(40)["row"]).mean() >= 0.9

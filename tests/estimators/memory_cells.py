@@ -7,6 +7,7 @@ import ctypes
 import json
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def afterwards(n, n_classes, limit, ask, **settings):
 
 
 def low_rank(model):
-    _influence.LARGEST_WORK, _influence.LARGEST_RANK = 0.0, 600
+    _influence.USUAL = replace(_influence.USUAL, largest_work=0.0, largest_rank=600)
     return model.loo_proba_
 
 

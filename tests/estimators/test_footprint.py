@@ -1,18 +1,26 @@
 """What calls are said to need: `fitting.footprint` and the checks that are made of it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from logikern import KernelLogisticClassifier
 from logikern.estimators import _memory
-from logikern.estimators import _run as _settings
-from logikern.estimators import _search as _tuning
-from logikern.estimators._inputs.data import training_data
+from logikern.estimators._inputs.data import check_together, training_data
+from logikern.estimators._parameters import read_parameters
 from logikern.fitting import footprint
+from logikern.structure.flat import Flat
 from logikern.structure.tying import tie
 from tests.estimators.memory_cells import pairs_of, sample
 
 X, Y = sample(200, 4)
+TYING = tie("shared", Flat(4))
+
+
+def data_for(model, points, labels):
+    return training_data(read_parameters(model), partial(check_together, model), points, labels, None)
 
 
 def fixed(**settings):
@@ -22,7 +30,7 @@ def fixed(**settings):
 def test_classes_of_a_tree_are_counted_as_one_matrix():
     # 60 classes x 400 rows: one matrix of 24,000^2 doubles has 4.6 GB.
     points, labels = sample(400, 60)
-    data = training_data(fixed(hierarchy=pairs_of(60)), points, labels, None)
+    data = data_for(fixed(hierarchy=pairs_of(60)), points, labels)
     size = _memory.size_of(data, tie("level", data.mixing))
     assert footprint.leave_one_out(size) > 3 * 24_000**2 * 8
     assert footprint.exact(size) > 3 * 24_000**2 * 8
@@ -47,19 +55,17 @@ def test_refits_in_small_batches_are_the_same():
     data = model._training_data()
     least = footprint.MODEL.overhead + footprint.refits(_memory.size_of(data, model.model_.specification.tying), 2)
     model.set_params(memory_limit=least + 3 * 30 * 30 * 8)
-    assert _memory.refits_at_a_time(model, data, model._loo_size(), model.kernels_[0]) < 10
+    assert _memory.refits_at_a_time(data, model._resources(), model._loo_size(), model.kernels_[0], False) < 10
     np.testing.assert_allclose(model.exact_loo(), wanted, atol=1e-5)
 
 
 def test_preconditioner_of_a_search_is_bounded_by_the_problem():
-    data = training_data(fixed(), X, Y, None)
-    bounds = []
+    data, bounds = data_for(fixed(), X, Y), []
     for limit in ("100MB", "1TB"):
-        estimator = KernelLogisticClassifier(memory_limit=limit, cv=5)
-        start = _settings.specification(estimator, data)
-        rung = _tuning._arena(estimator, data, start, np.arange(200), 5, None, 0)
-        bounds.append(rung.criterion.solver.conditioning.memory)
-    assert bounds[0] == bounds[1] == footprint.search_conditioning(_memory.size_of(data, start.tying, n_batch=5))
+        with pytest.warns(ConvergenceWarning, match="time for the search"):
+            model = KernelLogisticClassifier(tying="shared", memory_limit=limit, max_time=1e-6).fit(X, Y)
+        bounds.append(model.plan_.search.rungs[0].conditioning)
+    assert bounds[0] == bounds[1] == footprint.search_conditioning(_memory.size_of(data, TYING, n_batch=5))
 
 
 ROWS = {"newton": footprint.newton, "exact": footprint.exact, "pairs": footprint.pairs}

@@ -4,16 +4,18 @@ import json
 import os
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from logikern import KernelLogisticClassifier, KernelRegressor
-from logikern.estimators import _run as _settings
-from logikern.estimators import _search as _tuning
-from logikern.estimators._inputs.data import parse_memory, training_data
+from logikern.estimators import _search
+from logikern.estimators._inputs.data import check_together, training_data
+from logikern.estimators._inputs.start import start_specification
+from logikern.estimators._parameters import parse_memory, read_parameters
+from logikern.estimators._search_plan import plan_growth
 from logikern.operators.choose import POLICY
 from tests.estimators.memory_cells import pairs_of, sample
 
@@ -87,7 +89,7 @@ SEARCHES = {
 
 @pytest.mark.parametrize("settings, fragment", SEARCHES.values(), ids=SEARCHES)
 def test_search_with_too_little_memory_is_refused_before_it(settings, fragment, monkeypatch):
-    monkeypatch.setattr(_tuning, "learn", None)
+    monkeypatch.setattr(_search, "learn", None)
     limit = "40MB" if settings.get("criterion") == "loo" and "hierarchy" in settings else "17MB"
     with pytest.raises(ValueError, match="needs about") as refusal:
         fixed(memory_limit=limit, **settings).fit(X, Y)
@@ -139,10 +141,10 @@ def test_search_does_not_depend_on_memory(monkeypatch):
 
 
 def test_stages_do_not_depend_on_memory():
-    data = training_data(fixed(), X, Y, None)
     plans = []
     for limit in ("1kB", "1TB"):
-        estimator = KernelLogisticClassifier(memory_limit=limit)
-        start = _settings.specification(estimator, data)
-        plans.append(_tuning._plan(estimator, data, start))
+        model = KernelLogisticClassifier(memory_limit=limit)
+        parameters = read_parameters(model)
+        data = training_data(parameters, partial(check_together, model), X, Y, None)
+        plans.append(plan_growth(parameters, data, start_specification(parameters, data)))
     assert plans[0] == plans[1] and plans[0].tyings[-1][0] == "separate"

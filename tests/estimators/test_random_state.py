@@ -13,6 +13,7 @@ from logikern.fitting.pointwise.solver import PointwiseAscent
 from logikern.fitting.preconditioning.adaptive import LowRankConditioning
 from tests.estimators.samples import NAMES, X, fixed
 from tests.fitting.texts import texts
+from tests.policies import change_policy
 
 TEXTS, SUBJECTS = texts(60), np.arange(60) % 3
 
@@ -39,7 +40,7 @@ def drawn_by(act, seed):
     seeds = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(visits, "WORTHWHILE_FROM", 0)
-        patch.setattr(_influence, "LARGEST_WORK", 0)
+        change_policy(patch, _influence, largest_work=0)
         patch.setattr(
             _influence,
             "leave_out_by_landmarks",

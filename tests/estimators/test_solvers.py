@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from logikern.estimators import _run as _settings
+from logikern.estimators import _solver_plan
 from logikern.fitting.pairwise.solver import Smo
 from logikern.numerics.outcome import Outcome
 from tests.estimators.samples import NAMES, X, fixed
+from tests.policies import change_policy
 
 GIVEN = {"rate": 0.5, "variance": 10.0, "random_state": 0}
 
@@ -17,8 +18,7 @@ GIVEN = {"rate": 0.5, "variance": 10.0, "random_state": 0}
 @pytest.fixture
 def large(monkeypatch):
     """A world in which 75 points of three classes are many."""
-    monkeypatch.setattr(_settings, "EXACT_UP_TO", 10)
-    monkeypatch.setattr(_settings, "PAIRS_FROM", 200)
+    change_policy(monkeypatch, _solver_plan, exact_up_to=10, pairs_from=200)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_others_are_not(large, settings):
 
 
 def test_newton_goes_on_where_sweeps_do_not_end(large, wanted, monkeypatch):
-    monkeypatch.setattr(_settings, "SWEEPS", 0)
+    change_policy(monkeypatch, _solver_plan, sweeps=0)
     model = fixed(**GIVEN).fit(X, NAMES)
     assert model.outcome_.converged
     assert "pairwise training" not in model.operator_
@@ -64,7 +64,7 @@ def test_newton_goes_on_where_sweeps_do_not_end(large, wanted, monkeypatch):
 
 
 def test_newton_keeps_the_sweeps_before_it(large, monkeypatch):
-    monkeypatch.setattr(_settings, "SWEEPS", 0)
+    change_policy(monkeypatch, _solver_plan, sweeps=0)
     trace = fixed(**GIVEN).fit(X, NAMES).newton_trace_
     assert [step.step for step in trace] == list(range(len(trace)))
     assert trace[0].step_length == 1.0 and trace[0].products == 0 and len(trace) > 2

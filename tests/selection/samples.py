@@ -102,7 +102,7 @@ def start(tying: Any = "shared", log_rate: float = 0.0, log_variance: float = 0.
 
 
 def log(**settings: Any) -> SearchLog:
-    return SearchLog(**{"journal": Journal(), "watch": lambda record: None, **settings})
+    return SearchLog(**{"journal": Journal(), "callback": lambda record: None, **settings})
 
 
 def plan(*names: str, **settings: Any) -> Plan:

@@ -83,7 +83,7 @@ def test_parameters_stay_in_their_range():
 
 def test_watch_sees_every_record():
     seen = []
-    own = log(watch=seen.append)
+    own = log(callback=seen.append)
     run(Bowl(), own)
     assert seen == own.records and [record.evaluation for record in seen] == list(range(1, len(seen) + 1))
 
@@ -201,7 +201,7 @@ def test_interruption_by_the_watch_keeps_the_evaluation():
         if record.evaluation == 2:
             raise KeyboardInterrupt
 
-    own = log(watch=watch)
+    own = log(callback=watch)
     found = run(Bowl(), own)
     assert len(own.records) == 2 and found.value == min(record.value for record in own.records)
 

@@ -9,8 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from logikern.criteria.cross_validation import CrossValidation
-from logikern.estimators import _search as _tuning
+from logikern.estimators import _search_plan
 from logikern.kernels import FunctionKernel
+from tests.policies import change_policy
 from tests.tuning.samples import MOONS, NAMES, SIDES, X, default_fit, same, tuned
 from tests.tuning.test_interruption import raise_at
 
@@ -324,8 +325,7 @@ def test_splitter_that_draws_anew_is_refused(path):
 
 
 def test_checkpoint_of_a_growing_search_spans_all_its_sizes(path, forbidden, monkeypatch):
-    monkeypatch.setattr(_tuning, "COARSE_SIZE", 20)
-    monkeypatch.setattr(_tuning, "COARSE_PER_CLASS", 5)
+    change_policy(monkeypatch, _search_plan, coarse_size=20, coarse_per_class=5)
     first = tuned(checkpoint=path, ard=False).fit(X, NAMES)
     assert first.trace_[-1].n_points == len(X) > first.trace_[0].n_points
     forbidden()

@@ -10,10 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.leave_one_out.criterion import LeaveOneOut
-from logikern.estimators import _search as _tuning
+from logikern.estimators import _search_plan
+from logikern.estimators._parameters import read_parameters
 from logikern.structure.flat import Flat
 from logikern.structure.tying import tie
 from tests.estimators.samples import KINDS, WORDS, shared_pairs
+from tests.policies import change_policy
 from tests.tuning.samples import MOONS, NAMES, SIDES, X, same, tuned
 
 N = len(X)
@@ -182,7 +184,7 @@ def test_search_has_as_many_points_as_it_was_given():
 
 def test_search_on_two_sizes_has_the_larger_as_its_end(monkeypatch):
     # What one evaluation may cost, so small that 40 of the points are taken.
-    monkeypatch.setattr(_tuning, "LOO_WORK", 40.5**3 * 9)
+    change_policy(monkeypatch, _search_plan, loo_work=40.5**3 * 9)
     model = loo(**SHARED).fit(X, NAMES)
     assert [record.n_points for record in (model.trace_[0], model.trace_[-1])] == [20, 40]
 
@@ -289,7 +291,7 @@ def test_time_for_the_search_is_kept(optimizer):
 def taken_by(n_points, n_classes, **settings):
     """The criterion that "auto" takes."""
     model = tuned(criterion="auto", **settings)
-    return "loo" if _tuning.leaves_one_out(model, n_points, n_classes) else "cv"
+    return "loo" if _search_plan.leaves_one_out(read_parameters(model), n_points, n_classes) else "cv"
 
 
 def test_auto_takes_leave_one_out_for_two_classes_of_few_points():

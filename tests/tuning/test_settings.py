@@ -1,6 +1,6 @@
 """What the arguments of the search do."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -8,8 +8,12 @@ from scipy import sparse
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 
-from logikern.estimators import _search as _tuning
+from logikern.estimators import _search_plan
+from logikern.estimators._inputs.data import check_together, training_data
+from logikern.estimators._inputs.subsets import nested_order
+from logikern.estimators._parameters import read_parameters
 from logikern.kernels import Gaussian, Linear, Matern32
+from tests.policies import change_policy
 from tests.tuning.samples import MOONS, NAMES, SIDES, SPECIES, X, default_fit, same, tuned
 
 SHARED = {"tying": "shared", "ard": False}
@@ -163,8 +167,7 @@ def test_splits_may_be_read_once():
 
 
 def test_splits_read_once_serve_all_sizes_of_a_search(monkeypatch):
-    monkeypatch.setattr(_tuning, "COARSE_SIZE", 20)
-    monkeypatch.setattr(_tuning, "COARSE_PER_CLASS", 5)
+    change_policy(monkeypatch, _search_plan, coarse_size=20, coarse_per_class=5)
     model = tuned(cv=(pair for pair in SPLITTERS["splits"]), **SHARED).fit(X, NAMES)
     assert model.trace_[-1].n_points == len(X)
 
@@ -251,16 +254,14 @@ def test_final_fit_has_all_points_whatever_the_search_had():
 
 
 def test_search_grows_on_a_part_and_finishes_on_more(monkeypatch):
-    monkeypatch.setattr(_tuning, "COARSE_SIZE", 20)
-    monkeypatch.setattr(_tuning, "COARSE_PER_CLASS", 5)
+    change_policy(monkeypatch, _search_plan, coarse_size=20, coarse_per_class=5)
     model = tuned(search_size=40, **SHARED).fit(X, NAMES)
     assert list(dict.fromkeys(record.n_points for record in model.trace_)) == [20, 40]
 
 
 def test_search_on_texts_of_many_classes_goes_on_on_ever_more(monkeypatch):
-    small = {"COARSE_SIZE": 20, "FINE_SIZE": 20, "COARSE_PER_CLASS": 5, "ENTRIES": 30, "ENLARGEMENT": 1.5}
-    for name, value in small.items():
-        monkeypatch.setattr(_tuning, name, value)
+    small = {"coarse_size": 20, "fine_size": 20, "coarse_per_class": 5, "entries": 30, "enlargement": 1.5}
+    change_policy(monkeypatch, _search_plan, **small)
 
     def sizes(inputs, **settings):
         model = tuned("linear", **SHARED, **settings).fit(inputs, NAMES)
@@ -271,7 +272,7 @@ def test_search_on_texts_of_many_classes_goes_on_on_ever_more(monkeypatch):
     assert sizes(X) == [20]
     assert sizes(texts, search_size=30) == [20, 30]
     assert sizes(texts, cv=StratifiedKFold(3)) == [20]
-    monkeypatch.setattr(_tuning, "MOST_ENTRIES", 35 * 3)  # 35 rows of three classes
+    change_policy(monkeypatch, _search_plan, most_entries=35 * 3)  # 35 rows of three classes
     assert sizes(texts) == [30]
 
 
@@ -279,14 +280,13 @@ def test_part_for_the_search_has_every_class():
     generator = np.random.default_rng(0)
     labels = np.r_[np.zeros(190), np.ones(6), np.full(4, 2)].astype(int)
     points = generator.standard_normal((200, 2)) + 4 * labels[:, None]
-    drawn = _tuning._nested_order(_training(points, labels), seed=0)[:30]
+    drawn = nested_order(_training(points, labels), 4, seed=0)[:30]
     assert np.bincount(labels[drawn])[1:].tolist() == [4, 4]
 
 
 def _training(points, labels):
-    from logikern.estimators._inputs.data import training_data
-
-    return training_data(tuned(), points, labels, None)
+    model = tuned()
+    return training_data(read_parameters(model), partial(check_together, model), points, labels, None)
 
 
 @cache

@@ -19,7 +19,8 @@ from sklearn.model_selection import (
 
 from logikern import KernelRegressor
 from logikern.criteria.cross_validation import CrossValidation
-from logikern.estimators import _search as _tuning
+from logikern.estimators import _search_plan
+from tests.policies import change_policy
 from tests.tuning.samples import NAMES, SPECIES, X, same, tuned
 
 N = len(X)
@@ -148,8 +149,7 @@ def test_splitter_gets_numbers_of_paths(as_array):
 
 
 def test_random_splitter_is_drawn_once_for_all_sizes_of_a_search(monkeypatch, folds):
-    monkeypatch.setattr(_tuning, "COARSE_SIZE", 20)
-    monkeypatch.setattr(_tuning, "COARSE_PER_CLASS", 5)
+    change_policy(monkeypatch, _search_plan, coarse_size=20, coarse_per_class=5)
     tuned(cv=ShuffleSplit(2, test_size=0.5), **SHARED).fit(X, NAMES, NUMBERED)
     small, large = folds[0], folds[-1]
     assert len(large[0][0] | large[0][1]) == N

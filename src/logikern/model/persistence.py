@@ -27,7 +27,7 @@ from logikern.numerics.outcome import Outcome
 FORMAT = 3
 HEADER = "logikern.json"
 # What only leave-one-out and further fits need.
-UNKEPT = ("_training", "_left_out", "_seed")
+UNKEPT = ("_training", "_left_out", "_seed", "plan_")
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
