@@ -1,6 +1,7 @@
 """Conjugate gradients in the metric of the function space, Ratliff & Bagnell (2007): one product a step."""
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,16 +73,8 @@ class KernelGradient(Solver):
         is_zero, dual = not dual.any(), dual.astype(problem.dtype)  # a copy, changed in place
         with np.errstate(over="ignore", invalid="ignore"):
             latent = np.zeros_like(dual) if is_zero else problem.covariance.accurate_matmul(dual)
-        iteration = _Iteration(
-            problem=problem,
-            tolerance=self.tolerance,
-            budget=self.budget,
-            dual=dual,
-            latent=latent,
-            n_products=int(not is_zero),
-            policy=self.policy,
-        )
-        return iteration.run(callback)
+        fixed = (problem, self.tolerance, self.budget)
+        return _Iteration(*fixed, dual, latent, int(not is_zero), self.policy).run(callback)
 
     def _dual_of(self, problem: Problem, latent: Array) -> Array:
         """The best multiple of minus the likelihood's gradient at latents, which is the dual at the optimum."""
@@ -91,7 +84,7 @@ class KernelGradient(Solver):
         return _times(lengths, -gradient)
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False)
 class _Iteration(Iteration):
     """The state of one descent."""
 
@@ -185,8 +178,7 @@ class _Iteration(Iteration):
         self.age[members] += 1
 
 
-@dataclass(frozen=True, eq=False)
-class _Look:
+class _Look(NamedTuple):
     """Functional gradient, penalised losses, norms, and what the tolerance is compared with."""
 
     gradient: Array

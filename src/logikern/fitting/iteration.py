@@ -39,7 +39,7 @@ class Budget:
         return Outcome.OUT_OF_PRODUCTS if n_products >= self.products else None
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False)
 class Iteration(ABC):
     """The state of a fit of all weightings, and the loop that advances it.
 
@@ -49,7 +49,7 @@ class Iteration(ABC):
     tolerance : float
     budget : Budget
     dual, latent : arrays of shape (B, C, n)
-    n_products : int, default=0
+    n_products : int
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Iteration(ABC):
     budget: Budget
     dual: Array
     latent: Array
-    n_products: int = 0
+    n_products: int
     outcomes: list[Outcome | None] = field(init=False)
     norms: Array = field(init=False)
     refreshed_at: Array = field(init=False)

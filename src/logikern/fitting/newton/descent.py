@@ -59,18 +59,9 @@ class Descent:
         elif start is not None:
             with np.errstate(over="ignore", invalid="ignore"):
                 dual, latent, n_products = self._step_from(problem, start, dual, latent)
-        iteration = _Iteration(
-            problem=problem,
-            tolerance=self.tolerance,
-            budget=self.budget,
-            dual=dual,
-            latent=latent,
-            n_products=n_products,
-            descent=self,
-            verifies=self.verifies and problem.covariance.is_single,
-            starts_at_zero=start is None,
-        )
-        return iteration.run(callback)
+        fixed = (problem, self.tolerance, self.budget)
+        verifies = self.verifies and problem.covariance.is_single
+        return _Iteration(*fixed, dual, latent, n_products, self, verifies, start is None).run(callback)
 
     def _step_from(self, problem: Problem, start: Array, dual: Array, latent: Array) -> tuple[Array, Array, int]:
         """One full Newton step from latents, cut back to its best multiple.
@@ -99,7 +90,7 @@ def is_slow(last: NewtonStep, policy: NewtonPolicy) -> bool:
     return 1 < last.step <= policy.early_steps and policy.no_step < last.step_length <= policy.short_step
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False)
 class _Iteration(Iteration):
     """The state of one descent."""
 

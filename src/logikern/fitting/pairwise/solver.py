@@ -63,18 +63,11 @@ class Smo(Solver):
         return self._ascend(problem, states, callback)
 
     def _ascend(self, problem: Problem, states: list[DualState], callback: Callback) -> FitResult:
-        iteration = _Iteration(
-            problem=problem,
-            tolerance=self.tolerance,
-            budget=self.budget,
-            dual=np.stack([state.dual for state in states]),
-            latent=np.stack([state.latent for state in states]),
-            solver=self,
-            rows=joint_rows(problem.covariance, self.memory, self.policy.most_couplings),
-            sweeps=[SweepState(state, self.policy) for state in states],
-            random=np.random.default_rng(self.seed),
-        )
-        return iteration.run(callback)
+        dual, latent = (np.stack(arrays) for arrays in zip(*((own.dual, own.latent) for own in states), strict=True))
+        rows = joint_rows(problem.covariance, self.memory, self.policy.most_couplings)
+        sweeps, random = [SweepState(state, self.policy) for state in states], np.random.default_rng(self.seed)
+        fixed = (problem, self.tolerance, self.budget)
+        return _Iteration(*fixed, dual, latent, 0, self, rows, sweeps, random).run(callback)
 
 
 def _check_likelihood(problem: Problem) -> None:
@@ -85,7 +78,7 @@ def _check_likelihood(problem: Problem) -> None:
         )
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False)
 class _Iteration(Iteration):
     """The state of one ascent."""
 

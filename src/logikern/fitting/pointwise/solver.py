@@ -55,18 +55,11 @@ class PointwiseAscent(Solver):
                 "Ascent point by point needs labels or distributions over classes, one kernel with sparse features "
                 "for all of them and a finite `bias_variance`. Use solver='newton'."
             )
-        iteration = _Iteration(
-            problem=problem,
-            tolerance=self.tolerance,
-            budget=self.budget,
-            dual=_dual_at(problem, start),
-            latent=np.zeros(problem.shape, problem.dtype),
-            policy=self.policy,
-            features=point_features(problem.covariance),
-            equals=equal_points(problem.covariance),
-            random=np.random.default_rng(self.seed),
-        )
-        return iteration.run(callback)
+        fixed, covariance = (problem, self.tolerance, self.budget), problem.covariance
+        state = (_dual_at(problem, start), np.zeros(problem.shape, problem.dtype), 0)
+        features, equals = point_features(covariance), equal_points(covariance)
+        random = np.random.default_rng(self.seed)
+        return _Iteration(*fixed, *state, self.policy, features, equals, random).run(callback)
 
 
 def _dual_at(problem: Problem, latent: Array | None) -> Array:
@@ -81,7 +74,7 @@ def _dual_at(problem: Problem, latent: Array | None) -> Array:
     return dual
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False)
 class _Iteration(Iteration):
     """The state of one ascent."""
 

@@ -65,27 +65,30 @@ class PointwiseSystem(NewtonSystem):
         return self.solve(self.curvature.root(self.curvature.root_adjoint(functions)), StoppingRule(tolerance))
 
     def solve(self, constant: Array, rule: StoppingRule, guess: Array | None = None) -> Response:
-        run = _begin(self, constant, rule.tolerance)
-        random, members, n_products = np.random.default_rng(self.seed), np.arange(len(constant)), 0
-        sizes: list[float] = []
+        scale, members = self.curvature.scale, np.arange(len(constant))
+        weights = np.einsum("bcn,bcn->bn", scale, scale)  # probabilities sum to one
+        # Where there is no weight there is nothing to solve.
+        value = np.where(weights[:, None, :] > 0, 0.0, constant).astype(constant.dtype)
+        run = _Run(self, constant, value, weights, rule.tolerance, np.zeros(weights.shape, dtype=np.int32))
+        random, n_products, sizes = np.random.default_rng(self.seed), 0, list[float]()
         for n_rounds in itertools.count():
-            image = self.covariance.accurate_matmul(run.value)
-            residual = self._residual(constant, run.value, image)
+            image = self.covariance.accurate_matmul(value)
+            residual = self._residual(constant, value, image)
             n_products += 1
             norms = max_norm(residual)
             left = members[~(norms <= rule.tolerance)]
             sizes.append(float(np.max(norms / rule.tolerance)))
             if not left.size:
-                return Response(run.value, image, n_products)
+                break
             is_late = n_rounds >= self.policy.system_rounds
             if is_late and not sizes[-1] <= 0.5 * sizes[-1 - self.policy.system_halving_rounds]:
                 rest = self.otherwise().solve(residual, rule)
-                return Response(run.value + rest.value, image + rest.image, n_products + rest.n_products)
+                return Response(value + rest.value, image + rest.image, n_products + rest.n_products)
             relaxation = self.policy.relaxation_after(n_rounds)
             visit = partial(run.visit, np.abs(residual, out=residual).max(axis=1), relaxation)
             visits = for_each(visit, zip(left, random.spawn(len(left)), strict=True))
             n_products += in_products(visits, constant.shape[2])
-        raise AssertionError("unreachable")
+        return Response(value, image, n_products)
 
     def _residual(self, constant: Array, value: Array, image: Array) -> Array:
         residual = np.empty_like(value)
@@ -135,11 +138,3 @@ class _Run:
 
         plan.groups.spread(write)
         return n_visits
-
-
-def _begin(system: PointwiseSystem, constant: Array, tolerance: Array) -> _Run:
-    scale = system.curvature.scale
-    weights = np.einsum("bcn,bcn->bn", scale, scale)  # probabilities sum to one
-    # Where there is no weight there is nothing to solve.
-    value = np.where(weights[:, None, :] > 0, 0.0, constant).astype(constant.dtype)
-    return _Run(system, constant, value, weights, tolerance, np.zeros(weights.shape, dtype=np.int32))
