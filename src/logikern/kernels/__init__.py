@@ -1,4 +1,4 @@
-"""Kernels: how alike two inputs are."""
+"""Kernels: the similarity of two inputs."""
 
 from .base import Kernel, Product, Scaled, Sum, leaves
 from .distance import squared_distances
@@ -11,7 +11,7 @@ from .precomputed import KernelRows, Precomputed, new_points, reference_points, 
 from .rational_quadratic import RationalQuadratic
 from .stationary import Stationary
 
-# Names at the estimator's door; each builds a kernel from its default parameters.
+# Kernels by their names in estimators.
 KERNELS: dict[str, type[Kernel]] = {
     "gaussian": Gaussian,
     "matern12": Matern12,

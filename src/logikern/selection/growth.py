@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from logikern.criteria.base import count_cases
-from logikern.kernels.base import Kernel
+from logikern.kernels.base import Kernel, leaves
+from logikern.kernels.parameters import RATES
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array, Indices
 from logikern.selection.inheritance import inherit_curvature, trace_parameters
@@ -208,14 +209,13 @@ def extrapolate_rates(coarse: Specification, fine: Specification, sizes: tuple[i
         Points behind the coarse model, behind the fine one, and in all.
     """
     few, more, total = np.log(sizes)
-    names = [name for kernel in fine.kernels for name in kernel.parameter_names]
-    is_rate = np.array([name.rpartition(".")[2].startswith("rate") for name in names], dtype=bool)
+    is_rate = np.array([role in RATES for kernel in fine.kernels for role in kernel.parameter_roles], dtype=bool)
     if not is_rate.any() or total <= more:
         return fine
     values = fine.log_parameters
-    moved = (values[: len(names)] - coarse.log_parameters[: len(names)])[is_rate]
+    moved = (values - coarse.log_parameters)[: len(is_rate)][is_rate]
     power = np.clip(moved.mean() / (more - few), 0.0, LARGEST_POWER)
-    values[: len(names)][is_rate] += power * min(total - more, LONGEST_LEVER * (more - few))
+    values[: len(is_rate)][is_rate] += power * min(total - more, LONGEST_LEVER * (more - few))
     return fine.with_log_parameters(values)
 
 
@@ -300,8 +300,9 @@ class _Growth:
         In a finer tying the mean of parameters that were one keeps the prior of that one; only deviations from the
         mean are charged in addition. Rates of inputs are pulled far below those of the data.
         """
-        names = [name for kernel in specification.kernels for name in kernel.parameter_names]
-        is_rate = np.array([name.startswith("rate[") for name in names], dtype=bool)
+        kernels = specification.kernels
+        roles = [role if leaves(own) == [own] else "" for own in kernels for role in own.parameter_roles]
+        is_rate = np.array(roles) == RATES[1]
         centre = spread(self.start, specification.tying)
         if not is_rate.any():
             scale = self._scale(self.start, KERNEL_SCALE, VARIANCE_SCALE)
@@ -314,7 +315,7 @@ class _Growth:
         of_kernels = np.where(is_rate, RELEVANCE_SCALE, KERNEL_SCALE)
         scale = self._scale(specification, of_kernels, VARIANCE_SCALE_BESIDE_RELEVANCE)
         pulled = np.zeros(len(scale))
-        pulled[: len(names)][is_rate] = RELEVANCE_CENTRE
+        pulled[: len(is_rate)][is_rate] = RELEVANCE_CENTRE
         return Task(name, NormalPrior(scale, pulled), centre.log_parameters)
 
     def _scale(self, specification: Specification, of_kernels: float | Array, of_others: float) -> Array:
@@ -395,5 +396,5 @@ def with_relevance(specification: Specification, n_inputs: int) -> Specification
 
 def _has_single_rates(specification: Specification) -> bool:
     return all(
-        isinstance(kernel, Stationary) and not isinstance(kernel.rate, tuple) for kernel in specification.kernels
+        isinstance(kernel, Stationary) and RATES[0] in kernel.parameter_roles for kernel in specification.kernels
     )
