@@ -1,4 +1,4 @@
-"""What the documents say of the code is so."""
+"""The documents agree with the code."""
 
 import inspect
 import re
@@ -58,3 +58,30 @@ def test_model_files_have_one_suffix():
 
 def test_visits_of_a_round_are_as_many_as_documented():
     assert "eight updates per row" in (ROOT / "docs" / "solvers.md").read_text() and visits.VISITS_PER_ROUND == 8
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_import_from_the_top(page):
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    imported = re.findall(r"^\s*(?:from|import) (logikern[\w.]*)", "\n".join(blocks), re.MULTILINE)
+    assert set(imported) <= {"logikern", "logikern.kernels"}
+
+
+def test_every_page_is_linked_from_the_readme():
+    readme = PAGES[0].read_text()
+    assert not [page.name for page in PAGES[1:] if f"docs/{page.name}" not in readme]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target, anchor in re.findall(r"\]\((?!http)([^)#]*)#?([^)]*)\)", page.read_text()):
+        linked = page.parent / target if target else page
+        assert linked.exists(), target
+        headings = re.findall(r"^#+ (.*)$", linked.read_text(), re.MULTILINE) if anchor else []
+        assert not anchor or anchor in [re.sub(r"[^\w -]", "", name).lower().replace(" ", "-") for name in headings]
+
+
+def test_glossary_explains_the_terms_of_the_model():
+    glossary = (ROOT / "docs" / "glossary.md").read_text().lower()
+    terms = ("rate", "variance", "tying", "criterion", "stage", "latent", "dual", "temperature", "tolerance", "budget")
+    assert not [term for term in terms if not re.search(rf"^\*\*[^*]*\b{term}\b", glossary, re.MULTILINE)]
