@@ -97,7 +97,7 @@ def test_class_weight_raises_the_probability_of_its_class(fit_table, probabiliti
 def test_held_out_rows_are_not_fitted(fit_table, run, tmp_path):
     result = fit_table("--test-fraction", "0.25")
     assert info(run, tmp_path)["training_rows"] == 45
-    assert "scores on 15 rows that the model has not seen" in result.stderr and "log loss" in result.stdout
+    assert "scores on 15 held-out rows" in result.stderr and "log loss" in result.stdout
 
 
 def test_rows_without_target_are_dropped_on_request(fit_table, table, run, tmp_path):

@@ -1,14 +1,14 @@
 """Scores of probabilities: error-reject curve, information, Brier score and calibration."""
 
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import xlog1py
 
-from logikern.decisions.cases import Cases, align, as_numbers, as_probabilities, as_scores
+from logikern.decisions.cases import Cases, Labels, align, as_numbers, as_probabilities, as_scores
 from logikern.numerics.outcome import Array, Indices
 
 
@@ -76,7 +76,7 @@ class ErrorRejectCurve:
 
 
 def error_reject_curve(
-    y: Any, proba: Any, classes: Sequence[Any] | None = None, sample_weight: Any = None
+    y: Any, proba: Any, classes: Labels | None = None, sample_weight: Any = None
 ) -> ErrorRejectCurve:
     """Error among the kept cases, by the fraction rejected: Seeger (2008), Figures 3 and 4.
 
@@ -116,7 +116,7 @@ def error_reject_curve(
 def target_information(
     y: Any,
     proba: Any,
-    classes: Sequence[Any] | None = None,
+    classes: Labels | None = None,
     prior: Any = None,
     sample_weight: Any = None,
 ) -> float:
@@ -153,7 +153,7 @@ def target_information(
     return float(cases.weights @ bits)
 
 
-def brier_score(y: Any, proba: Any, classes: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
+def brier_score(y: Any, proba: Any, classes: Labels | None = None, sample_weight: Any = None) -> float:
     """Mean over cases of sum_c (p(c) - [c is true])^2: 0 to 2.
 
     Parameters
@@ -190,7 +190,7 @@ class ReliabilityBins:
 def reliability_bins(
     y: Any,
     proba: Any,
-    classes: Sequence[Any] | None = None,
+    classes: Labels | None = None,
     sample_weight: Any = None,
     n_bins: int = 15,
     strategy: str = "quantile",
@@ -222,7 +222,7 @@ def reliability_bins(
 def calibration_error(
     y: Any,
     proba: Any,
-    classes: Sequence[Any] | None = None,
+    classes: Labels | None = None,
     sample_weight: Any = None,
     n_bins: int = 15,
     strategy: str = "quantile",

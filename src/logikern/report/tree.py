@@ -107,7 +107,8 @@ def plot_tree(
     heights = _lay_out(tree, shown)
     drawn_on = new_axes(ax)
     if ax is None:
-        drawn_on.figure.set_size_inches(4.0 + 2.0 * tree.depths[shown].max(), 1.5 + 0.25 * max(heights.values()))
+        size = (4.0 + 2.0 * tree.depths[shown].max(), 1.5 + 0.25 * max(heights.values()))
+        drawn_on.figure.set_size_inches(size)  # type: ignore[union-attr]  # a new figure, not a part of one
     for node in shown:
         parent = tree.parents[node]
         step = [tree.depths[node] - 1, tree.depths[node]]
@@ -151,7 +152,7 @@ def _draw_dots(
     )
     if variances is not None:
 
-        def variance(area: Array) -> Array:
+        def variance(area: Any) -> Any:
             return (area - _STYLE.smallest_dot) / _STYLE.largest_growth * largest
 
         handles, texts = dots.legend_elements("sizes", num=3, func=variance)
@@ -164,7 +165,9 @@ def _draw_labels(tree: Tree, shown: list[int], heights: Mapping[int, float], ax:
     below = _n_hidden(tree, shown)
     opened = {tree.parents[node] for node in shown}
     for node in shown:
-        place = {"xytext": (0, 9), "ha": "center"} if node in opened else {"xytext": (10, 0), "va": "center"}
+        place: dict[str, Any] = (
+            {"xytext": (0, 9), "ha": "center"} if node in opened else {"xytext": (10, 0), "va": "center"}
+        )
         ax.annotate(
             _name(tree, node, below[node]),
             (tree.depths[node], heights[node]),
