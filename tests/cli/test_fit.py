@@ -211,4 +211,4 @@ def test_missing_prose_is_empty_and_counted(fit_table, table):
 
 def test_prose_without_words_is_refused(fit_table, table):
     result = fit_table("--text", "note", frame=table.assign(note=["!", "?!"] * 30))
-    assert (result.exit_code, "column `note` holds no words" in result.stderr) == (1, True)
+    assert (result.exit_code, "column `note` has no words" in result.stderr) == (1, True)

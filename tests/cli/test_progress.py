@@ -100,7 +100,7 @@ def test_max_time_bounds_the_rest():
 
 def test_evaluation_without_use_has_no_value():
     progress = Progress(records=[Record("shared", 1, 100, np.nan, np.inf, False, 10, 1.0)])
-    assert progress.state == "shared, evaluation 1: no fit here"
+    assert progress.state == "shared, evaluation 1: failed"
 
 
 @pytest.mark.parametrize(
