@@ -85,3 +85,17 @@ def test_glossary_explains_the_terms_of_the_model():
     glossary = (ROOT / "docs" / "glossary.md").read_text().lower()
     terms = ("rate", "variance", "tying", "criterion", "stage", "latent", "dual", "temperature", "tolerance")
     assert not [term for term in terms if not re.search(rf"^\*\*[^*]*\b{term}\b", glossary, re.MULTILINE)]
+
+
+def test_files_that_the_architecture_points_to_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    answers = page.partition("## Which file?")[2].partition("## Extend it")[0]
+    named = re.findall(r"`([\w/]+)`", " ".join(line.rpartition("| ")[0] + line for line in answers.splitlines()))
+    named += [name for names in re.findall(r"<i>([^<]+)</i>", page) for name in names.split(", ")]
+    source, known = ROOT / "src" / "logikern", ("outcome_", "y")
+    assert len(named) > 20
+    assert not [
+        name for name in named if not ((source / f"{name}.py").exists() or (source / name).is_dir() or name in known)
+    ]
+    examples = re.findall(r"`(tests/extending/\w+\.py)`", page)
+    assert examples and not [name for name in examples if not (ROOT / name).exists()]
