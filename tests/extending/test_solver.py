@@ -21,7 +21,9 @@ class GradientDescent(Solver):
         dual = np.zeros(problem.shape) if start is None else -problem.gradient(np.zeros(problem.shape), start)
         # The curvature of the softmax is at most 1/2, and the trace bounds the eigenvalues of the covariance.
         step = 1.0 / (1.0 + 0.5 * problem.covariance.diagonal().sum(axis=1).max())
-        for n_products in range(1, self.max_steps + 1):
+        n_products = 0
+        while n_products < self.max_steps:
+            n_products += 1
             latent = problem.covariance.matmul(dual)
             gradient = problem.gradient(dual, latent)
             norms = np.abs(gradient).max(axis=(1, 2))

@@ -1,5 +1,6 @@
 """Validation of scores, true classes and weights, once, before they are used."""
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -80,6 +81,12 @@ def as_numbers(values: Any, name: str) -> Array:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"`{name}` must hold numbers, but is {values!r}.") from None
+
+
+def check_count(value: Any, name: str) -> None:
+    """Reject anything but a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
+        raise ValueError(f"`{name}` must be a positive integer, but is {value!r}.")
 
 
 def align(y: Any, scores: Array, classes: Labels | None, sample_weight: Any) -> Cases:

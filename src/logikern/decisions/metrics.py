@@ -1,6 +1,5 @@
 """Scores of probabilities: error-reject curve, information, Brier score and calibration."""
 
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import xlog1py
 
-from logikern.decisions.cases import Cases, Labels, align, as_numbers, as_probabilities, as_scores
+from logikern.decisions.cases import Cases, Labels, align, as_numbers, as_probabilities, as_scores, check_count
 from logikern.numerics.outcome import Array, Indices
 
 
@@ -56,7 +55,7 @@ class ErrorRejectCurve:
 
     @property
     def excess_area(self) -> float:
-        """The area minus that of the best order: 0 if every wrong case is rejected first."""
+        """The area minus the area of the best order: 0 if every wrong case is rejected first."""
         error = self.error[0]
         return float(self.area - (error + xlog1py(1.0 - error, -error)))
 
@@ -262,8 +261,7 @@ _BINNINGS: dict[str, Callable[[Cases], Array]] = {
 
 
 def _check_binning(n_bins: Any, strategy: Any) -> None:
-    if isinstance(n_bins, bool) or not isinstance(n_bins, numbers.Integral) or int(n_bins) < 1:
-        raise ValueError(f"`n_bins` must be a positive integer, but is {n_bins!r}.")
+    check_count(n_bins, "n_bins")
     if strategy not in _BINNINGS:
         raise ValueError(f"`strategy` must be one of {list(_BINNINGS)}, but is {strategy!r}.")
 

@@ -40,7 +40,7 @@ def class_labels(target: pd.Series) -> np.ndarray:
 
 
 def as_integers(spelled: np.ndarray) -> np.ndarray:
-    """Integers if all spellings are those of integers, otherwise text: "01" and "1" are different names."""
+    """Integers if all are spelled as integers, otherwise text: "01" and "1" are different names."""
     values = numbers(pd.Series(spelled))
     if np.isfinite(values).all():
         integers = values.astype(np.int64)

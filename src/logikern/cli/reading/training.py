@@ -45,7 +45,7 @@ class TrainingSet:
     roles: Roles | None
     kernel: str | None  # the default for such data, None for the estimator's own
     groups: np.ndarray | None = None
-    tree: Tree | None = None  # of which labels are nodes
+    tree: Tree | None = None  # labels are nodes of it
 
     def take(self, rows: np.ndarray) -> "TrainingSet":
         """Some of the rows."""
