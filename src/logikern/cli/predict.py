@@ -67,9 +67,7 @@ def predict(
         require_writable(out)
         output_format(Path(out))
     if allow_inner and loss not in (None, options.Loss.taxonomic):
-        raise typer.BadParameter(
-            f"`--allow-inner` needs `--loss taxonomic`, which is defined for inner nodes, but has {loss.value!r}."
-        )
+        raise typer.BadParameter(f"`--allow-inner` needs `--loss taxonomic`, but `--loss` is {loss.value!r}.")
     keep = list(dict.fromkeys(keep or ()))
     loaded = load_model(model)
     reading = Reading(format.value if format else None, encoding, separator, zero_based)
