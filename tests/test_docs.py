@@ -99,3 +99,9 @@ def test_files_that_the_architecture_points_to_exist():
     ]
     examples = re.findall(r"`(tests/extending/\w+\.py)`", page)
     assert examples and not [name for name in examples if not (ROOT / name).exists()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_benchmarks_that_a_page_names_exist(page):
+    named = re.findall(r"benchmarks/\w+\.py", page.read_text())
+    assert not [name for name in named if not (ROOT / name).exists()]
