@@ -4,7 +4,7 @@ The shares q = targets - dual / weights must be distributions. The dual minimise
 
     1/2 dual' K~ dual + sum_i w_i sum_c q_ic log q_ic.
 
-Its minimum is minus that of the penalised loss, at the same dual, where q is the softmax of the latents u = K~ dual.
+Its minimum is minus the minimal penalised loss, at the same dual, where q is the softmax of the latents u = K~ dual.
 Elsewhere the two values differ by the gap sum_i w_i KL(q_i || softmax(u_i)), a sum over points.
 """
 
