@@ -78,7 +78,7 @@ class Parameters:
     @property
     def is_bias_free(self) -> bool:
         """Whether constants have no penalty."""
-        return bool(np.isinf(self.bias_variance))
+        return self.bias_variance == np.inf
 
     def draw_seed(self) -> int:
         """The next seed from `random_state`."""
@@ -123,7 +123,7 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
             f"`bias_variance` must be a number that is not negative, but is {bias!r}. Pass 0 to leave constants out."
         )
     _check_search(parameters, criteria)
-    if np.isinf(bias):
+    if parameters.is_bias_free:
         _check_free_bias(parameters)
     _check_running(parameters)
 
@@ -181,6 +181,6 @@ def parse_memory(limit: Any) -> float | None:
     else:
         match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)i?b?\s*", str(limit).lower())
         value = float(match[1]) * _UNITS[match[2]] if match else float("nan")
-    if not value > 0:
+    if not 0 < value < np.inf:
         raise ValueError(f"`memory_limit` must be bytes or a text like '500MB' or '2GB', but is {limit!r}.")
     return value

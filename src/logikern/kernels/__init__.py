@@ -6,6 +6,7 @@ from .function import FunctionKernel
 from .gaussian import Gaussian
 from .linear import Linear
 from .matern import Matern12, Matern32, Matern52
+from .parameters import positive
 from .polynomial import Polynomial
 from .precomputed import KernelRows, Precomputed, new_points, reference_points, training_points
 from .rational_quadratic import RationalQuadratic
@@ -41,6 +42,7 @@ __all__ = [
     "Sum",
     "leaves",
     "new_points",
+    "positive",
     "reference_points",
     "squared_distances",
     "training_points",

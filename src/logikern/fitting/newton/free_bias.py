@@ -70,7 +70,7 @@ class FreeBias(Solver):
                 loss, norm, by_weight = _measure(problem, dual, latent)
                 trace.append(NewtonStep(step, float(loss[0]), float(norm[0]), float(length[0]), 2 * step))
                 callback(trace[-1])
-                if by_weight[0] <= self.tolerance and norm[0] <= self.relative_tolerance:
+                if by_weight[0] <= self.tolerance and norm[0] <= min(self.relative_tolerance, self.tolerance):
                     outcome = Outcome.CONVERGED
                     break
         norm = _measure(problem, dual, latent).norm
