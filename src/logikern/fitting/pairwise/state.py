@@ -103,11 +103,3 @@ def _state(targets: Array, weights: Array, log_shares: Array) -> DualState:
     # Points without weight have no dual, whatever their shares.
     log_shares = np.where(weights > 0, np.maximum(log_shares, LOG_ZERO), -np.log(len(targets)))
     return DualState(targets, weights, np.zeros(targets.shape), np.zeros(targets.shape), log_shares)
-
-
-def duality_gap(problem: Problem, dual: Array, latent: Array) -> Array:
-    """Penalised loss minus its lower bound from the dual, of each weighting, (B,); dual and latent (B, C, n)."""
-    states = [at_dual(problem, member, own) for member, own in enumerate(dual)]
-    for state, own in zip(states, latent, strict=True):
-        state.latent[:] = own
-    return np.array([state.gaps().sum() for state in states])

@@ -66,15 +66,22 @@ class LowRank(Preconditioner):
     ----------
     factors : CovarianceFactors
     curvature : Curvature
+
+    Attributes
+    ----------
+    n_solves : int
+        Uses so far: the products of a direction.
     """
 
     def __init__(self, factors: CovarianceFactors, curvature: Curvature):
         self.factors = factors
+        self.n_solves = 0
         self.curvature = curvature.in_precision(factors.dtype)
         self.systems = PointSystems(factors, self.curvature)
         self.woodbury = woodbury_factors(factors, self.systems)
 
     def solve(self, residual: Array, members: Indices) -> Array:
+        self.n_solves += 1
         tiles = point_tiles(residual.shape)
         scale = self.systems.scale
         base = np.empty_like(residual)
