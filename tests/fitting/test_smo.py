@@ -13,7 +13,7 @@ from logikern.fitting.pairwise import joint_rows
 from logikern.fitting.pairwise import loops as dual_pairs
 from logikern.fitting.pairwise.policy import PairwisePolicy
 from logikern.fitting.pairwise.solver import Smo
-from logikern.fitting.pairwise.state import at_dual, duality_gap
+from logikern.fitting.pairwise.state import at_dual
 from logikern.fitting.pairwise.sweeps import SweepState
 from logikern.fitting.problem import Problem
 from logikern.kernels import Gaussian
@@ -68,6 +68,14 @@ def test_small_gaps_keep_their_digits():
     state.latent[0] += 1e-9
     shares = np.exp(state.log_shares[0])
     np.testing.assert_allclose(state.gaps(), 0.5e-18 * shares * (1 - shares), rtol=1e-5)
+
+
+def duality_gap(problem, dual, latent):
+    """Penalised loss minus its lower bound from the dual, of each weighting, (B,); dual and latent (B, C, n)."""
+    states = [at_dual(problem, member, own) for member, own in enumerate(dual)]
+    for state, own in zip(states, latent, strict=True):
+        state.latent[:] = own
+    return np.array([state.gaps().sum() for state in states])
 
 
 @pytest.mark.parametrize("name", SOME + TREES)

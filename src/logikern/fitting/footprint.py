@@ -65,7 +65,7 @@ class Size:
     has_null : bool
         Whether the curvature couples these functions: probabilities of three classes or more.
     coupled : bool
-        Whether dense factors are those of all classes together.
+        Whether one dense factor covers all classes together.
     n_kernels : int, default=1
     n_blocks : int, default=1
         Different covariances among the classes.
@@ -100,7 +100,7 @@ class Size:
 
     @property
     def n_matrices(self) -> float:
-        """Matrices of n x n doubles in the covariance of all functions, and in that of those told apart."""
+        """Matrices of n x n doubles in the covariances of all functions and of the distinguished ones."""
         return float(self.n_classes**2) if self.coupled else float(self.n_blocks + self.is_difference)
 
 
@@ -112,7 +112,7 @@ def functions(size: Size, n_arrays: int) -> float:
 
 
 def tiles(size: Size, n_each: int = MODEL.kernel_tiles) -> float:
-    """Tiles of all threads: `n_each` of kernel values, and those of functions."""
+    """Tiles of all threads: `n_each` of kernel values, and tiles of functions."""
     n, n_threads = size.n_points, size.n_threads
     of_kernel = min(n_threads * min(TILES.kernel_entries, max(TILES.fewest_entries, n * n // n_threads)), n * n)
     of_points = min(n_threads * TILES.function_entries, size.n_batch * size.n_classes * n)

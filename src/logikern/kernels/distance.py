@@ -199,7 +199,7 @@ def squared_distances(X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np
     rate : float or tuple of floats, default=1.0
         One weight for all inputs, or one per input.
     dtype : numpy dtype or None, default=None
-        Of the result; None takes float32 if both sets of points are, float64 otherwise.
+        Dtype of the result; None takes float32 if both sets of points are, float64 otherwise.
 
     Returns
     -------

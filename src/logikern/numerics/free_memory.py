@@ -41,7 +41,7 @@ def _physical_memory() -> float:
 
 
 def _free_in_groups(proc: Path, cgroups: Path) -> Iterator[float]:
-    """Free memory in every group from that of this process up to the mounted root.
+    """Free memory in every group from the one of this process up to the mounted root.
 
     A container may see its own group mounted as the root while /proc names the path outside; folders that do not
     exist are therefore skipped.

@@ -61,7 +61,7 @@ def factorise(matrix: Array) -> bool:
 
 
 def invert_factor(lower: Array) -> None:
-    """Write the lower triangle of (L L')^-1 over that of L."""
+    """Write the lower triangle of (L L')^-1 over L."""
     if _dpotri is None:
         lower[...] = lapack.dpotri(lower, lower=1)[0]
         return

@@ -78,10 +78,10 @@ def invert_lower(lower: Array) -> Array:
 
 
 def write_inverse(lower: Array, inverse: Array) -> None:
-    """Write (L L')^-1 on and above the diagonal of a matrix, which may be that of L itself.
+    """Write (L L')^-1 on and above the diagonal of a matrix, which may be L itself.
 
-    On and below the diagonal, columns from j on are L_j^-T L_j^-1 times those of the identity, where L_j is L without
-    its first j rows and columns: tiles of columns depend on L alone.
+    On and below the diagonal, columns from j on are L_j^-T L_j^-1 times columns of the identity, where L_j is L
+    without its first j rows and columns: tiles of columns depend on L alone.
 
     Parameters
     ----------

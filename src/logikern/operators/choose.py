@@ -40,7 +40,7 @@ class Choice:
     name : str
         "dense", "tiled" or "features".
     dtype : numpy dtype
-        Of the products.
+        Dtype of the products.
     reason : str
         Explanation as a sentence.
     memory : float

@@ -83,7 +83,7 @@ class Dense(StoredOperator):
 
 
 def product(functions: Array, matrix: Array) -> Array:
-    """functions @ matrix in the precision of the matrix, returned in that of the functions.
+    """functions @ matrix in the precision of the matrix, returned in the precision of the functions.
 
     The functions are cast, not the matrix: otherwise NumPy would copy the whole matrix to float64 for every product.
     """

@@ -23,7 +23,7 @@ def function_blocks(n_functions: int) -> list[slice]:
 class FeatureProduct(KernelOperator):
     """K = F F' for an explicit feature matrix F, sparse or dense (Seeger 2008, App. D.3).
 
-    A product costs two passes over F; memory is that of F and of one block of
+    A product costs two passes over F; memory holds F and one block of
     functions in feature space.
 
     Parameters

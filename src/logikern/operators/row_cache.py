@@ -22,7 +22,7 @@ class RowCache:
     memory : float
         Bytes for the rows that are kept.
     idle_sweeps : int, default=2
-        A row that was not requested during so many sweeps over all points is replaced.
+        A row that was not requested during this many sweeps over all points may be replaced.
     """
 
     def __init__(self, operator: KernelOperator, memory: float, idle_sweeps: int = 2):

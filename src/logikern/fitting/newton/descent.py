@@ -26,7 +26,7 @@ class Descent:
 
     A gradient below the tolerance counts only at latents recomputed from the dual: those carried along collect the
     rounding of every earlier, larger step. If stored matrices are in single precision, latents are finally
-    recomputed with kernel values in double precision, so the residual is that of the true model, and further steps
+    recomputed with kernel values in double precision, so the residual belongs to the true model, and further steps
     in single precision refine it.
 
     Parameters
@@ -188,7 +188,7 @@ class _Iteration(Iteration):
         lengths = np.where(blind, 1.0, lengths)
         stuck = lengths <= policy.no_step
         if part.is_convex and stuck.any():
-            # Where K~ direction is little but rounding, as for contradicting labels of equal points, so is the slope.
+            # If K~ direction is mostly rounding, as for contradicting labels of equal points, so is the slope.
             halved = _norm_after(part, dual + direction, latent + image, self.typical[members]) <= 0.5 * norms
             lengths = np.where(stuck & halved, 1.0, lengths)
         steps = lengths.astype(self.problem.dtype)[:, None, None]

@@ -38,11 +38,28 @@ class StoppingRule(NamedTuple):
         x' K~ (x / 2 - c) + x' K~ W K~ x / 2 from its value at zero.
     most : int or None, default=None
         Largest number of products.
+    gained, longest : arrays of shape (B,) or None, default=None
+        Set by a system: the gain at its start plus half of |r|^2 there; a bound on |r|^2, beside the tolerance.
     """
 
     tolerance: Array
     missed_gain: Array | None = None
     most: int | None = None
+    gained: Array | None = None
+    longest: Array | None = None
+
+    def is_met(self, members: Array, largest: Array, square: Array, energy: Array) -> Array:
+        """Whether to stop, (members,), from max |V r|, |r|^2 and the decrease of r' A^-1 r.
+
+        With A = I + V' K~ V the model lies above its minimum by (|r|^2 - r' A^-1 r) / 2, at most by |r|^2 / 2.
+        """
+        met = largest <= self.tolerance[members]
+        if self.longest is not None:
+            met &= square <= self.longest[members]
+        if self.missed_gain is not None and self.gained is not None:
+            gained = self.gained[members] - 0.5 * (square + energy)
+            met |= 0.5 * square <= self.missed_gain[members] * gained
+        return met
 
 
 class NewtonSystem(ABC):
@@ -108,7 +125,7 @@ class IterativeSystem(NewtonSystem):
         working = self.covariance.working_dtype
         right_side = self.curvature.in_precision(working).root_adjoint(functions.astype(working, copy=False))
         longest = self.policy.response_residual**2 * inner_products(right_side, right_side)
-        return self._solve(right_side, _Goal(tolerance, longest), functions.dtype)
+        return self._solve(right_side, StoppingRule(tolerance, longest=longest), functions.dtype)
 
     def solve(self, constant: Array, rule: StoppingRule, guess: Array | None = None) -> Response:
         """From a guess z of the image: x = d + V y with d = c - W z and (I + V' K~ V) y = V' (z - K~ d).
@@ -136,12 +153,11 @@ class IterativeSystem(NewtonSystem):
 
         squares = np.sum(for_each(subtract, tiles), axis=0)
         right_side = inner.astype(self.covariance.working_dtype, copy=False)
-        goal = _Goal(rule.tolerance)
         if rule.missed_gain is not None:
             gained = inner_products(constant, image) - 0.5 * inner_products(start, image)
             gained += 0.5 * (inner_products(right_side, right_side) - squares)
-            goal = _Goal(rule.tolerance, missed_gain=rule.missed_gain, gained=gained)
-        solved = self._solve(right_side, goal, constant.dtype, rule.most)
+            rule = rule._replace(gained=gained)
+        solved = self._solve(right_side, rule, constant.dtype)
         value, image = np.add(start, solved.value, out=start), np.add(image, solved.image, out=image)
         return Response(value, image, 1 + solved.n_products)
 
@@ -150,7 +166,7 @@ class IterativeSystem(NewtonSystem):
         variance = max(self.covariance.mean_variance(), self.policy.smallest_variance)
         return variance * float(np.sqrt(self.covariance.n_points))
 
-    def _solve(self, right_side: Array, goal: "_Goal", dtype: np.dtype, most: int | None = None) -> Response:
+    def _solve(self, right_side: Array, rule: StoppingRule, dtype: np.dtype) -> Response:
         """V y and its image, with (I + V' K~ V) y equal to the right side, in the range of the projector."""
         # Elementwise work is bound by memory: half the bytes are half the time.
         curvature = self.curvature.in_precision(right_side.dtype)
@@ -178,47 +194,14 @@ class IterativeSystem(NewtonSystem):
                 return max_norm(part.root(part.project(residual[..., points].copy())))
 
             largest = np.max(for_each(largest_of, point_tiles(residual.shape)), axis=0)
-            return goal.reached(members, largest, inner_products(residual, residual), gained)
+            return rule.is_met(members, largest, inner_products(residual, residual), gained)
 
-        most = self.max_products if most is None else min(most, self.max_products)
+        most = self.max_products if rule.most is None else min(rule.most, self.max_products)
         result = conjugate_gradient(apply, self.preconditioner.solve, right_side, small_enough, most)
         value = curvature.root(result.solution)
         return Response(
             value.astype(dtype, copy=False), result.companion.astype(dtype, copy=False), result.n_products
         )
-
-
-class _Goal(NamedTuple):
-    """When a solve with residual r may end, one value for each member of the batch.
-
-    Attributes
-    ----------
-    tolerance : array of shape (B,)
-        For max |V r|.
-    longest : array of shape (B,) or None, default=None
-        For |r|^2, in addition.
-    missed_gain, gained : arrays of shape (B,) or None, default=None
-        Alternatively, the part of the quadratic model's decrease that may be missed; the decrease at the start plus
-        half of |r|^2 there.
-    """
-
-    tolerance: Array
-    longest: Array | None = None
-    missed_gain: Array | None = None
-    gained: Array | None = None
-
-    def reached(self, members: Array, largest: Array, square: Array, energy: Array) -> Array:
-        """Whether to stop, from max |V r|, |r|^2 and the decrease of r' A^-1 r.
-
-        With A = I + V' K~ V the model lies above its minimum by (|r|^2 - r' A^-1 r) / 2, at most by |r|^2 / 2.
-        """
-        reached = largest <= self.tolerance[members]
-        if self.longest is not None:
-            reached &= square <= self.longest[members]
-        if self.missed_gain is not None and self.gained is not None:
-            gained = self.gained[members] - 0.5 * (square + energy)
-            reached |= 0.5 * square <= self.missed_gain[members] * gained
-        return reached
 
 
 class _Remaining:

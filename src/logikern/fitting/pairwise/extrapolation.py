@@ -68,9 +68,9 @@ def _newton_step(curvature: Array, slope: Array, singular: float) -> Array:
 def _step_length(
     state: DualState, shares: Array, move: Array, image: Array, gained: Array, policy: PairwisePolicy
 ) -> float:
-    """At most one, with positive shares, and not far beyond the minimum along the line; zero if there is none.
+    """At most one, with positive shares, not far beyond the minimum along the line; zero if none is found.
 
-    The slope is that of `DualState.excess`, whose parts vanish at the optimum: otherwise rounding would decide.
+    The slope comes from `DualState.excess`, whose parts vanish at the optimum: otherwise rounding would decide.
     """
     lost = float((-gained / np.maximum(shares, SMALLEST_SHARE)).max())
     length = min(1.0, policy.inside / lost) if lost > 0 else 1.0

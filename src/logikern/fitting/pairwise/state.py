@@ -4,7 +4,7 @@ The shares q = targets - dual / weights must be distributions. The dual minimise
 
     1/2 dual' K~ dual + sum_i w_i sum_c q_ic log q_ic.
 
-Its minimum is minus that of the penalised loss, at the same dual, where q is the softmax of the latents u = K~ dual.
+Its minimum is minus the minimal penalised loss, at the same dual, where q is the softmax of the latents u = K~ dual.
 Elsewhere the two values differ by the gap sum_i w_i KL(q_i || softmax(u_i)), a sum over points.
 """
 
@@ -103,11 +103,3 @@ def _state(targets: Array, weights: Array, log_shares: Array) -> DualState:
     # Points without weight have no dual, whatever their shares.
     log_shares = np.where(weights > 0, np.maximum(log_shares, LOG_ZERO), -np.log(len(targets)))
     return DualState(targets, weights, np.zeros(targets.shape), np.zeros(targets.shape), log_shares)
-
-
-def duality_gap(problem: Problem, dual: Array, latent: Array) -> Array:
-    """Penalised loss minus its lower bound from the dual, of each weighting, (B,); dual and latent (B, C, n)."""
-    states = [at_dual(problem, member, own) for member, own in enumerate(dual)]
-    for state, own in zip(states, latent, strict=True):
-        state.latent[:] = own
-    return np.array([state.gaps().sum() for state in states])

@@ -294,7 +294,7 @@ def visit_points(
         if not weight * found > skip_below:
             continue
         scale = weight * features.own[point]
-        # An error of the shares changes the latents by their variance times it, also those of similar points.
+        # An error of the shares changes latents by the variance times it, also at similar points.
         sensitivity = scale * largest_variance + weight * features.bias
         tolerance = VISIT_FALL * min(found, 1.0 / (1.0 + sensitivity))
         bias, arrays = weight * features.bias, (change, scratch, work)

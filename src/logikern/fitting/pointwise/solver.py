@@ -63,7 +63,7 @@ class PointwiseAscent(Solver):
 
 
 def _dual_at(problem: Problem, latent: Array | None) -> Array:
-    """Zero, or the dual of latents: that of a fit if they are its own under other hyperparameters."""
+    """Zero, or the optimal dual for latents of a fit at other hyperparameters."""
     dual = np.zeros(problem.shape, problem.dtype)
     if latent is None:
         return dual

@@ -148,7 +148,7 @@ class _Conditioner:
         self.rank = 0
         self.random = np.random.default_rng(settings.seed)
         self.factors: CovarianceFactors | None = None
-        self.built: _Counted | None = None
+        self.built: LowRank | None = None
         self.built_for: Indices = np.arange(0)
 
     def __call__(self, curvature: Curvature, members: Indices) -> Preconditioner:
@@ -156,14 +156,14 @@ class _Conditioner:
             return _Reused(self.built, curvature, np.searchsorted(self.built_for, members))
         factors = self._factors(len(members))
         self.built = None  # before its successor is built, which takes as much memory
-        self.built = _Counted(LowRank(factors, curvature))
+        self.built = LowRank(factors, curvature)
         self.built_for = members
         return self.built
 
-    def _is_reusable(self, built: "_Counted", curvature: Curvature, members: Indices) -> bool:
+    def _is_reusable(self, built: LowRank, curvature: Curvature, members: Indices) -> bool:
         if built.n_solves > self.settings.policy.many_products or not np.isin(members, self.built_for).all():
             return False
-        old = built.inner.curvature.scale[np.searchsorted(self.built_for, members)] ** 2
+        old = built.curvature.scale[np.searchsorted(self.built_for, members)] ** 2
         new = curvature.scale**2
         # Relative to the diagonal of W, which is far below S^2 where probabilities are near zero and one.
         size = new if curvature.null is None else new * (1.0 - curvature.null**2)
@@ -186,24 +186,12 @@ class _Conditioner:
         return self.factors
 
 
-class _Counted(Preconditioner):
-    """A preconditioner that counts its uses: the products of a direction."""
-
-    def __init__(self, inner: LowRank):
-        self.inner = inner
-        self.n_solves = 0
-
-    def solve(self, residual: Array, members: Indices) -> Array:
-        self.n_solves += 1
-        return self.inner.solve(residual, members)
-
-
 class _Reused(Preconditioner):
     """The preconditioner of an earlier step, projected on the range of this one."""
 
-    def __init__(self, earlier: _Counted, curvature: Curvature, positions: Indices):
+    def __init__(self, earlier: LowRank, curvature: Curvature, positions: Indices):
         self.earlier = earlier
-        self.curvature = curvature.in_precision(earlier.inner.factors.dtype)
+        self.curvature = curvature.in_precision(earlier.factors.dtype)
         self.positions = positions
         earlier.n_solves = 0
 
