@@ -21,7 +21,7 @@ help:
 	@echo "make demo    fit and compare on bundled data, offline"
 	@echo "make test    the test suite, WORKERS=$(WORKERS) processes"
 	@echo "make fuzz    random data and settings against a reference, MINUTES=$(MINUTES), FIRST=a seed"
-	@echo "make lint    ruff, and mypy on the core"
+	@echo "make lint    ruff and mypy"
 	@echo "make bench   the benchmarks, data in LOGIKERN_DATA=$(LOGIKERN_DATA)"
 	@echo "make clean   remove .venv, caches and build products"
 	@echo "Another interpreter: make PYTHON=python3.12 test"

@@ -24,7 +24,7 @@ from scipy import sparse
 
 import wordnet
 from hierarchies import METHODS, judge_decisions, judge_tree
-from logikern.fitting.pointwise import schedule as visits
+from logikern.fitting.pointwise import schedule
 from logikern.kernels import Linear
 from logikern.operators.choose import choose
 from logikern.structure.mixing import Flat, Mixing
@@ -97,7 +97,7 @@ def by_rows(report: Report, chosen: argparse.Namespace) -> None:
         for total in TOTAL_VARIANCES:
             settings = {"variance": total / length, "tying": "level", "hierarchy": "paths", "solver": "newton"}
             first = fastest(split, REPEATS, **settings)
-            with mock.patch.object(visits, "WORTHWHILE_FROM", np.inf):
+            with mock.patch.dict(vars(schedule.POLICY), worthwhile_from=np.inf):
                 alone = fastest(split, 1, **settings)
             setting = {"set": split.describe(), "variance": total}
             rows.append({**setting, "fit": "point by point", **first, "ratio": first["seconds"] / alone["seconds"]})
@@ -203,7 +203,7 @@ def by_arrays(report: Report, chosen: argparse.Namespace) -> None:
     for precision in ("double", "single"):
         own = {"state": precision}
         rows.append({"fit": "point by point", **own, **arrays_of_fit(split, state_precision=precision)})
-        with mock.patch.object(visits, "WORTHWHILE_FROM", np.inf):
+        with mock.patch.dict(vars(schedule.POLICY), worthwhile_from=np.inf):
             rows.append({"fit": "Newton alone", **own, **arrays_of_fit(split, state_precision=precision)})
         rows.append({"fit": "coarse labels", **own, **arrays_of_fit(coarse, state_precision=precision)})
     report.table(f"Memory of one fit: {split.describe()}", rows)

@@ -17,7 +17,7 @@ import numpy as np
 
 from data import folder
 from logikern import KernelLogisticClassifier, KernelRegressor
-from logikern.fitting.functional_cg import ORTHOGONAL, RESTART_AFTER, KernelGradient, best_lengths
+from logikern.fitting.functional_cg import GradientPolicy, KernelGradient, best_lengths
 from logikern.fitting.iteration import Budget
 from logikern.fitting.problem import Problem
 from logikern.likelihoods.softmax import Softmax
@@ -35,6 +35,7 @@ SEARCHED = 500
 FIRST_ROWS = 11340
 QUICK_ROWS = 200
 TOLERANCE = 1e-2
+POLICY = GradientPolicy()
 MOST_ITERATIONS = 3000
 # Of the first iterations both begin alike.
 FIRST_OF_FIT = 3
@@ -104,12 +105,12 @@ def parameter_losses(problem: Problem) -> Iterator[float]:
         strength, overlap = np.vdot(own, own), np.vdot(before, own)
         goes_on = before.any()
         if not problem.likelihood.is_quadratic:
-            goes_on &= n_turns < RESTART_AFTER and abs(overlap) < ORTHOGONAL * strength
+            goes_on &= n_turns < POLICY.restart_after and abs(overlap) < POLICY.largest_overlap * strength
         turn = max(0.0, (strength - overlap) / np.vdot(before, before)) if goes_on else 0.0
         turn = turn if turn * np.vdot(own, direction) < strength else 0.0
         n_turns = n_turns + 1 if turn else 0
         direction, image = turn * direction - own, turn * image - problem.covariance.matmul(own)
-        length = best_lengths(problem, dual, latent, direction, image)[0]
+        length = best_lengths(problem, dual, latent, direction, image, POLICY.line_accuracy)[0]
         dual, latent, before = dual + length * direction, latent + length * image, own
 
 

@@ -1,4 +1,4 @@
-"""What the documents say of the code is so."""
+"""The documents agree with the code."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ import pytest
 from logikern.criteria.base import Criterion
 from logikern.fitting.newton.method import NewtonSolver
 from logikern.fitting.newton.systems import NewtonSystem
-from logikern.fitting.pointwise import schedule as visits
+from logikern.fitting.pointwise import schedule
 from logikern.fitting.problem import Solver
 from logikern.kernels import Kernel
 from logikern.likelihoods.base import Likelihood
@@ -69,4 +69,7 @@ def test_model_files_have_one_suffix():
 
 
 def test_visits_of_a_round_are_as_many_as_documented():
-    assert "eight updates per row" in (ROOT / "docs" / "solvers.md").read_text() and visits.VISITS_PER_ROUND == 8
+    assert (
+        "eight updates per row" in (ROOT / "docs" / "solvers.md").read_text()
+        and schedule.POLICY.visits_per_round == 8
+    )

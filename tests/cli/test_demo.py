@@ -5,7 +5,7 @@ import pytest
 
 from logikern.cli import comparison
 from logikern.cli.models import new_classifier
-from logikern.cli.session.narration import Narrator
+from logikern.cli.session.messages import Messages
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_demo_shows_the_whole_job(run, small):
 
 
 def test_demo_marks_a_contender_with_fewer_rows(small):
-    results = comparison.compare(comparison.contenders(), small, Narrator(quiet=True))
+    results = comparison.compare(comparison.contenders(), small, Messages(quiet=True))
     assert [result.rows for result in results] == [200, 100]
 
 

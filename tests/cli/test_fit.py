@@ -97,7 +97,7 @@ def test_class_weight_raises_the_probability_of_its_class(fit_table, probabiliti
 def test_held_out_rows_are_not_fitted(fit_table, run, tmp_path):
     result = fit_table("--test-fraction", "0.25")
     assert info(run, tmp_path)["training_rows"] == 45
-    assert "scores on 15 rows that the model has not seen" in result.stderr and "log loss" in result.stdout
+    assert "scores on 15 held-out rows" in result.stderr and "log loss" in result.stdout
 
 
 def test_rows_without_target_are_dropped_on_request(fit_table, table, run, tmp_path):
@@ -211,4 +211,4 @@ def test_missing_prose_is_empty_and_counted(fit_table, table):
 
 def test_prose_without_words_is_refused(fit_table, table):
     result = fit_table("--text", "note", frame=table.assign(note=["!", "?!"] * 30))
-    assert (result.exit_code, "column `note` holds no words" in result.stderr) == (1, True)
+    assert (result.exit_code, "column `note` has no words" in result.stderr) == (1, True)

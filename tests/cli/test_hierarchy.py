@@ -63,7 +63,7 @@ def test_target_without_paths_is_fitted_flat_with_a_warning(fit_texts, leaf_name
 
 
 def test_paths_without_hierarchy_are_pointed_out(fit_texts):
-    assert "`--hierarchy auto` would use their tree" in fit_texts().stderr
+    assert "pass `--hierarchy auto` to use their tree" in fit_texts().stderr
 
 
 @pytest.mark.parametrize("tying", ["level", "subtree"])
@@ -113,19 +113,19 @@ def test_path_with_an_empty_step_is_refused(fit_texts, make_corpus):
 
 def test_tying_of_trees_without_a_tree_is_refused(fit_texts):
     result = fit_texts("--tying", "level")
-    assert (result.exit_code, "`--tying level` needs a tree" in result.stderr) == (1, True)
+    assert (result.exit_code, "`--tying level` needs a class tree" in result.stderr) == (1, True)
 
 
 def test_standard_input_needs_a_place_for_the_model(run):
     result = run("fit", "-", "--format", "jsonl", "--target", "path", input="{}")
-    assert (result.exit_code, "pass `--out`" in " ".join(result.stderr.split())) == (2, True)
+    assert (result.exit_code, "as `--out`" in " ".join(result.stderr.split())) == (2, True)
 
 
 BAD_TEXTS = {
     "missing column": ("bdy", {}, "no column `bdy`, which `--text` names. Near matches: `body`"),
     "numbers": ("length", {"length": range(72)}, "column `length` holds numbers, not text"),
     "records": ("body", {"body": [{"words": ["a"]}] * 72}, "column `body` holds a record in row 1"),
-    "no words": ("marks", {"marks": ["?!", "..."] * 36}, "column `marks` holds no words"),
+    "no words": ("marks", {"marks": ["?!", "..."] * 36}, "column `marks` has no words"),
 }
 
 
@@ -170,12 +170,12 @@ def test_doubtful_rows_are_decided_for_inner_nodes(predict_texts, tree_model, tm
 def test_decisions_on_a_tree_need_a_tree(options, run, model, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", model, tmp_path / "t.csv", *options)
-    assert (result.exit_code, "needs a tree of the classes" in result.stderr) == (1, True)
+    assert (result.exit_code, "needs a class tree" in result.stderr) == (1, True)
 
 
 def test_inner_nodes_have_no_parent_loss(run, tree_model, unseen_texts, tmp_path):
     result = run("predict", tree_model, tmp_path / "new.jsonl", "--loss", "parent", "--allow-inner")
-    assert (result.exit_code, "goes with `--loss taxonomic`" in " ".join(result.stderr.split())) == (2, True)
+    assert (result.exit_code, "needs `--loss taxonomic`" in " ".join(result.stderr.split())) == (2, True)
 
 
 def test_missing_text_column_is_refused_at_predict(run, tree_model, tmp_path):

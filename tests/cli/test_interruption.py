@@ -114,7 +114,7 @@ def test_search_ends_between_evaluations_only_if_asked():
 
 
 def test_interrupt_in_the_final_fit_says_that_it_goes_on():
-    assert "final fit goes on" in Interruption(final=True).answer
+    assert "final fit continues" in Interruption(final=True).answer
 
 
 def test_second_interrupt_is_no_exception_that_a_search_takes():

@@ -57,7 +57,7 @@ def test_option_reaches_the_estimator(option, name, expected, learn, info):
 @pytest.mark.parametrize(
     ("option", "code", "fragment"),
     [
-        (["--search-size", "some"], 2, "whole number or 'all'"),
+        (["--search-size", "some"], 2, "an integer or 'all'"),
         (["--criterion", "aic"], 2, "'aic' is not one of 'cv', 'loo', 'auto'"),
         (["--bias-variance", "inf"], 1, "`bias_variance` is infinite, which criterion='cv' does not allow"),
         (["--cv", "1"], 1, "`cv` must be at least 2 folds"),
@@ -166,8 +166,8 @@ def test_groups_change_the_folds(learn, table, info):
 @pytest.mark.parametrize(
     ("trees", "fragment"),
     [
-        (["a", None] * 30, "every row wants a group, but `tree` is missing in rows 2, 4"),
-        (["a"] * 60, "has one group only, 'a'"),
+        (["a", None] * 30, "every row needs a group, but `tree` is missing in rows 2, 4"),
+        (["a"] * 60, "has only one group, 'a'"),
     ],
     ids=["missing", "single"],
 )

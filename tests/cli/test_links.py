@@ -82,8 +82,8 @@ def test_rows_of_inner_nodes_and_classes_without_rows_are_told(fit_texts, make_c
     frame["path"] = frame["path"].str.rpartition("/")[2]
     (tmp_path / "links.csv").write_text(LINKS + "botany,science\n")
     told = fit_texts("--hierarchy", tmp_path / "links.csv", frame=frame).stderr
-    assert "7 rows name an inner node" in told
-    assert "classes without rows of their own: `botany`" in told
+    assert "7 rows with an inner node" in told
+    assert "classes without rows: `botany`" in told
 
 
 BAD_LINKS = {
@@ -97,7 +97,7 @@ BAD_LINKS = {
         LINKS.removeprefix("child,parent\n").replace("science,\n", "science,top\n", 1),
         "lacks `child`, `parent`",
     ),
-    "other columns": (LINKS.replace("child,parent", "node,above"), "with a comma between them"),
+    "other columns": (LINKS.replace("child,parent", "node,above"), "separated by a comma"),
     "two columns of children": (LINKS.replace("child,parent", "Child,child"), "has several columns called `child`"),
     "nameless node": (LINKS + ",art\n", "links.csv` has no `child` in row 11"),
     "no rows": ("child,parent\n", "has a header but no rows"),
@@ -118,7 +118,7 @@ def test_bad_file_of_links_is_refused(name, fit_texts, leaf_names, tmp_path):
 def test_unknown_topic_comes_with_near_nodes(fit_texts, leaf_names, tmp_path):
     (tmp_path / "links.csv").write_text(LINKS.replace("optics,physics\n", "optic,physics\n"))
     told = fit_texts("--hierarchy", tmp_path / "links.csv", frame=leaf_names).stderr
-    assert f"`{tmp_path / 'links.csv'}` has no node of that name" in told and "`optic`" in told
+    assert f"`{tmp_path / 'links.csv'}` has no such node" in told and "`optic`" in told
 
 
 def test_missing_file_of_links_is_a_usage_error(fit_texts):

@@ -50,7 +50,7 @@ def test_extra_columns_are_ignored_and_named_once(predict, table):
 def test_missing_columns_are_refused_by_name(predict, table):
     result = predict(table.drop(columns=["width", "colour"]))
     assert result.exit_code == 1
-    assert "lacks 2 of the 3 columns that the model takes: `width`, `colour`" in result.stderr
+    assert "lacks 2 of the 3 columns that the model needs: `width`, `colour`" in result.stderr
 
 
 def test_words_in_a_numeric_column_are_refused_with_row(predict, table):
@@ -62,13 +62,13 @@ def test_words_in_a_numeric_column_are_refused_with_row(predict, table):
 
 def test_numbers_in_a_categorical_column_are_unseen_levels(predict, table):
     result = predict(table.assign(colour=7))
-    assert result.exit_code == 0 and "1 level not seen at fit (`7`), in 60 rows" in result.stderr
+    assert result.exit_code == 0 and "1 level unseen in the fit (`7`), in 60 rows" in result.stderr
 
 
 def test_unseen_level_is_said_and_predicted(predict, table):
     table.loc[0, "colour"] = "mauve"
     result = predict(table)
-    assert "not seen at fit (`mauve`), in 1 row" in result.stderr
+    assert "unseen in the fit (`mauve`), in 1 row" in result.stderr
     assert np.isfinite(probabilities(result)).all()
 
 

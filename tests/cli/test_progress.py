@@ -9,8 +9,8 @@ import pytest
 
 from logikern import KernelLogisticClassifier
 from logikern.cli.session.interruption import Interruption
-from logikern.cli.session.narration import Narrator
-from logikern.cli.session.progress import USUAL_LENGTH, Progress, followed, in_seconds, rest_of_stage
+from logikern.cli.session.messages import Messages
+from logikern.cli.session.progress import USUAL_LENGTH, Progress, in_seconds, rest_of_stage, show_progress
 from logikern.selection.search import Record
 
 
@@ -32,7 +32,7 @@ def shown_on_terminal(monkeypatch, kind: str) -> str:
 def fit_followed(quiet: bool = False, **settings) -> KernelLogisticClassifier:
     rng = np.random.default_rng(0)
     classifier = KernelLogisticClassifier(random_state=0, **settings)
-    with followed(Narrator(quiet), "fit", Interruption(), classifier.max_time):
+    with show_progress(Messages(quiet), "fit", Interruption(), classifier.max_time):
         classifier.fit(rng.standard_normal((30, 2)), np.arange(30) % 2)
     return classifier
 
@@ -100,7 +100,7 @@ def test_max_time_bounds_the_rest():
 
 def test_evaluation_without_use_has_no_value():
     progress = Progress(records=[Record("shared", 1, 100, np.nan, np.inf, False, 10, 1.0)])
-    assert progress.state == "shared, evaluation 1: no fit here"
+    assert progress.state == "shared, evaluation 1: failed"
 
 
 @pytest.mark.parametrize(

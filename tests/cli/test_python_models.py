@@ -57,4 +57,4 @@ def test_regressor_is_refused(command, run, numbers, tmp_path):
     logikern.KernelRegressor(criterion=None).fit(numbers, numbers["width"]).save_model(tmp_path / "m.skops")
     numbers.to_csv(tmp_path / "t.csv", index=False)
     result = run(command, tmp_path / "m.skops", *([tmp_path / "t.csv"] if command == "predict" else []))
-    assert result.exit_code != 0 and "holds a regressor" in result.stderr
+    assert result.exit_code != 0 and "contains a regressor" in result.stderr

@@ -18,7 +18,7 @@ BAD_TABLES = {
     "other separator": (HEADER.replace(",", ";") + "1;a;u\n2;b;v\n", "--separator ';'"),
     "target all missing": (HEADER + "1,a,\n2,b,\n", "every value of the target `y` is missing"),
     "target sometimes missing": (HEADER + ROWS + "5,a,\n6,b,NA\n", "`y` is missing in rows 5, 6"),
-    "one class": (HEADER + "1,a,u\n2,b,u\n", "one class only, 'u'"),
+    "one class": (HEADER + "1,a,u\n2,b,u\n", "only one class, 'u'"),
     "measured target": (
         "x,y\n" + "".join(f"{i},{i + 0.5}\n" for i in range(30)),
         "30 different fractional values",
@@ -49,15 +49,15 @@ def test_bad_table_is_refused_in_one_sentence(content, fragment, fit_csv, tmp_pa
 
 BAD_FILES = {
     "not JSON": ("t.jsonl", b'{"x": 1, "y": "u"}\n{"x": 2,\n', "line 2 of"),
-    "not an object": ("t.jsonl", b"[1, 2]\n", "is a list, but JSON lines want one object per line"),
+    "not an object": ("t.jsonl", b"[1, 2]\n", "is a list, but JSON lines must have one object per line"),
     "nested value": ("t.jsonl", b'{"x": [1], "y": "u"}\n{"x": 2, "y": "v"}\n', "holds a list in row 1"),
     "repeated key": ("t.jsonl", b'{"x": 1, "x": 2, "y": "u"}\n', "several columns called `x`"),
     "not Parquet": ("t.parquet", b"PAR1 but not really", "not a readable Parquet file"),
     "empty Parquet": ("t.parquet", b"", "not a readable Parquet file"),
-    "not gzip": ("t.csv.gz", b"x,y\n1,u\n2,v\n", "is not a whole gzip file"),
-    "truncated gzip": ("t.csv.gz", b"\x1f\x8b\x08\x00\x00\x00", "is not a whole gzip file"),
-    "compressed Parquet": ("t.parquet.gz", b"", "Parquet compresses itself"),
-    "unknown suffix": ("t.xlsx", b"", "known are .csv"),
+    "not gzip": ("t.csv.gz", b"x,y\n1,u\n2,v\n", "is not a complete gzip file"),
+    "truncated gzip": ("t.csv.gz", b"\x1f\x8b\x08\x00\x00\x00", "is not a complete gzip file"),
+    "compressed Parquet": ("t.parquet.gz", b"", "is compressed Parquet"),
+    "unknown suffix": ("t.xlsx", b"", "must have one of .csv"),
     "no suffix": ("table", b"x,y\n1,u\n", "it has no suffix"),
 }
 
@@ -164,7 +164,7 @@ def test_output_into_a_missing_folder_is_refused_before_the_fit(run, table, tmp_
 def test_output_with_unknown_suffix_is_refused(run, model, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", model, tmp_path / "t.csv", "--out", tmp_path / "o.xlsx")
-    assert result.exit_code == 1 and "known are" in result.stderr
+    assert result.exit_code == 1 and "must have one of" in result.stderr
 
 
 def test_output_as_svmlight_is_refused(run, model, table, tmp_path):

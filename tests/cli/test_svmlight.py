@@ -95,7 +95,7 @@ def test_bad_svmlight_is_refused(content, fragment, run, sparse_model, tmp_path)
 def test_svmlight_for_a_model_of_columns_is_refused(run, model, tmp_path):
     (tmp_path / "t.svm").write_text("0 1:1\n")
     result = run("predict", model, tmp_path / "t.svm")
-    assert (result.exit_code, "features have no names" in result.stderr) == (1, True)
+    assert (result.exit_code, "has no column names" in result.stderr) == (1, True)
 
 
 def test_table_with_as_many_columns_is_taken_by_a_model_without_names(run, sparse_model, tmp_path):
@@ -113,7 +113,7 @@ def test_table_with_as_many_columns_is_taken_by_a_model_without_names(run, spars
 def test_table_with_other_columns_is_refused_by_a_model_without_names(run, sparse_model, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", sparse_model, tmp_path / "t.csv")
-    assert (result.exit_code, "takes 12 unnamed inputs" in result.stderr) == (1, True)
+    assert (result.exit_code, "needs 12 unnamed inputs" in result.stderr) == (1, True)
 
 
 def test_column_options_with_svmlight_are_a_usage_error(run, tmp_path):

@@ -10,8 +10,7 @@ from logikern.criteria.leave_one_out import posterior
 from logikern.criteria.leave_one_out.criterion import choose_landmarks
 from logikern.fitting.newton import systems
 from logikern.fitting.newton.dense import Exact
-from logikern.numerics import products, tiled_cholesky
-from logikern.numerics.parallel import own_threads
+from logikern.numerics.parallel import TILES, own_threads
 from tests.criteria import leaving
 from tests.criteria.leaving import Setting
 from tests.fitting import catalogue
@@ -23,12 +22,9 @@ FITS = ("shared", "separate", "many classes", "balanced tree, separate", "withou
 @pytest.fixture
 def many_small_pieces(monkeypatch):
     """Divide matrices that would be too small for it."""
-    monkeypatch.setattr(tiled_cholesky, "TILE", 8)
-    monkeypatch.setattr(tiled_cholesky, "FACTOR_FROM", 10)
-    monkeypatch.setattr(tiled_cholesky, "INVERSE_FROM", 10)
-    monkeypatch.setattr(products, "SMALLEST_SHARE", 2)
-    monkeypatch.setattr(products, "TILE", 8)
-    monkeypatch.setattr("logikern.kernels.tiles.SMALLEST_TILE", 64)
+    sizes = {"cholesky_rows": 8, "factor_from": 10, "inverse_from": 10, "fewest_rows": 2, "triangle_rows": 8}
+    for name, size in {**sizes, "fewest_entries": 64}.items():
+        monkeypatch.setitem(vars(TILES), name, size)
 
 
 def by(n_threads, function):

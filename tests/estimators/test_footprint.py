@@ -53,7 +53,7 @@ def test_refits_in_small_batches_are_the_same():
     model = fixed().fit(points, labels)
     wanted = model.exact_loo()
     data = model._training_data()
-    least = footprint.LEAST + footprint.refits(_memory.size_of(data, model.model_.specification.tying), 2)
+    least = footprint.MODEL.overhead + footprint.refits(_memory.size_of(data, model.model_.specification.tying), 2)
     model.set_params(memory_limit=least + 3 * 30 * 30 * 8)
     assert _memory.refits_at_a_time(data, model._resources(), model._loo_size(), model.kernels_[0], False) < 10
     np.testing.assert_allclose(model.exact_loo(), wanted, atol=1e-5)

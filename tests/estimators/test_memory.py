@@ -16,6 +16,7 @@ from logikern.estimators._inputs.data import check_together, training_data
 from logikern.estimators._inputs.start import start_specification
 from logikern.estimators._parameters import parse_memory, read_parameters
 from logikern.estimators._search_plan import plan_growth
+from logikern.operators.choose import POLICY
 from tests.estimators.memory_cells import pairs_of, sample
 
 X, Y = sample(200, 4)
@@ -131,7 +132,7 @@ def test_search_does_not_depend_on_memory(monkeypatch):
         return KernelLogisticClassifier(random_state=0, memory_limit=limit).fit(points, labels)
 
     much = search("2GB")
-    monkeypatch.setattr("logikern.operators.choose.MATRIX_SHARE", 0.0)
+    monkeypatch.setitem(vars(POLICY), "matrix_fraction", 0.0)
     little = search("60MB")
     assert "tile by tile" in little.operator_ and "kept in memory" in much.operator_
     assert [record.n_points for record in much.trace_] == [record.n_points for record in little.trace_]

@@ -8,8 +8,8 @@ import pytest
 from logikern import KernelLogisticClassifier
 from logikern.estimators._fitted import influence as _influence
 from logikern.fitting.pairwise.solver import Smo
-from logikern.fitting.pointwise import schedule as visits
-from logikern.fitting.pointwise.solver import RowAscent
+from logikern.fitting.pointwise import schedule
+from logikern.fitting.pointwise.solver import PointwiseAscent
 from logikern.fitting.preconditioning.adaptive import LowRankConditioning
 from tests.estimators.samples import NAMES, X, fixed
 from tests.fitting.texts import texts
@@ -39,7 +39,7 @@ def drawn_by(act, seed):
     """The distinct seeds of all that draws: random pivots, orders of sweeps and of visits, landmarks."""
     seeds = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(visits, "WORTHWHILE_FROM", 0)
+        patch.setitem(vars(schedule.POLICY), "worthwhile_from", 0)
         change_policy(patch, _influence, largest_work=0)
         patch.setattr(
             _influence,
@@ -48,7 +48,7 @@ def drawn_by(act, seed):
         )
         spy(patch, LowRankConditioning, "prepare", seeds)
         spy(patch, Smo, "fit", seeds)
-        spy(patch, RowAscent, "fit", seeds, ends=True)
+        spy(patch, PointwiseAscent, "fit", seeds, ends=True)
         with contextlib.suppress(EnoughError):
             act(seed)
     return set(seeds)

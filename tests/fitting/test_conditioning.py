@@ -5,9 +5,9 @@ import pytest
 
 from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.preconditioning.adaptive import (
+    POLICY,
     DiagonalConditioning,
     LowRankConditioning,
-    affordable_rank,
     preconditioner_bytes,
 )
 from logikern.kernels import Gaussian
@@ -69,8 +69,8 @@ def test_no_memory_still_converges():
 @pytest.mark.parametrize("n_batch", [1, 5])
 def test_rank_keeps_to_the_memory(n_batch):
     covariance, memory = problem().covariance, preconditioner_bytes(4, 120, 1, n_batch, 6)
-    assert affordable_rank(covariance, n_batch, np.inf) > 6
-    assert [affordable_rank(covariance, n_batch, factor * memory) for factor in (1.01, 0.99)] == [6, 5]
+    assert POLICY.affordable_rank(covariance, n_batch, np.inf) > 6
+    assert [POLICY.affordable_rank(covariance, n_batch, factor * memory) for factor in (1.01, 0.99)] == [6, 5]
 
 
 @pytest.mark.parametrize("n_batch", [1, 5])
@@ -88,7 +88,7 @@ def test_preconditioner_takes_no_more_than_its_bytes(n_batch):
 
 
 def test_rank_keeps_to_the_number_of_points():
-    assert affordable_rank(problem().covariance, 1, np.inf) <= 120
+    assert POLICY.affordable_rank(problem().covariance, 1, np.inf) <= 120
 
 
 def test_reuse_for_some_weightings_is_theirs():

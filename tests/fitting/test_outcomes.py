@@ -7,6 +7,7 @@ from logikern.fitting.functional_cg import KernelGradient
 from logikern.fitting.iteration import Budget
 from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.iterative import Newton
+from logikern.fitting.newton.policy import NewtonPolicy
 from logikern.fitting.pairwise.solver import Smo
 from logikern.fitting.preconditioning.adaptive import DiagonalConditioning, LowRankConditioning
 from logikern.kernels import Gaussian, Precomputed, training_points
@@ -162,14 +163,14 @@ def test_single_precision_latents_are_summed_in_double(solver):
 
 
 @every_solver
-def test_watch_sees_every_step(solver):
+def test_callback_sees_every_step(solver):
     seen = []
     result = make(solver).fit(precomputed(MATRIX), callback=seen.append)
     assert tuple(seen) == result.trace
 
 
 @every_solver
-def test_watch_sees_the_start_first(solver):
+def test_callback_sees_the_start_first(solver):
     seen = []
     make(solver).fit(precomputed(MATRIX), callback=seen.append)
     # Three classes, evenly: log 3 a point, and no product yet.
@@ -178,7 +179,7 @@ def test_watch_sees_the_start_first(solver):
 
 
 @every_solver
-def test_watch_may_stop_the_fit(solver):
+def test_callback_may_stop_the_fit(solver):
     def stop(step):
         if step.step == 2:
             raise KeyboardInterrupt
@@ -197,15 +198,14 @@ def test_fit_raises_no_warning(solver, recwarn):
 @pytest.mark.parametrize(
     "solver, limit, value",
     [
-        *[(solver, "SHORT_STEP", 0.9) for solver in ("low rank", "diagonal", "exact")],
-        *[(solver, "FIRST_DIRECTION", 2) for solver in ("low rank", "diagonal")],
+        *[(solver, "short_step", 0.9) for solver in ("low rank", "diagonal", "exact")],
+        *[(solver, "first_products", 2) for solver in ("low rank", "diagonal")],
     ],
 )
-def test_a_fit_that_would_creep_goes_by_an_easier_one_to_the_same_place(solver, limit, value, monkeypatch):
+def test_continuation_from_a_smaller_covariance_gives_the_same_fit(solver, limit, value):
     problem = catalogue.make_problem(Gaussian(0.5), POINTS, catalogue.labels(N_POINTS, 20), variances=100.0)
     directly = make(solver, tolerance=1e-8).fit(problem)
-    monkeypatch.setattr(f"logikern.fitting.newton.method.{limit}", value)
-    around = make(solver, tolerance=1e-8).fit(problem)
+    around = make(solver, tolerance=1e-8, policy=NewtonPolicy(**{limit: value})).fit(problem)
     assert around.outcome is Outcome.CONVERGED
     assert around.trace != directly.trace
     assert [step.step for step in around.trace] == list(range(len(around.trace)))

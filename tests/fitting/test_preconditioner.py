@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from logikern.fitting.preconditioning.low_rank import diagonal_share, factorise
+from logikern.fitting.preconditioning.low_rank import diagonal_fraction, factorise
 from logikern.fitting.preconditioning.preconditioner import LowRank, diagonal_preconditioner
 from logikern.kernels import Gaussian, Matern12
 from logikern.numerics.pivoted_cholesky import LowRankFactor
@@ -109,23 +109,23 @@ def stored(matrix):
     return Dense(Gaussian(), np.zeros((len(matrix), 1)), matrix)
 
 
-def diagonal_share_of(matrix):
+def diagonal_fraction_of(matrix):
     found = LowRankFactor(np.zeros((0, len(matrix))), matrix.diagonal(), np.arange(0))
-    return diagonal_share(stored(matrix), found, np.random.default_rng(0))
+    return diagonal_fraction(stored(matrix), found, np.random.default_rng(0))
 
 
 def test_all_of_a_diagonal_matrix_counts():
-    assert diagonal_share_of(2.0 * np.eye(50)) == 1.0
+    assert diagonal_fraction_of(2.0 * np.eye(50)) == 1.0
 
 
 def test_of_rows_that_are_all_alike_next_to_nothing_counts():
-    assert diagonal_share_of(np.ones((50, 50))) == pytest.approx(np.sqrt(1 / 50))
+    assert diagonal_fraction_of(np.ones((50, 50))) == pytest.approx(np.sqrt(1 / 50))
 
 
 def test_nothing_is_missed_by_a_factor_of_full_rank():
     matrix = np.eye(5)
     found = LowRankFactor(matrix, np.zeros(5), np.arange(5))
-    assert diagonal_share(stored(matrix), found, np.random.default_rng(0)) == 1.0
+    assert diagonal_fraction(stored(matrix), found, np.random.default_rng(0)) == 1.0
 
 
 @every_tying

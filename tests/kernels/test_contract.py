@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from logikern.kernels import tiles
+from logikern.numerics.parallel import TILES
 from tests.kernels import catalogue
 
 every_kernel = pytest.mark.parametrize("case", catalogue.ALL, ids=str)
@@ -107,7 +107,7 @@ def test_contraction_does_not_depend_on_tiles(case, monkeypatch):
     points = case.points()
     left, right = directions()
     whole = case.kernel.contract_gradient(points, points[COLUMNS], left, right)
-    monkeypatch.setattr(tiles, "TILE_ENTRIES", 50)
+    monkeypatch.setitem(vars(TILES), "kernel_entries", 50)
     tiled = case.kernel.contract_gradient(points, points[COLUMNS], left, right)
     np.testing.assert_allclose(tiled, whole, rtol=1e-10, atol=1e-10)
 
@@ -116,7 +116,7 @@ def test_contraction_does_not_depend_on_tiles(case, monkeypatch):
 def test_matrix_does_not_depend_on_tiles(case, monkeypatch):
     points = case.points()
     whole = case.kernel(points, points[COLUMNS])
-    monkeypatch.setattr(tiles, "TILE_ENTRIES", 50)
+    monkeypatch.setitem(vars(TILES), "kernel_entries", 50)
     np.testing.assert_allclose(case.kernel(points, points[COLUMNS]), whole, rtol=1e-12, atol=1e-13)
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from logikern.kernels import squared_distances, tiles
+from logikern.kernels import squared_distances
 from logikern.kernels.distance import compare
+from logikern.numerics.parallel import TILES, row_tiles
 
 
 def differences(X, Z):
@@ -144,7 +145,7 @@ def test_temporaries_are_smaller_than_half_the_result():
     assert peak < 1.5 * result.nbytes
 
 
-@pytest.mark.parametrize(("n_rows", "n_columns"), [(0, 5), (1, 0), (7, 1), (10, tiles.TILE_ENTRIES), (5000, 4000)])
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(0, 5), (1, 0), (7, 1), (10, TILES.kernel_entries), (5000, 4000)])
 def test_tiles_cover_every_row_once(n_rows, n_columns):
-    rows = [row for tile in tiles.row_tiles(n_rows, n_columns) for row in range(tile.start, tile.stop)]
+    rows = [row for tile in row_tiles(n_rows, n_columns) for row in range(tile.start, tile.stop)]
     assert rows == list(range(n_rows))

@@ -68,3 +68,9 @@ def test_degree_outlives_new_parameters():
 @pytest.mark.parametrize("name", KERNELS)
 def test_named_kernel_has_defaults(name):
     assert KERNELS[name]() == KERNELS[name]()
+
+
+def test_roles_say_what_each_parameter_controls():
+    kernel = 2.0 * Gaussian((1.0, 2.0)) + RationalQuadratic(3.0)
+    assert kernel.parameter_roles == ("rate per input", "rate per input", "scale", "rate", "shape")
+    assert len(kernel.parameter_roles) == len(kernel.parameter_names)

@@ -46,7 +46,7 @@ def test_solution_is_that_of_dense_algebra():
 
 
 def test_all_members_settle():
-    assert solve(*systems()).settled.all()
+    assert solve(*systems()).converged.all()
 
 
 def test_solution_with_a_preconditioner_is_that_of_dense_algebra():
@@ -125,7 +125,7 @@ def test_a_member_that_is_not_finite_leaves_the_others_alone():
     matrices, right_side = systems()
     matrices[1, 0, 0] = np.nan
     result = solve(matrices, right_side)
-    assert result.settled.tolist() == [True, False, True]
+    assert result.converged.tolist() == [True, False, True]
 
 
 def test_a_zero_right_side_costs_no_product():
@@ -138,7 +138,7 @@ def test_products_keep_to_the_bound():
 
 
 def test_members_that_did_not_settle_are_told():
-    assert not solve(*systems(), max_products=3).settled.any()
+    assert not solve(*systems(), max_products=3).converged.any()
 
 
 def test_right_side_is_left_alone():

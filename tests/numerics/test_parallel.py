@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from logikern.numerics import parallel
-from logikern.numerics.parallel import for_each, n_threads, own_threads, shares
+from logikern.numerics.parallel import even_slices, for_each, n_threads, own_threads
 from tests.numerics.blas_threads import blas_threads, three_blas_threads
 
 
@@ -171,7 +171,7 @@ def test_work_goes_on_in_a_thread_that_outlives_the_main_one():
 
 @pytest.mark.parametrize("length, smallest, wanted", [(9, 1, 3), (9, 5, 1), (2, 1, 2), (0, 1, 1), (1000, 300, 3)])
 def test_shares_cover_the_range_evenly(three_threads, length, smallest, wanted):
-    parts = shares(length, smallest)
+    parts = even_slices(length, smallest)
     assert [number for part in parts for number in range(length)[part]] == list(range(length))
     assert len(parts) == wanted
     sizes = [part.stop - part.start for part in parts]

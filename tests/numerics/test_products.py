@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from logikern.numerics.parallel import own_threads
-from logikern.numerics.products import TILE, fold_gram, multiply
+from logikern.numerics.parallel import TILES, own_threads
+from logikern.numerics.products import fold_gram, multiply
 from tests.numerics.blas_threads import three_blas_threads
 
 random = np.random.default_rng(0)
@@ -17,7 +17,7 @@ def test_product_by_threads_is_that_of_numpy(shape):
 
 
 @pytest.mark.parametrize("kinds", [(1,), (-1,), (1, -1), (1, 0), (1, 0, -1), (0,)], ids=str)
-@pytest.mark.parametrize("n", [3, TILE, 2 * TILE + 5])
+@pytest.mark.parametrize("n", [3, TILES.triangle_rows, 2 * TILES.triangle_rows + 5])
 def test_folded_gram_has_the_same_sums_against_symmetric_matrices(n, kinds):
     rows, signs = random.standard_normal((50, n)), random.choice(kinds, 50).astype(float)
     rows[signs == 0] = 0.0
@@ -27,4 +27,4 @@ def test_folded_gram_has_the_same_sums_against_symmetric_matrices(n, kinds):
         folded = fold_gram(rows, signs)
     wanted = np.vdot((rows.T * signs) @ rows, other)
     np.testing.assert_allclose(np.vdot(folded, other), wanted, atol=1e-9)
-    assert not folded[:TILE, TILE:].any()
+    assert not folded[: TILES.triangle_rows, TILES.triangle_rows :].any()

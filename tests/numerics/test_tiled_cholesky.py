@@ -5,16 +5,15 @@ import numpy as np
 import pytest
 
 from logikern.numerics import lapack, tiled_cholesky
-from logikern.numerics.parallel import own_threads
+from logikern.numerics.parallel import TILES, own_threads
 from logikern.numerics.symmetric import inverse_root, invert, solver, solver_and_inverse
 from tests.numerics.blas_threads import three_blas_threads
 
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(tiled_cholesky, "TILE", 32)
-    monkeypatch.setattr(tiled_cholesky, "FACTOR_FROM", 40)
-    monkeypatch.setattr(tiled_cholesky, "INVERSE_FROM", 40)
+    for name, size in {"cholesky_rows": 32, "factor_from": 40, "inverse_from": 40}.items():
+        monkeypatch.setitem(vars(TILES), name, size)
     with three_blas_threads():
         yield
 

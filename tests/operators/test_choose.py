@@ -4,7 +4,7 @@ from scipy import sparse
 
 from logikern.kernels import FunctionKernel, Gaussian, Linear, Precomputed, training_points
 from logikern.numerics.free_memory import available_memory
-from logikern.operators.choose import MATRIX_SHARE, OPERATORS, SINGLE_FROM, choose
+from logikern.operators.choose import OPERATORS, POLICY, choose
 from logikern.operators.dense import Dense
 from logikern.operators.linear import FeatureProduct
 from logikern.operators.tiled import Tiled
@@ -25,25 +25,25 @@ def test_a_matrix_that_does_not_fit_is_tiled():
 
 
 def test_a_matrix_may_fill_its_share_of_memory():
-    limit = 300 * 300 * 8 / MATRIX_SHARE
+    limit = 300 * 300 * 8 / POLICY.matrix_fraction
     names = [choose((Gaussian(),), table(), memory_limit=factor * limit).name for factor in (1.01, 0.99)]
     assert names == ["dense", "tiled"]
 
 
 def test_every_kernel_needs_its_own_matrix():
-    limit = 1.5 * 300 * 300 * 8 / MATRIX_SHARE
+    limit = 1.5 * 300 * 300 * 8 / POLICY.matrix_fraction
     names = [choose((Gaussian(),) * count, table(), memory_limit=limit).name for count in (1, 2)]
     assert names == ["dense", "tiled"]
 
 
 def test_matrices_beside_those_of_the_kernels_count():
-    limit = 1.5 * 300 * 300 * 8 / MATRIX_SHARE
+    limit = 1.5 * 300 * 300 * 8 / POLICY.matrix_fraction
     names = [choose((Gaussian(),), table(), memory_limit=limit, n_matrices=count).name for count in (1, 2)]
     assert names == ["dense", "tiled"]
 
 
 def test_single_precision_needs_half_the_memory():
-    limit = 0.75 * 300 * 300 * 8 / MATRIX_SHARE
+    limit = 0.75 * 300 * 300 * 8 / POLICY.matrix_fraction
     names = [
         choose((Gaussian(),), table(), precision=precision, memory_limit=limit).name
         for precision in ("single", "double")
@@ -70,13 +70,13 @@ def test_features_with_parameters_are_not_used():
     assert choose((0.5 * Linear(),), table()).name == "dense"
 
 
-@pytest.mark.parametrize("n, dtype", [(SINGLE_FROM - 1, np.float64), (SINGLE_FROM, np.float32)])
+@pytest.mark.parametrize("n, dtype", [(POLICY.single_from - 1, np.float64), (POLICY.single_from, np.float32)])
 def test_precision_follows_the_number_of_points(n, dtype):
     assert choose((Gaussian(),), table(n)).dtype == dtype
 
 
 @pytest.mark.parametrize("precision, dtype", [("single", np.float32), ("double", np.float64)])
-@pytest.mark.parametrize("n", [10, SINGLE_FROM])
+@pytest.mark.parametrize("n", [10, POLICY.single_from])
 def test_precision_can_be_overruled(n, precision, dtype):
     assert choose((Gaussian(),), table(n), precision=precision).dtype == dtype
 
@@ -144,6 +144,6 @@ def test_tiles_keep_to_the_memory_limit():
     ids=["kernel rows", "list", "object array"],
 )
 def test_any_kind_of_points_can_be_counted(kernel, points):
-    limit = 12 * 12 * 8 / MATRIX_SHARE
+    limit = 12 * 12 * 8 / POLICY.matrix_fraction
     names = [choose((kernel,), points, memory_limit=factor * limit).name for factor in (1.01, 0.99)]
     assert names == ["dense", "tiled"]

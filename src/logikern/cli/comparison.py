@@ -1,4 +1,4 @@
-"""Our model beside its peers, on the handwritten digits that scikit-learn bundles."""
+"""Comparison with classifiers of scikit-learn on its handwritten digits."""
 
 import tempfile
 import time
@@ -12,13 +12,15 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from logikern.cli.models import load_model, new_classifier, save_model
-from logikern.cli.session.narration import Narrator
+from logikern.cli.models import load_model, new_classifier
+from logikern.cli.session.messages import Messages
+from logikern.cli.writing.render import make_table
 from logikern.cli.writing.scores import Scores, score
+from logikern.model.persistence import save_model
 
-GAUSSIAN_PROCESS_ROWS = 300  # beyond that its ten one-against-rest fits take minutes
+GAUSSIAN_PROCESS_ROWS = 300  # with more rows, its ten one-vs-rest fits take minutes
 OURS = "logikern"
-# Headings of the table, and the figures below them; smaller is better in each.
+# Heading -> format and value of each score; smaller is better.
 FIGURES: dict[str, tuple[str, Callable[["Result"], float]]] = {
     "log loss": (".4f", lambda result: result.scores.log_loss),
     "error": (".2%", lambda result: result.scores.error),
@@ -30,7 +32,7 @@ FIGURES: dict[str, tuple[str, Callable[["Result"], float]]] = {
 
 @dataclass(frozen=True)
 class Contender:
-    """A model to compare; `rows` limits the training set of one that cannot stand all of it."""
+    """A model to compare; `rows` limits its training set."""
 
     name: str
     model: Any
@@ -39,7 +41,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Result:
-    """Scores of a contender on the test rows, and the seconds that its fit kept a processor busy."""
+    """Test scores of a contender, and the CPU seconds of its fit."""
 
     name: str
     model: Any
@@ -58,16 +60,16 @@ class Split:
     labels_test: np.ndarray
 
 
-def show(narrator: Narrator) -> None:
-    """Fit all contenders, print how they did, and write, reload and use our model."""
+def show(messages: Messages) -> None:
+    """Fit and score all contenders; then write, reload and use our model."""
     split = digits_split()
-    narrator.say(
+    messages.info(
         f"handwritten digits: {len(split.labels)} rows to fit, {len(split.labels_test)} to test, "
         f"{split.X.shape[1]} inputs, {len(np.unique(split.labels))} classes"
     )
-    # On a busy machine two threads took these small fits 8 to 100 times as long as one.
+    # On a busy machine, two threads took 8 to 100 times as long as one for these small fits.
     with threadpool_limits(1):
-        results = compare(contenders(), split, narrator)
+        results = compare(contenders(), split, messages)
     print_results(results)
     ours = next(result for result in results if result.name == OURS)
     print(f"What {OURS} tried:\n{ours.model.explain()}")
@@ -75,12 +77,12 @@ def show(narrator: Narrator) -> None:
 
 
 def digits_split(test_size: float = 0.5, seed: int = 0) -> Split:
-    """Half of the digits to fit on, half to test on, classes in proportion."""
+    """Half of the digits for training, half for testing, stratified by class."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
     pixels, labels = load_digits(return_X_y=True)
-    # Grey levels from 0 to 1. Standardised pixels serve every contender worse: empty margins become noise.
+    # Grey levels from 0 to 1. All contenders do worse on standardised pixels, which turn empty margins into noise.
     X_fit, X_test, fitted, test = train_test_split(
         pixels / 16, labels, test_size=test_size, random_state=seed, stratify=labels
     )
@@ -88,14 +90,14 @@ def digits_split(test_size: float = 0.5, seed: int = 0) -> Split:
 
 
 def contenders(seed: int = 0) -> list[Contender]:
-    """Ours as it comes and without learning, and the peers tuned, all on the same inputs."""
+    """Ours, with and without learning, and tuned classifiers of scikit-learn."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.gaussian_process import GaussianProcessClassifier
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import SVC
 
-    # Calibration inside the search, which then picks the settings by log loss: the strongest form of it.
+    # Calibration inside the grid search, which then selects by log loss: the strongest variant.
     vector_machine = _tuned(
         CalibratedClassifierCV(SVC(), cv=5),
         estimator__C=[1, 10, 100],
@@ -114,18 +116,18 @@ def contenders(seed: int = 0) -> list[Contender]:
 
 
 def _tuned(model: Any, **grid: list[Any]) -> Any:
-    """The model with the settings of the smallest log loss in 3-fold cross-validation."""
+    """The model, tuned by log loss in 3-fold cross-validation."""
     from sklearn.model_selection import GridSearchCV
 
     return GridSearchCV(model, grid, cv=3, scoring="neg_log_loss")
 
 
-def compare(rivals: Sequence[Contender], split: Split, narrator: Narrator) -> list[Result]:
+def compare(rivals: Sequence[Contender], split: Split, messages: Messages) -> list[Result]:
     """Fit every contender on the training rows and score it on the test rows."""
     results = []
     for rival in rivals:
         rows = slice(rival.rows)  # the rows come shuffled
-        with narrator.working(rival.name), warnings.catch_warnings():
+        with messages.working(rival.name), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             began = time.process_time()
             model = clone(rival.model).fit(split.X[rows], split.labels[rows])
@@ -136,38 +138,32 @@ def compare(rivals: Sequence[Contender], split: Split, narrator: Narrator) -> li
 
 
 def print_results(results: Sequence[Result]) -> None:
-    """One row per contender, and who is best at what."""
+    """One row per contender, and the best contender for each score."""
     from rich.console import Console
-    from rich.table import Table
 
     whole = max(result.rows for result in results)
-    table = Table(
-        title="same rows and one thread for all; smaller is better",
-        caption="tuned: settings by grid search, 3-fold cross-validation on the training rows",
-        title_justify="left",
-        caption_justify="left",
+    rows = (
+        (
+            f"{result.name}, {result.rows} rows" if result.rows < whole else result.name,
+            *(format(figure(result), spec) for spec, figure in FIGURES.values()),
+        )
+        for result in results
     )
-    table.add_column("model", min_width=26)
-    for heading in FIGURES:
-        table.add_column(heading, justify="right")
-    for result in results:
-        limited = f", {result.rows} rows" if result.rows < whole else ""
-        figures = [format(figure(result), spec) for spec, figure in FIGURES.values()]
-        table.add_row(f"{result.name}{limited}", *figures)
-    Console().print(table)
+    title = "same rows and one thread for all; tuned by 3-fold grid search; smaller is better"
+    Console().print(make_table(title, ["model"], FIGURES, rows))
     for heading, (_, figure) in FIGURES.items():
         print(f"smallest {heading}: {min(results, key=figure).name}")
 
 
 def _write_and_reload(ours: Result, split: Split) -> None:
-    """Show that the file is the model: its probabilities are those of the model in memory."""
+    """Write and reload our model, and check that its probabilities are the same."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "digits.skops"
         save_model(ours.model, str(path))
         size = path.stat().st_size / 1024
         reloaded = load_model(str(path)).predict_proba(split.X_test)
     if not np.array_equal(reloaded, ours.model.predict_proba(split.X_test)):
-        raise ValueError("the reloaded model predicts differently from the one that was written.")
+        raise ValueError("The reloaded model gives other probabilities than the model in memory.")
     print(f"wrote the model to a file ({size:.0f} kB), loaded it, and got the same probabilities;")
     first = reloaded[0]
     likely = np.argsort(first)[::-1][:3]
@@ -176,6 +172,6 @@ def _write_and_reload(ours: Result, split: Split) -> None:
 
 
 def _log_probabilities(model: Any, X: np.ndarray) -> np.ndarray:
-    # Peers may give probabilities of exactly zero; scikit-learn's log_loss bounds them in the same way.
+    # Probabilities may be exactly zero; scikit-learn's log_loss clips them in the same way.
     probabilities = model.predict_proba(X)
     return np.log(np.clip(probabilities, np.finfo(float).eps, 1.0))

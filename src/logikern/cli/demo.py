@@ -1,17 +1,17 @@
-"""`logikern demo`: the whole job, offline, on data that scikit-learn bundles."""
+"""`logikern demo`: fit, compare and reload, offline, on data from scikit-learn."""
 
 from logikern.cli.session.exits import ends_cleanly
 from logikern.cli.session.interruption import abort, interrupts_to
-from logikern.cli.session.narration import Narrator
+from logikern.cli.session.messages import Messages
 
-EXAMPLES = """
-Run the main job offline: fit on handwritten digits, compare with scikit-learn, write and reload a model.
+HELP = """
+Fit handwritten digits, compare with classifiers of scikit-learn, and write and reload the model. Works offline.
 
 Examples:
 
   logikern demo
 
-Exit codes: 0 done, 1 refused, 130 interrupted.
+Exit codes: 0 done, 1 error, 130 interrupted.
 """
 
 
@@ -20,7 +20,7 @@ def demo() -> None:
     from logikern.cli import comparison
 
     with interrupts_to(abort):
-        comparison.show(Narrator())
+        comparison.show(Messages())
 
 
-demo.__doc__ = EXAMPLES
+demo.__doc__ = HELP

@@ -1,4 +1,4 @@
-"""`logikern evaluate`: how good are the probabilities of a model on rows with known classes?"""
+"""`logikern evaluate`: scores of a model on rows with known classes."""
 
 import json
 from typing import Annotated
@@ -8,14 +8,14 @@ import typer
 from logikern.cli import options
 from logikern.cli.reading.sources import Reading
 from logikern.cli.session.exits import ends_cleanly
-from logikern.cli.session.narration import Narrator
+from logikern.cli.session.messages import Messages
 
-EXAMPLES = """
-Score a model on rows whose classes are known.
+HELP = """
+Score a model on rows with known classes.
 
-Log loss (natural logarithm), error, Brier score (summed over the classes), calibration error
-(15 bins of the top probability), a table of the classes, and the confusion of few classes.
-Where classes have a tree: scores by level, taxonomic loss, hierarchical F1, and confused siblings.
+The scores are log loss (natural logarithm), error, Brier score (summed over the classes) and calibration error
+(15 bins of the largest probability), with a table of the classes and, for few classes, a confusion matrix. With a
+class tree there are also scores per level, taxonomic loss, hierarchical F1 and confused siblings.
 
 Examples:
 
@@ -23,7 +23,7 @@ Examples:
 
   logikern evaluate iris.skops test.csv --target species --json > scores.json
 
-Exit codes: 0 done, 1 refused, 2 wrong usage, 130 interrupted.
+Exit codes: 0 done, 1 invalid data or model, 2 wrong usage, 130 interrupted.
 """
 
 
@@ -31,11 +31,9 @@ Exit codes: 0 done, 1 refused, 2 wrong usage, 130 interrupted.
 def evaluate(
     model: options.ModelArgument,
     data: options.DataArgument,
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="COL", help="The column with the classes.")
-    ] = None,
+    target: options.TargetOption = None,
     drop_missing_target: Annotated[
-        bool, typer.Option("--drop-missing-target", help="Leave out rows without target.")
+        bool, typer.Option("--drop-missing-target", help="Drop rows without a target.")
     ] = False,
     json_output: options.JsonOption = False,
     format: options.FormatOption = None,
@@ -49,17 +47,17 @@ def evaluate(
     from logikern.cli.writing.render import print_report, report_record
     from logikern.cli.writing.scores import report_on_inputs
 
-    narrator = Narrator(quiet)
+    messages = Messages(quiet)
     loaded = load_model(model)
     reading = Reading(format.value if format else None, encoding, separator, zero_based)
     inputs = read_inputs(loaded, data, reading, [target] if target else (), "`--target`")
     for note in inputs.notes:
-        narrator.say(note)
-    report = report_on_inputs(loaded, inputs, target, drop_missing_target, narrator)
+        messages.info(note)
+    report = report_on_inputs(loaded, inputs, target, drop_missing_target, messages)
     if json_output:
         print(json.dumps(report_record(report), indent=2))
     else:
         print_report(report)
 
 
-evaluate.__doc__ = EXAMPLES
+evaluate.__doc__ = HELP

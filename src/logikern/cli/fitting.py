@@ -1,4 +1,4 @@
-"""From the options of `logikern fit` and a training set to a model file."""
+"""The work of `logikern fit`: from options and a training set to a model file."""
 
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from logikern.cli.models import fit_model, new_classifier, save_model
+from logikern.cli.models import fit_model, new_classifier
 from logikern.cli.preprocessing import build_pipeline, final_step
 from logikern.cli.reading.cells import count, name_list
 from logikern.cli.reading.hierarchy import check_hierarchy
@@ -18,61 +18,51 @@ from logikern.cli.reading.sources import STANDARD
 from logikern.cli.reading.training import TrainingSet
 from logikern.cli.session.exits import ExitCode
 from logikern.cli.session.interruption import Interruption, interrupts_to
-from logikern.cli.session.narration import Narrator
-from logikern.cli.session.progress import followed
+from logikern.cli.session.messages import Messages
+from logikern.cli.session.progress import show_progress
 from logikern.cli.writing.description import hyperparameters
 from logikern.cli.writing.outputs import require_writable
-from logikern.cli.writing.render import print_hyperparameters, print_report
+from logikern.cli.writing.render import LIMITS, print_hyperparameters, print_report
 from logikern.cli.writing.scores import report_on
+from logikern.model.persistence import save_model
 
-SHOWN = 12  # hyperparameters at the end of a fit; `logikern info` has all
-TRIES = 50  # partitions by groups, until one has every class in both parts
-# Options that have the name of the estimator's argument, and those that mean nothing where nothing is learned.
-ARGUMENTS = (
-    "tying",
-    "rate",
-    "variance",
-    "bias_variance",
-    "solver",
-    "operator",
-    "precision",
-    "n_jobs",
-    "memory_limit",
-)
-OF_TREES = ("level", "subtree")  # tyings
-OF_LEARNING = ("criterion", "max_time", "checkpoint", "cv", "ard", "sharpen", "learn_bias", "n_starts")
+MAX_SPLITS = 50  # random splits by groups, until one has every class in both parts
+# Options with the name of an argument of the estimator; those in LEARNING have no effect with `--fixed`.
+MODEL = ("tying", "rate", "variance", "bias_variance", "solver", "operator", "precision", "n_jobs", "memory_limit")
+LEARNING = ("criterion", "max_time", "checkpoint", "cv", "ard", "sharpen", "learn_bias", "n_starts")
+TREE_TYINGS = ("level", "subtree")
 
 
-def default_place(data: str) -> str:
-    """Where the model goes if the user does not say: into this folder, under the name of the data."""
+def default_path(data: str) -> str:
+    """The default model file: the name of the data in the current folder."""
     if data == STANDARD:
-        raise typer.BadParameter("standard input has no name: pass `--out`, the model file to write.")
+        raise typer.BadParameter("standard input has no name: pass the model file as `--out`.")
     return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}.skops"
 
 
 def check(given: Mapping[str, Any]) -> None:
-    """Refuse options that contradict each other, and places that cannot be written, before any work."""
+    """Reject contradictory options and paths that cannot be written, before any work."""
     require_writable(given["out"])
     if given["checkpoint"] is not None:
         require_writable(given["checkpoint"])
         if Path(given["checkpoint"]).absolute() == Path(given["out"]).absolute():
-            raise typer.BadParameter("`--checkpoint` and `--out` name the same file; give each its own.")
+            raise typer.BadParameter("`--checkpoint` and `--out` name the same file. Pass two files.")
     check_hierarchy(given["hierarchy"])
     fraction = given["test_fraction"]
     if fraction is not None and not 0 < fraction < 1:
         raise typer.BadParameter(f"`--test-fraction` must lie between 0 and 1, but is {fraction:g}.")
-    idle = [name for name in (*OF_LEARNING, "search_size") if given[name] not in (None, False)]
+    idle = [name for name in (*LEARNING, "search_size") if given[name] not in (None, False)]
     idle += [f"no_{name}" for name in ("ard", "sharpen") if given[name] is False]
     if given["fixed"] and idle:
         options = name_list(f"--{name.replace('_', '-')}" for name in idle)
-        raise typer.BadParameter(f"with `--fixed` nothing is learned: leave out {options}.")
+        raise typer.BadParameter(f"with `--fixed` nothing is learned: remove {options}.")
 
 
 def classifier(given: Mapping[str, Any], data_set: TrainingSet) -> Any:
-    """The estimator that the options ask for."""
-    settings = {name: _plain(given[name]) for name in (*ARGUMENTS, *OF_LEARNING)}
-    if settings["tying"] in OF_TREES and data_set.tree is None:
-        raise ValueError(f"`--tying {settings['tying']}` needs a tree of the classes: see `--hierarchy`.")
+    """The estimator with the given options."""
+    settings = {name: _plain(given[name]) for name in (*MODEL, *LEARNING)}
+    if settings["tying"] in TREE_TYINGS and data_set.tree is None:
+        raise ValueError(f"`--tying {settings['tying']}` needs a class tree: pass `--hierarchy`.")
     settings |= {
         "hierarchy": data_set.tree,
         "kernel": _plain(given["kernel"]) or data_set.kernel,
@@ -84,7 +74,7 @@ def classifier(given: Mapping[str, Any], data_set: TrainingSet) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A model file holds text, not members of an Enum."""
+    """The text of an Enum member, because model files cannot contain Enums."""
     return value.value if isinstance(value, StrEnum) else value
 
 
@@ -94,24 +84,24 @@ def _search_size(text: str | None, n_rows: int) -> int | None:
     if text == "all":
         return max(n_rows, 10)
     if not text.isdecimal():
-        raise typer.BadParameter(f"`--search-size` must be a whole number or 'all', but is {text!r}.")
+        raise typer.BadParameter(f"`--search-size` must be an integer or 'all', but is {text!r}.")
     return int(text)
 
 
 def split(data_set: TrainingSet, test_fraction: float | None, seed: int) -> tuple[TrainingSet, TrainingSet | None]:
-    """Rows to fit on and rows to report on: every class in both, unless there is a tree, and no group in both."""
+    """Training and test rows: each class in both unless there is a tree, each group in only one."""
     if test_fraction is None:
         return data_set, None
-    # A tree tells something about classes without rows: each need not be in both parts.
+    # With a tree, classes without rows are allowed.
     everywhere = data_set.tree is None
     parts = (_by_rows if data_set.groups is None else _by_groups)(data_set, test_fraction, seed, everywhere)
     if parts is None:
         rarest = min(np.unique(data_set.labels, return_counts=True)[1])
         raise ValueError(
             f"`--test-fraction {test_fraction:g}` of {len(data_set.labels)} rows cannot have every class in both "
-            f"parts: the rarest has {count(int(rarest), 'row')}"
+            f"parts: the rarest class has {count(int(rarest), 'row')}"
             f"{'' if data_set.groups is None else ', and groups stay together'}. "
-            "Choose another fraction, or leave rare classes out."
+            "Choose another fraction, or drop rare classes."
         )
     kept, held_out = parts
     return data_set.take(np.sort(kept)), data_set.take(np.sort(held_out))
@@ -132,7 +122,7 @@ def _by_groups(
 ) -> tuple[np.ndarray, ...] | None:
     from sklearn.model_selection import GroupShuffleSplit
 
-    splitter = GroupShuffleSplit(TRIES, test_size=test_fraction, random_state=seed)
+    splitter = GroupShuffleSplit(MAX_SPLITS, test_size=test_fraction, random_state=seed)
     n_classes = len(np.unique(data_set.labels))
     try:
         for parts in splitter.split(data_set.labels, groups=data_set.groups):
@@ -144,35 +134,35 @@ def _by_groups(
 
 
 def fit_and_write(
-    classifier: Any, kept: TrainingSet, held_out: TrainingSet | None, out: str, narrator: Narrator
+    classifier: Any, kept: TrainingSet, held_out: TrainingSet | None, out: str, messages: Messages
 ) -> None:
-    """Fit, write the model, say what was found, and report on the rows that were held out."""
+    """Fit, write the model, summarise the search, and score the held-out rows."""
     n_rows = len(kept.labels)
     n_classes = len(np.unique(kept.labels)) if kept.tree is None else kept.tree.n_classes
     model = classifier if kept.roles is None else build_pipeline(kept.roles, classifier, n_rows)
     task = f"fit on {n_rows} rows, {n_classes} classes"
     interruption = Interruption()
-    # A fit that learns nothing has no best so far: there Ctrl-C simply ends the command.
+    # Without a search there is no best result so far, so Ctrl-C ends the command.
     caught = nullcontext() if classifier.criterion is None else interrupts_to(interruption.receive)
-    with followed(narrator, task, interruption, classifier.max_time), caught:
+    with show_progress(messages, task, interruption, classifier.max_time), caught:
         report = fit_model(model, kept.X, kept.labels, kept.weights, kept.groups)
     for message in report.warnings:
-        narrator.warn(message)
+        messages.warn(message)
     save_model(report.model, out)
-    _say_what_was_found(model, report.outcome, narrator)
-    narrator.say(f"wrote {out} ({Path(out).stat().st_size / 1024:.0f} kB)")
+    _summarise(model, report.outcome, messages)
+    messages.info(f"wrote {out} ({Path(out).stat().st_size / 1024:.0f} kB)")
     if held_out is not None:
-        narrator.say(f"scores on {len(held_out.labels)} rows that the model has not seen:")
+        messages.info(f"scores on {len(held_out.labels)} held-out rows:")
         print_report(report_on(model, held_out.X, held_out.labels))
     if interruption.honoured or not report.converged:
         raise typer.Exit(int(ExitCode.NOT_CONVERGED))
 
 
-def _say_what_was_found(model: Any, outcome: str, narrator: Narrator) -> None:
+def _summarise(model: Any, outcome: str, messages: Messages) -> None:
     classifier = final_step(model)
     if classifier.verdicts_:
-        narrator.say(classifier.explain())
+        messages.info(classifier.explain())
     else:
-        narrator.say(f"outcome: {outcome}")
-    if not narrator.quiet:
-        print_hyperparameters(hyperparameters(model), SHOWN, stderr=True)
+        messages.info(f"outcome: {outcome}")
+    if not messages.quiet:
+        print_hyperparameters(hyperparameters(model), LIMITS.hyperparameters, stderr=True)

@@ -1,4 +1,4 @@
-"""`logikern info`: what is in a model file?"""
+"""`logikern info`: the contents of a model file."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Any
 from logikern.cli import options
 from logikern.cli.session.exits import ends_cleanly
 
-EXAMPLES = """
-Show what a model file holds: classes, inputs, hyperparameters and how they were found, the tree of its
-classes, how its fit ended, and sizes.
+HELP = """
+Show the contents of a model file: classes, inputs, hyperparameters, the stages of the search, the class tree, the
+outcome of the fit, and sizes.
 
 Examples:
 
@@ -17,11 +17,11 @@ Examples:
 
   logikern info iris.skops --json
 
-Exit codes: 0 done, 1 refused, 2 wrong usage.
+Exit codes: 0 done, 1 invalid model file, 2 wrong usage.
 """
 
-SHOWN = 12  # names in a row of the table before "and more"
-APART = ("kernels", "variances", "hyperparameters", "tree", "verdicts")  # shown below the table, or by it
+# Shown below the table, or by other entries.
+APART = ("kernels", "variances", "hyperparameters", "tree", "verdicts")
 
 
 @ends_cleanly
@@ -42,7 +42,7 @@ def info(model: options.ModelArgument, json_output: options.JsonOption = False) 
     print_tree(loaded)
 
 
-info.__doc__ = EXAMPLES
+info.__doc__ = HELP
 
 
 def _print_record(record: dict[str, Any]) -> None:
@@ -68,6 +68,8 @@ def _print_record(record: dict[str, Any]) -> None:
 def _short(value: Any) -> str:
     if not isinstance(value, list):
         return f"{value:g}" if isinstance(value, float) else str(value)
-    shown = ", ".join(_short(entry) for entry in value[:SHOWN])
-    more = f" and {len(value) - SHOWN} more" if len(value) > SHOWN else ""
+    from logikern.cli.writing.render import LIMITS
+
+    shown = ", ".join(_short(entry) for entry in value[: LIMITS.names])
+    more = f" and {len(value) - LIMITS.names} more" if len(value) > LIMITS.names else ""
     return f"{len(value)}: {shown}{more}" if len(value) > 1 else shown

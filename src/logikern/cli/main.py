@@ -13,7 +13,7 @@ from logikern.cli.predict import predict
 
 app = typer.Typer(
     name="logikern",
-    help="A kernel softmax classifier: a table in, probabilities one can trust out.",
+    help="A kernel softmax classifier that tunes itself and gives probabilities you can trust.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -22,7 +22,7 @@ app = typer.Typer(
 
 
 def unwrapped(text: str) -> str:
-    """Every paragraph on one line, so that the terminal wraps it; typer would keep the line breaks."""
+    """The text with each paragraph on one line, because typer would keep its line breaks."""
     return "\n\n".join(
         paragraph if paragraph.startswith("  ") else " ".join(paragraph.split())
         for paragraph in text.strip().split("\n\n")
@@ -43,10 +43,10 @@ def _print_version(wanted: bool) -> None:
 def _logikern(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """A kernel softmax classifier: a table in, probabilities one can trust out."""
+    """A kernel softmax classifier that tunes itself and gives probabilities you can trust."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The model behind a command: made from options, saved, loaded."""
+"""The model of a command: created from options, fitted and loaded."""
 
 import warnings
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from logikern.structure.tree import Tree
 
 @dataclass(frozen=True)
 class FitReport:
-    """The fitted model, how its fit ended, and what was warned about on the way."""
+    """The fitted model, the outcome of its fit, and the warnings."""
 
     model: Any
     converged: bool
@@ -22,7 +22,7 @@ class FitReport:
 
 
 def new_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
-    """The estimator with the settings that were given; the others are defaults, and learned unless `fixed`."""
+    """The estimator with the given settings; hyperparameters are learned unless `fixed`."""
     from logikern.estimators.classifier import KernelLogisticClassifier
 
     given = {name: value for name, value in settings.items() if value is not None}
@@ -36,7 +36,7 @@ def fit_model(
     weights: np.ndarray | None = None,
     groups: np.ndarray | None = None,
 ) -> FitReport:
-    """Fit, with warnings collected rather than printed."""
+    """Fit, and collect warnings instead of printing them."""
     classifier = final_step(model)
     prefix = "" if classifier is model else f"{CLASSIFIER}__"
     given = {"sample_weight": weights, "groups": groups}
@@ -53,42 +53,35 @@ def fit_model(
 
 
 def _converged(classifier: Any) -> bool:
-    """Whether the fit ended as it should; a search that kept to its time did, one that found nothing did not."""
+    """Whether the fit converged, after a search that found something; a search may stop early."""
     searched = classifier.criterion is None or bool(classifier.verdicts_)
     return searched and bool(classifier.outcome_.converged)
 
 
 def outcome_sentence(classifier: Any) -> str:
-    """How the fit ended, in the words of its outcome."""
+    """The outcome of the fit as a sentence."""
     return str(classifier.outcome_.value)
 
 
 def tree_of(model: Any) -> Tree | None:
-    """The tree of the classes, if they have one."""
+    """The class tree, if there is one."""
     tree: Tree | None = vars(final_step(model)).get("tree_")
     return tree
 
 
-def save_model(model: Any, path: str) -> None:
-    """Write the model file."""
-    from logikern.model import persistence
-
-    persistence.save_model(model, path)
-
-
 def load_model(path: str) -> Any:
-    """Read the file of a classifier; anything else is refused."""
+    """Read the model file of a classifier; anything else is an error."""
     from sklearn.base import is_classifier
 
     from logikern.model import persistence
 
     if not Path(path).exists():
-        raise ValueError(f"there is no model file `{path}`. Make one with `logikern fit`.")
+        raise ValueError(f"there is no model file `{path}`. Create it with `logikern fit`.")
     if Path(path).is_dir():
-        raise ValueError(f"`{path}` is a folder, but a model file is wanted.")
+        raise ValueError(f"`{path}` is a folder, not a model file.")
     model = persistence.load_model(path)
     if not is_classifier(model):
-        raise ValueError(f"`{path}` holds a regressor, which has no classes. Use it in Python, by `load_model`.")
+        raise ValueError(f"`{path}` contains a regressor, not a classifier. Use `logikern.load_model` in Python.")
     return model
 
 

@@ -8,16 +8,16 @@ import typer
 from logikern.cli import options
 from logikern.cli.reading.sources import STANDARD, Reading
 from logikern.cli.session.exits import ends_cleanly
-from logikern.cli.session.narration import Narrator
+from logikern.cli.session.messages import Messages
 
-EXAMPLES = """
+HELP = """
 Predict the class of every row, with the probability of each class.
 
-The output has the columns `predicted` and `probability_CLASS` for each class, after
-those that `--keep` names. Its format follows the suffix; '-' is CSV on standard output.
+The output has the columns of `--keep`, then `predicted`, and `probability_CLASS` for each class. Its format follows
+the suffix; '-' is CSV on standard output.
 
-Where classes have a tree there are also `path`, the way to what is predicted, and its `probability`; `--loss` says
-what to decide by, and `--allow-inner` stops above the classes where none is certain enough.
+With a class tree it also has `path`, the path to the predicted node, and `probability`. `--loss` sets the loss to
+minimise, and `--allow-inner` allows inner nodes as decisions.
 
 Examples:
 
@@ -29,7 +29,7 @@ Examples:
 
   cat new.csv | logikern predict iris.skops - --format csv | head
 
-Exit codes: 0 done, 1 refused, 2 wrong usage, 130 interrupted.
+Exit codes: 0 done, 1 invalid data or model, 2 wrong usage, 130 interrupted.
 """
 
 
@@ -46,13 +46,11 @@ def predict(
     ] = None,
     loss: Annotated[
         options.Loss | None,
-        typer.Option("--loss", help="With a tree, what a wrong decision costs (default: zero_one)."),
+        typer.Option("--loss", help="Loss of a wrong decision on a class tree (default: zero_one)."),
     ] = None,
     allow_inner: Annotated[
         bool,
-        typer.Option(
-            "--allow-inner", help="With a tree, decide an inner node where that costs less (taxonomic loss)."
-        ),
+        typer.Option("--allow-inner", help="Decide an inner node if its expected taxonomic loss is smaller."),
     ] = False,
     format: options.FormatOption = None,
     encoding: options.EncodingOption = None,
@@ -64,28 +62,25 @@ def predict(
     from logikern.cli.reading.inputs import read_inputs
     from logikern.cli.writing.outputs import beside, output_format, require_writable, write_table
 
-    narrator = Narrator(quiet)
+    messages = Messages(quiet)
     if out != STANDARD:
         require_writable(out)
         output_format(Path(out))
     if allow_inner and loss not in (None, options.Loss.taxonomic):
-        raise typer.BadParameter(
-            f"`--allow-inner` goes with `--loss taxonomic`, which tells what an inner node costs, "
-            f"but `--loss` is {loss.value!r}."
-        )
+        raise typer.BadParameter(f"`--allow-inner` needs `--loss taxonomic`, but `--loss` is {loss.value!r}.")
     keep = list(dict.fromkeys(keep or ()))
     loaded = load_model(model)
     reading = Reading(format.value if format else None, encoding, separator, zero_based)
     inputs = read_inputs(loaded, data, reading, keep)
     for note in inputs.notes:
-        narrator.say(note)
+        messages.info(note)
     table = _decided(loaded, inputs.X, loss.value if loss else None, allow_inner)
     write_table(beside(inputs.table, keep, table), out)
     if out != STANDARD:
-        narrator.say(f"wrote {len(table)} rows to {out}")
+        messages.info(f"wrote {len(table)} rows to {out}")
 
 
-predict.__doc__ = EXAMPLES
+predict.__doc__ = HELP
 
 
 def _decided(model: Any, X: Any, loss: str | None, allow_inner: bool) -> Any:
@@ -98,5 +93,5 @@ def _decided(model: Any, X: Any, loss: str | None, allow_inner: bool) -> Any:
         return labelled_nodes(model.predict_proba(X), tree, chosen, allow_inner)
     if allow_inner or loss not in (None, "zero_one"):
         option = "--allow-inner" if allow_inner else f"--loss {loss}"
-        raise ValueError(f"`{option}` needs a tree of the classes, which this model has not. Fit with `--hierarchy`.")
+        raise ValueError(f"`{option}` needs a class tree, but the model has no tree. Fit it with `--hierarchy`.")
     return labelled_probabilities(model.predict_proba(X), model.classes_)

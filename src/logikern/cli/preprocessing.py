@@ -1,4 +1,4 @@
-"""The steps before the kernel, as a scikit-learn pipeline that the model file keeps."""
+"""Preprocessing as a scikit-learn pipeline, which is part of the model file."""
 
 from typing import Any
 
@@ -8,36 +8,35 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from logikern.cli.reading.cells import POLICY
 from logikern.cli.reading.columns import Roles
 
 COLUMNS, CLASSIFIER = "columns", "classifier"
 NUMERIC, CATEGORICAL, TEXT = "numeric", "categorical", "text"
-# Of so many texts and more, words that stand in one of them only are left out: they are most of the words there.
-MANY_TEXTS = 1000
 
 
 def build_pipeline(roles: Roles, classifier: Any, n_rows: int) -> Pipeline:
-    """Columns by their roles, side by side, and `classifier` on the result.
+    """A transformer for each role of columns, and `classifier` on the result.
 
-    Only scikit-learn's own types occur, which the model file may hold.
+    All types are scikit-learn's own, which model files support.
     """
     steps: list[tuple[str, Any, Any]] = []
     if roles.numeric:
         numeric = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
         steps.append((NUMERIC, numeric, list(roles.numeric)))
     if roles.categorical:
-        # A missing value is a level of its own; a level not seen at fit becomes zeros.
+        # A missing value is a level of its own; a level unseen in the fit becomes zeros.
         steps.append((CATEGORICAL, OneHotEncoder(handle_unknown="ignore"), list(roles.categorical)))
-    fewest = 1 if n_rows < MANY_TEXTS else 2
+    fewest = 1 if n_rows < POLICY.many_texts else 2
     for place, name in enumerate(roles.text):
         steps.append((f"{TEXT}_{place}", TfidfVectorizer(sublinear_tf=True, min_df=fewest), name))
-    # Dense unless most entries are zero: a dense product is faster until then.
+    # Sparse products are faster only if most entries are zero.
     columns = ColumnTransformer(steps, sparse_threshold=0.1)
     return Pipeline([(COLUMNS, columns), (CLASSIFIER, classifier)])
 
 
 def roles_of(pipeline: Any) -> Roles | None:
-    """The roles that `build_pipeline` was given, or None for a model that was built elsewhere."""
+    """The roles of the columns, or None for a pipeline that `build_pipeline` did not make."""
     if not isinstance(pipeline, Pipeline) or COLUMNS not in pipeline.named_steps:
         return None
     columns = pipeline.named_steps[COLUMNS]
@@ -51,5 +50,5 @@ def roles_of(pipeline: Any) -> Roles | None:
 
 
 def final_step(model: Any) -> Any:
-    """The classifier itself."""
+    """The classifier without its pipeline."""
     return model.steps[-1][1] if isinstance(model, Pipeline) else model

@@ -97,7 +97,7 @@ class CrossValidation(Criterion):
         scored = scaling.score(result.latent[fold, :, point].T, self.targets[:, point], weights)
         pull = np.zeros_like(result.latent)  # q, (F, C, n)
         pull[fold, :, point] = scored.gradient.T
-        curvature = problem.expand(result.latent, self.solver.close).curvature
+        curvature = problem.expand(result.latent, self.solver.merges_classes).curvature
         system = fit.make_system(curvature, np.arange(len(pull)))
         problem = replace(problem, covariance=covariance)
         budget = self.solver.budget.direction

@@ -1,13 +1,16 @@
 """Validation of scores, true classes and weights, once, before they are used."""
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices, Mask
 from logikern.structure.tree import as_labels
+
+Labels: TypeAlias = Sequence[Any] | Array
 
 SUM_TOLERANCE = 1e-4  # probabilities in single precision, or averaged over models, sum to 1 only approximately
 
@@ -80,7 +83,13 @@ def as_numbers(values: Any, name: str) -> Array:
         raise ValueError(f"`{name}` must hold numbers, but is {values!r}.") from None
 
 
-def align(y: Any, scores: Array, classes: Sequence[Any] | None, sample_weight: Any) -> Cases:
+def check_count(value: Any, name: str) -> None:
+    """Reject anything but a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
+        raise ValueError(f"`{name}` must be a positive integer, but is {value!r}.")
+
+
+def align(y: Any, scores: Array, classes: Labels | None, sample_weight: Any) -> Cases:
     """True classes as columns of `scores`, without cases of weight 0."""
     plain = isinstance(y, list | tuple) and not any(isinstance(label, list) for label in y)
     labels = as_labels(y) if plain else np.asarray(y)
@@ -97,7 +106,7 @@ def align(y: Any, scores: Array, classes: Sequence[Any] | None, sample_weight: A
     return Cases(true[used], scores[used], weights[used], names)
 
 
-def _column_names(labels: Array, n_columns: int, classes: Sequence[Any] | None) -> list[Any]:
+def _column_names(labels: Array, n_columns: int, classes: Labels | None) -> list[Any]:
     if classes is None:
         names = _sorted_labels(labels)
         if len(names) != n_columns:

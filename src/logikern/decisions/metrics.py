@@ -1,14 +1,13 @@
 """Scores of probabilities: error-reject curve, information, Brier score and calibration."""
 
-import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import xlog1py
 
-from logikern.decisions.cases import Cases, align, as_numbers, as_probabilities, as_scores
+from logikern.decisions.cases import Cases, Labels, align, as_numbers, as_probabilities, as_scores, check_count
 from logikern.numerics.outcome import Array, Indices
 
 
@@ -56,7 +55,7 @@ class ErrorRejectCurve:
 
     @property
     def excess_area(self) -> float:
-        """The area minus that of the best order: 0 if every wrong case is rejected first."""
+        """The area minus the area of the best order: 0 if every wrong case is rejected first."""
         error = self.error[0]
         return float(self.area - (error + xlog1py(1.0 - error, -error)))
 
@@ -76,7 +75,7 @@ class ErrorRejectCurve:
 
 
 def error_reject_curve(
-    y: Any, proba: Any, classes: Sequence[Any] | None = None, sample_weight: Any = None
+    y: Any, proba: Any, classes: Labels | None = None, sample_weight: Any = None
 ) -> ErrorRejectCurve:
     """Error among the kept cases, by the fraction rejected: Seeger (2008), Figures 3 and 4.
 
@@ -116,7 +115,7 @@ def error_reject_curve(
 def target_information(
     y: Any,
     proba: Any,
-    classes: Sequence[Any] | None = None,
+    classes: Labels | None = None,
     prior: Any = None,
     sample_weight: Any = None,
 ) -> float:
@@ -153,7 +152,7 @@ def target_information(
     return float(cases.weights @ bits)
 
 
-def brier_score(y: Any, proba: Any, classes: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
+def brier_score(y: Any, proba: Any, classes: Labels | None = None, sample_weight: Any = None) -> float:
     """Mean over cases of sum_c (p(c) - [c is true])^2: 0 to 2.
 
     Parameters
@@ -190,7 +189,7 @@ class ReliabilityBins:
 def reliability_bins(
     y: Any,
     proba: Any,
-    classes: Sequence[Any] | None = None,
+    classes: Labels | None = None,
     sample_weight: Any = None,
     n_bins: int = 15,
     strategy: str = "quantile",
@@ -222,7 +221,7 @@ def reliability_bins(
 def calibration_error(
     y: Any,
     proba: Any,
-    classes: Sequence[Any] | None = None,
+    classes: Labels | None = None,
     sample_weight: Any = None,
     n_bins: int = 15,
     strategy: str = "quantile",
@@ -262,8 +261,7 @@ _BINNINGS: dict[str, Callable[[Cases], Array]] = {
 
 
 def _check_binning(n_bins: Any, strategy: Any) -> None:
-    if isinstance(n_bins, bool) or not isinstance(n_bins, numbers.Integral) or int(n_bins) < 1:
-        raise ValueError(f"`n_bins` must be a positive integer, but is {n_bins!r}.")
+    check_count(n_bins, "n_bins")
     if strategy not in _BINNINGS:
         raise ValueError(f"`strategy` must be one of {list(_BINNINGS)}, but is {strategy!r}.")
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from logikern.decisions.cases import as_numbers, as_probabilities
+from logikern.decisions.cases import Labels, as_numbers, as_probabilities
 from logikern.numerics.outcome import Array, Indices, Mask
 from logikern.structure.tree import as_labels
 
@@ -35,7 +35,7 @@ class DecisionResult:
     rejected: Mask
 
 
-def loss_matrix(loss: Loss, classes: Sequence[Any]) -> Array:
+def loss_matrix(loss: Loss, classes: Labels) -> Array:
     """loss[d, c], the loss of deciding d when the truth is c, (D, C); `loss` and `classes` as in `decide`."""
     labels = as_labels(classes).tolist()
     if loss is None:
@@ -80,7 +80,7 @@ def _names(frame: Any, axis: str) -> list[Any] | None:
     return None if names == list(range(len(names))) else names
 
 
-def expected_losses(probabilities: Array, loss: Loss = None, classes: Sequence[Any] | None = None) -> Array:
+def expected_losses(probabilities: Array, loss: Loss = None, classes: Labels | None = None) -> Array:
     """sum_c p(c) loss[d, c] for each case and each decision d, (n, D); parameters as in `decide`."""
     probabilities = as_probabilities(probabilities, "probabilities")
     if loss is None:
@@ -92,7 +92,7 @@ def decide(
     probabilities: Array,
     loss: Loss = None,
     reject_cost: float | None = None,
-    classes: Sequence[Any] | None = None,
+    classes: Labels | None = None,
 ) -> DecisionResult:
     """argmin_d sum_c p(c) loss[d, c], or rejection if that minimum exceeds `reject_cost`.
 
@@ -139,7 +139,7 @@ def reject(decisions: Indices, expected_loss: Array, reject_cost: float | None) 
     return DecisionResult(np.where(rejected, REJECTED, decisions), expected_loss, rejected)
 
 
-def to_labels(decided: DecisionResult, labels: Sequence[Any], reject_label: Any = None) -> Array:
+def to_labels(decided: DecisionResult, labels: Labels, reject_label: Any = None) -> Array:
     """The label of each decision.
 
     Parameters
@@ -172,7 +172,7 @@ def to_labels(decided: DecisionResult, labels: Sequence[Any], reject_label: Any 
     return answer
 
 
-def _labels(classes: Sequence[Any] | None, n_classes: int) -> Sequence[Any]:
+def _labels(classes: Labels | None, n_classes: int) -> Labels:
     if classes is None:
         return range(n_classes)
     if len(classes) != n_classes:

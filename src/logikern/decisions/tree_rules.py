@@ -8,8 +8,8 @@ import numpy as np
 
 from logikern.decisions.cases import as_probabilities
 from logikern.decisions.rules import DecisionResult, loss_matrix, reject, reorder_frame
-from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import row_tiles
 from logikern.structure.hierarchy import read_tree
 from logikern.structure.taxonomy import check_columns, expected_distances
 from logikern.structure.tree import Tree

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from logikern.decisions.cases import as_probabilities, as_scores, as_shares, as_weights
-from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import row_tiles
 from logikern.structure.hierarchy import read_tree
 from logikern.structure.taxonomy import (
     ancestors_at,

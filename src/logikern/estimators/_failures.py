@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from logikern.estimators._callbacks import WRAPPER_FRAMES
 from logikern.estimators._inputs.data import TrainingData
-from logikern.fitting.pairwise.joint_rows import MOST_COUPLINGS
+from logikern.fitting.pairwise import policy as pairwise
 from logikern.fitting.problem import FitResult
 from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves
 from logikern.likelihoods.softmax import Softmax
@@ -54,10 +54,10 @@ def refuse_before(solver: str, kernel: Kernel, data: TrainingData) -> None:
             "`solver` is 'smo', but some labels are inner nodes of the hierarchy, which pairwise training does not "
             "take. Use solver='newton'."
         )
-    if solver == "smo" and len(data.classes) ** 2 > MOST_COUPLINGS:
+    if solver == "smo" and len(data.classes) ** 2 > pairwise.POLICY.most_couplings:
         raise ValueError(
             f"`solver` is 'smo', which keeps couplings between all pairs of classes, but {len(data.classes)} classes "
-            f"have more than {MOST_COUPLINGS}. Use solver='newton'."
+            f"have more than {pairwise.POLICY.most_couplings}. Use solver='newton'."
         )
     given = [type(leaf) for leaf in leaves(kernel)]
     if Precomputed in given or FunctionKernel in given:

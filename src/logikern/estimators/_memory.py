@@ -94,10 +94,10 @@ class Resources:
         advice : str
             What to do other than to allow more.
         """
-        if needed + footprint.LEAST <= self.memory:
+        if needed + footprint.MODEL.overhead <= self.memory:
             return self.memory
         more = "Pass a larger `memory_limit`" if self.is_given else "Free some memory"
-        total = describe(needed + footprint.LEAST)
+        total = describe(needed + footprint.MODEL.overhead)
         raise ValueError(f"{what} needs about {total}, but {self}. {more}, or {advice}.")
 
 
@@ -156,7 +156,7 @@ def room_for_fit(
     least = 0.0 if dense else _least_room(data, n)
     what = f"A fit to {n} rows with {_classes(data)}"
     allowed = resources.require(what, needed + least, _advice(parameters, solver, data))
-    return allowed if dense else allowed - needed - footprint.LEAST
+    return allowed if dense else allowed - needed - footprint.MODEL.overhead
 
 
 def room_for_search(
@@ -186,7 +186,7 @@ def room_for_search(
     other = ", criterion='cv'" if by_loo and not parameters.is_bias_free else ""
     what = f"A search {how} on {n} rows with {_classes(data)}"
     allowed = resources.require(what, needed + least, f"pass a smaller `search_size`{other} or criterion=None")
-    return allowed - needed - footprint.LEAST if by_products else allowed
+    return allowed - needed - footprint.MODEL.overhead if by_products else allowed
 
 
 def limit_for_each(data: TrainingData, resources: Resources) -> float | None:
@@ -246,7 +246,7 @@ def _copies(data: TrainingData, n_points: int) -> float:
 
 def _scaled(data: TrainingData, n_points: int) -> float:
     """Points as a kernel takes them apart; kernel values that were given are what they are."""
-    return 0.0 if isinstance(data.points, KernelRows) else footprint.POINT_COPIES * _bytes(data, n_points)
+    return 0.0 if isinstance(data.points, KernelRows) else footprint.MODEL.point_copies * _bytes(data, n_points)
 
 
 def _bytes(data: TrainingData, n_points: int) -> float:
@@ -286,7 +286,7 @@ def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, siz
         least = (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix
     what = f"Leave-one-out of {n} rows and {_classes(data)}"
     allowed = resources.require(what, needed + least, "fit to fewer rows, or cross-validate")
-    return allowed - needed - footprint.LEAST if rank else allowed
+    return allowed - needed - footprint.MODEL.overhead if rank else allowed
 
 
 def refits_at_a_time(data: TrainingData, resources: Resources, size: Size, kernel: Kernel, is_bias_free: bool) -> int:
@@ -295,9 +295,9 @@ def refits_at_a_time(data: TrainingData, resources: Resources, size: Size, kerne
     needed = _scaled(data, n) + (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix
     one = footprint.exact(size) if is_bias_free else footprint.refits(size, 1)
     what = f"A refit without each of {n} rows, with {_classes(data)},"
-    left = resources.require(what, needed + one, "fit to fewer rows") - needed - footprint.LEAST
+    left = resources.require(what, needed + one, "fit to fewer rows") - needed - footprint.MODEL.overhead
     # Without a penalty on constants, refits run one after the other.
-    return footprint.MOST_REFITS if is_bias_free else footprint.affordable_refits(size, left)
+    return footprint.MODEL.most_refits if is_bias_free else footprint.affordable_refits(size, left)
 
 
 def prediction_tile(model: Any, X: Any, memory_limit: float | None) -> int:
@@ -306,7 +306,7 @@ def prediction_tile(model: Any, X: Any, memory_limit: float | None) -> int:
     points, n_new, n_train = models[0].points, X.shape[0], models[0].points.shape[0]
     n_classes = len(models) if len(models) > 1 else len(models[0].dual)
     n_bytes = 0.0 if isinstance(points, KernelRows) else bytes_of(points)
-    needed = footprint.POINT_COPIES * n_bytes + 8.0 * USUAL.prediction_arrays * n_new * n_classes
+    needed = footprint.MODEL.point_copies * n_bytes + 8.0 * USUAL.prediction_arrays * n_new * n_classes
     features = models[0].specification.kernels[0].features(points[:1])
     if features is not None:
         needed += 16.0 * len(models) * len(models[0].dual) * features.shape[1]
@@ -315,5 +315,5 @@ def prediction_tile(model: Any, X: Any, memory_limit: float | None) -> int:
         return PREDICTION_ENTRIES
     what = f"Prediction of {n_classes} values for each of {n_new} rows, from {n_train} training rows,"
     allowed = find_resources(memory_limit).require(what, needed + row, "predict fewer rows at a time")
-    left = (allowed - needed - footprint.LEAST) // USUAL.bytes_per_value
+    left = (allowed - needed - footprint.MODEL.overhead) // USUAL.bytes_per_value
     return int(np.clip(left, n_train, PREDICTION_ENTRIES))

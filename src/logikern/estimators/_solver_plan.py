@@ -11,13 +11,13 @@ from logikern.estimators import _memory
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._memory import Resources
 from logikern.estimators._parameters import Parameters
-from logikern.fitting.footprint import NEWTON_ARRAYS, functions
+from logikern.fitting.footprint import MODEL, functions
 from logikern.fitting.functional_cg import KernelGradient
 from logikern.fitting.iteration import Budget
 from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.free_bias import FreeBias
 from logikern.fitting.newton.iterative import Newton
-from logikern.fitting.pairwise.joint_rows import MOST_COUPLINGS
+from logikern.fitting.pairwise import policy as pairwise
 from logikern.fitting.pairwise.solver import Smo
 from logikern.fitting.preconditioning.adaptive import LowRankConditioning
 from logikern.likelihoods.base import Likelihood
@@ -125,7 +125,7 @@ def _pays_by_pairs(parameters: Parameters, data: TrainingData, model: Specificat
     """Whether pairwise training is faster than Newton's method for the final fit."""
     n_classes = len(data.classes)
     allowed = parameters.solver == "auto" and parameters.operator == "auto" and isinstance(data.likelihood, Softmax)
-    if not allowed or len(model.kernels) > 1 or n_classes**2 > MOST_COUPLINGS:
+    if not allowed or len(model.kernels) > 1 or n_classes**2 > pairwise.POLICY.most_couplings:
         return False
     has_features = model.kernels[0].features(data.points[:1]) is not None
     return n_classes * len(data.weights) >= USUAL.pairs_from and not has_features
@@ -177,7 +177,7 @@ def state_dtype(parameters: Parameters, data: TrainingData, resources: Resources
     """Single precision on request, or if many classes of many rows would not fit in memory."""
     if data.labels is None:
         return np.dtype(np.float64)  # numbers have few outputs
-    in_double = functions(_memory.size_of(data, tie("shared", data.mixing)), NEWTON_ARRAYS)
+    in_double = functions(_memory.size_of(data, tie("shared", data.mixing)), MODEL.newton_arrays)
     is_large = in_double > USUAL.state_share * resources.memory
     single = parameters.state_precision == "single" or (
         parameters.state_precision == "auto" and is_large and parameters.tol >= USUAL.finest_single
@@ -198,7 +198,7 @@ def inner_solver(is_exact: bool, memory: float, seed: int) -> Any:
         return Exact(USUAL.exact_tolerance)
     # The criterion checks latents itself, at a sample of the points.
     conditioning = LowRankConditioning(memory=memory, seed=seed)
-    return Newton(USUAL.search_tolerance, conditioning=conditioning, proves=False, seed=seed)
+    return Newton(USUAL.search_tolerance, conditioning=conditioning, verifies=False, seed=seed)
 
 
 def _newton(plan: SolverPlan) -> Newton:

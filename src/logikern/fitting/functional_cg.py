@@ -1,30 +1,35 @@
 """Conjugate gradients in the metric of the function space, Ratliff & Bagnell (2007): one product a step."""
 
-import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from logikern.fitting.iteration import Budget, Progress, attach_result_on_interrupt
-from logikern.fitting.newton.method import slope_along
+from logikern.fitting.iteration import Budget, Iteration
 from logikern.fitting.problem import Callback, FitResult, Problem, Solver, max_norm, no_callback
 from logikern.fitting.units import residual_sizes, usual_weights
-from logikern.numerics.conjugate_gradient import add, inner_products, take_members
+from logikern.numerics.conjugate_gradient import ConjugateDirections, add, inner_products, take_members
 from logikern.numerics.line_search import Slope, convex_step_lengths
-from logikern.numerics.outcome import Array, Indices, Mask, Outcome
+from logikern.numerics.outcome import Array, Indices, Outcome
 
-# What a line search may leave of the slope.
-LINE_ACCURACY = 0.01
-# Directions from where the loss was another quadratic function spoil those that follow (Powell 1977): they are given
-# up after so many steps, and as soon as successive gradients are so far from orthogonal. Without it pima takes 909
-# products where 123 do.
-RESTART_AFTER = 30
-ORTHOGONAL = 0.2
-# In single precision latents drift from the image of the dual; after so many steps they are computed anew.
-REFRESH_AFTER = 50
-# Times the rounding of the largest coefficient: a smaller step counts as a stall. On a fit whose coefficients are in
-# single precision, with a tolerance that these cannot reach, 0.1 ends at a gradient of 1.5e-5 and 0.02 at 3.4e-6.
-SWALLOWED = 0.02
+
+@dataclass(frozen=True)
+class GradientPolicy:
+    """Restarts, line search and refresh of functional conjugate gradients."""
+
+    # Part of the slope that a line search may leave.
+    line_accuracy: float = 0.01
+    # Steps after which the old direction is given up: those from where the loss was another quadratic function spoil
+    # the following ones (Powell 1977). Without restarts pima takes 909 products instead of 123.
+    restart_after: int = 30
+    # Overlap of successive gradients above which the old direction is given up at once.
+    largest_overlap: float = 0.2
+    # Steps in single precision after which latents are recomputed from the dual.
+    refresh_after: int = 50
+    # A step smaller than this times the rounding of the largest coefficient has stalled. On a fit whose coefficients
+    # are in single precision, with a tolerance that these cannot reach, 0.1 ends at a gradient of 1.5e-5 and 0.02 at
+    # 3.4e-6.
+    swallowed: float = 0.02
 
 
 @dataclass(frozen=True)
@@ -43,116 +48,138 @@ class KernelGradient(Solver):
     tolerance : float, default=1e-4
         For the largest absolute component of the gradient per unit of weight; for the squared loss as above.
     budget : Budget
-        Its Newton steps are the steps here, 2000 if nothing else is said.
+        `budget.newton` counts steps, 2000 by default.
+    policy : GradientPolicy
     """
 
     tolerance: float = 1e-4
     budget: Budget = Budget(newton=2000)
+    policy: GradientPolicy = GradientPolicy()
 
     def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         with np.errstate(over="ignore", invalid="ignore"):
-            dual = np.zeros(problem.shape, problem.dtype) if start is None else _ask(problem, start)
-            return self.resume(problem, dual, callback)
+            dual = np.zeros(problem.shape, problem.dtype) if start is None else self._dual_of(problem, start)
+        return self.resume(problem, dual, callback)
 
     def resume(self, problem: Problem, dual: Array, callback: Callback = no_callback) -> FitResult:
+        result = self._descend(problem, dual, callback)
+        if result.outcome.converged or not problem.covariance.is_single or not np.isfinite(result.dual).all():
+            return result
+        # What single precision cannot resolve is finished with products summed in float64.
+        accurate = replace(problem, covariance=problem.covariance.in_double())
+        return self._descend(accurate, result.dual, callback).after(result)
+
+    def _descend(self, problem: Problem, dual: Array, callback: Callback) -> FitResult:
+        is_zero, dual = not dual.any(), dual.astype(problem.dtype)  # a copy, changed in place
         with np.errstate(over="ignore", invalid="ignore"):
-            result = _descend(_begin(problem, dual), callback, self.tolerance, self.budget)
-            if result.outcome.converged or not problem.covariance.is_single or not np.isfinite(result.dual).all():
-                return result
-            # What single precision cannot tell apart is finished with products summed in float64.
-            accurate = replace(problem, covariance=problem.covariance.in_double())
-            return _descend(_begin(accurate, result.dual), callback, self.tolerance, self.budget).after(result)
+            latent = np.zeros_like(dual) if is_zero else problem.covariance.accurate_matmul(dual)
+        fixed = (problem, self.tolerance, self.budget)
+        return _Iteration(*fixed, dual, latent, int(not is_zero), self.policy).run(callback)
+
+    def _dual_of(self, problem: Problem, latent: Array) -> Array:
+        """The best multiple of minus the likelihood's gradient at latents, which is the dual at the optimum."""
+        _, gradient = problem.likelihood.loss_and_gradient(latent, problem.targets, problem.weights)
+        zero, image = np.zeros_like(gradient), problem.covariance.matmul(gradient)
+        lengths = best_lengths(problem.majorised(latent), zero, zero, -gradient, -image, self.policy.line_accuracy)
+        return _times(lengths, -gradient)
 
 
-@dataclass(eq=False, kw_only=True)
-class _Run(Progress):
-    """The moving state of one fit; what belongs to a step is that of the last one."""
+@dataclass(eq=False)
+class _Iteration(Iteration):
+    """The state of one descent."""
 
-    gradient: Array
-    direction: Array
-    image: Array  # K~ direction
-    strength: Array  # |gradient|^2 in the metric of K~; zero where the next direction is a first one
-    turns: Array  # directions since a first one
-    remaining: Array  # what the tolerance is compared with
-    refreshed_at: Array  # `remaining` when the latents were last recomputed from the dual because it was small
-    age: Array  # steps since the latents were recomputed
-    losses: Array
+    policy: GradientPolicy
+    directions: ConjugateDirections = field(init=False)
+    gradient: Array = field(init=False)  # functional gradient of active weightings
+    remaining: Array = field(init=False)  # what the tolerance is compared with
+    age: Array = field(init=False)  # steps since the latents were recomputed
+    losses: Array = field(init=False)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        shape, dtype, policy = self.problem.shape, self.problem.dtype, self.policy
+        limits = (policy.restart_after, policy.largest_overlap)
+        is_quadratic = self.problem.likelihood.is_quadratic
+        self.directions = ConjugateDirections(shape, dtype, *(() if is_quadratic else limits))
+        self.remaining, self.losses = np.full((2, shape[0]), np.inf)
+        self.age = np.zeros(shape[0], dtype=int)
 
-def _ask(problem: Problem, latent: Array) -> Array:
-    """The dual that latents ask for, minus the gradient of the likelihood, at its best multiple."""
-    _, gradient = problem.likelihood.loss_and_gradient(latent, problem.targets, problem.weights)
-    nothing = np.zeros_like(gradient)
-    image = problem.covariance.matmul(gradient)
-    return _times(best_lengths(problem.majorised(latent), nothing, nothing, -gradient, -image), -gradient)
-
-
-def _begin(problem: Problem, dual: Array) -> _Run:
-    n_batch = problem.shape[0]
-    elsewhere = bool(dual.any())
-    dual = dual.astype(problem.dtype)  # a copy: the run moves it
-    latent = problem.covariance.accurate_matmul(dual) if elsewhere else np.zeros_like(dual)
-    infinite = np.full(n_batch, np.inf)
-    return _Run(
-        problem=problem,
-        dual=dual,
-        latent=latent,
-        outcomes=[None] * n_batch,
-        gradient=np.zeros(problem.shape, problem.dtype),
-        direction=np.zeros(problem.shape, problem.dtype),
-        image=np.zeros(problem.shape, problem.dtype),
-        strength=np.zeros(n_batch),
-        turns=np.zeros(n_batch, dtype=int),
-        norms=infinite,
-        remaining=infinite.copy(),
-        refreshed_at=infinite.copy(),
-        step_lengths=np.ones(n_batch),
-        age=np.zeros(n_batch, dtype=int),
-        losses=np.zeros(n_batch),
-        n_products=int(elsewhere),
-    )
-
-
-def _descend(run: _Run, callback: Callback, tolerance: float, budget: Budget) -> FitResult:
-    with attach_result_on_interrupt(run.result):
-        for step in itertools.count():
-            gradient = _look(run, tolerance)
-            run.note(step, float(run.losses.sum()), callback)
-            ended = budget.ending(step, run.n_products)
-            if gradient is None or ended:
+    def measure(self) -> None:
+        """Find the functional gradient of active weightings, after retiring those that are done."""
+        while (members := self.members).size:
+            self.gradient = self._look(members)
+            remaining = self.remaining[members]
+            below, stalled = remaining <= self.tolerance, self.step_lengths[members] <= 0
+            old = self.problem.covariance.is_single & (self.age[members] >= self.policy.refresh_after)
+            doubtful = (self.age[members] > 0) & (below | stalled | old)
+            if doubtful.any():
+                self._refresh(members[doubtful])
+                continue
+            done = below | stalled | ~np.isfinite(remaining)
+            if not done.any():
                 break
-            _advance(run, gradient, tolerance)
-    return run.result(ended or Outcome.OUT_OF_STEPS)
+            for member in members[stalled]:
+                self.outcomes[member] = Outcome.STALLED
+            self.retire(members[done], self.remaining)
+        self.loss = float(self.losses.sum())
+
+    def _look(self, members: Indices) -> Array:
+        dual, latent = take_members(self.dual, members), take_members(self.latent, members)
+        seen = _look_at(self.problem.restrict(members), dual, latent)
+        self.norms[members], self.remaining[members], self.losses[members] = seen.norms, seen.remaining, seen.losses
+        return seen.gradient
+
+    def _refresh(self, members: Indices) -> None:
+        """Recompute latents from the dual, summed in float64; give up where that does not help."""
+        carried = self.remaining[members]
+        self.latent[members] = self.problem.covariance.accurate_matmul(self.dual[members])
+        self.n_products += 1
+        self._look(members)
+        # The old direction was conjugate to another gradient.
+        self.directions.strength[members[self.remaining[members] > 2 * carried]] = 0.0
+        expected = members[(carried <= self.tolerance) | (self.step_lengths[members] <= 0)]
+        self.judge_refresh(expected, self.remaining)
+        self.step_lengths[expected] = 1.0
+        self.age[members] = 0
+
+    def advance(self) -> None:
+        """One step along conjugate directions for every active weighting."""
+        members, gradient, directions = self.members, self.gradient, self.directions
+        part = self.problem.restrict(members)
+        dual, latent = take_members(self.dual, members), take_members(self.latent, members)
+        image = part.covariance.matmul(gradient)
+        self.n_products += 1
+        step, step_image = -gradient, -image
+        directions.turn(members, step, step_image, step)
+        touching = part.majorised(latent)
+
+        def search() -> Array:
+            own, own_image = take_members(directions.direction, members), take_members(directions.image, members)
+            return best_lengths(touching, dual, latent, own, own_image, self.policy.line_accuracy)
+
+        lengths = search()
+        astray = lengths <= 0
+        if astray.any():
+            directions.restart(members[astray], step[astray], step_image[astray])
+            lengths = search()
+        # Where the kernel is blind, gradients and steps have no length: take the full step if it leaves nothing, or
+        # less than a line along which no decrease is visible.
+        left = _look_at(part, dual - gradient, latent - image).remaining
+        full = (left <= self.tolerance) | ((lengths <= 0) & (left < self.remaining[members]))
+        directions.restart(members[full], step[full], step_image[full])
+        lengths = np.where(full, 1.0, lengths)
+        step = _times(lengths, take_members(directions.direction, members))
+        # A step that rounding swallows at nearly all points would be repeated until the budget is spent.
+        smallest = self.policy.swallowed * np.finfo(dual.dtype).eps * max_norm(dual)
+        lengths = np.where(max_norm(step) > smallest, lengths, 0.0)
+        add(self.dual, members, step)
+        add(self.latent, members, _times(lengths, take_members(directions.image, members)))
+        self.step_lengths[members] = lengths
+        self.age[members] += 1
 
 
-def _look(run: _Run, tolerance: float) -> Array | None:
-    """The functional gradient of the weightings still at work, after retiring those that are done."""
-    while (members := run.members).size:
-        seen = _see(run.problem.restrict(members), take_members(run.dual, members), take_members(run.latent, members))
-        run.norms[members], run.remaining[members], run.losses[members] = seen.norms, seen.remaining, seen.losses
-        below, stalled = seen.remaining <= tolerance, run.step_lengths[members] <= 0
-        old = run.problem.covariance.is_single & (run.age[members] >= REFRESH_AFTER)
-        doubtful: Mask = (run.age[members] > 0) & (below | stalled | old)
-        if doubtful.any():
-            _refresh(run, members[doubtful], tolerance)
-            continue
-        done = below | stalled | ~np.isfinite(seen.remaining)
-        if not done.any():
-            return seen.gradient
-        for member in members[done]:
-            run.outcomes[member] = _ending(run, member, tolerance)
-    return None
-
-
-def _ending(run: _Run, member: int, tolerance: float) -> Outcome:
-    if not np.isfinite(run.remaining[member]):
-        return Outcome.NOT_FINITE
-    return Outcome.CONVERGED if run.remaining[member] <= tolerance else Outcome.STALLED
-
-
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """What latents and duals of some weightings say."""
+class _Look(NamedTuple):
+    """Functional gradient, penalised losses, norms, and what the tolerance is compared with."""
 
     gradient: Array
     losses: Array
@@ -160,7 +187,7 @@ class _Seen:
     remaining: Array
 
 
-def _see(part: Problem, dual: Array, latent: Array) -> _Seen:
+def _look_at(part: Problem, dual: Array, latent: Array) -> _Look:
     likelihood = part.likelihood
     loss, gradient = likelihood.loss_and_gradient(latent, part.targets, part.weights)
     losses = loss + 0.5 * inner_products(dual, latent)
@@ -171,7 +198,7 @@ def _see(part: Problem, dual: Array, latent: Array) -> _Seen:
     gradient += dual
     gap = likelihood.gap(dual, latent, part.targets, part.weights)
     remaining = max_norm(gradient / unit) / own_sizes if gap is None else _relative(gap, losses)
-    return _Seen(gradient, losses, max_norm(gradient) / sizes, remaining)
+    return _Look(gradient, losses, max_norm(gradient) / sizes, remaining)
 
 
 def _relative(gap: Array, losses: Array) -> Array:
@@ -179,75 +206,9 @@ def _relative(gap: Array, losses: Array) -> Array:
     return np.sqrt(np.divide(gap, losses, out=np.where(gap == 0, 0.0, np.inf), where=losses > 0))
 
 
-def _refresh(run: _Run, members: Indices, tolerance: float) -> None:
-    """Recompute latents from the dual, summed in float64; give up where that brings nothing."""
-    part = run.problem.restrict(members)
-    run.latent[members] = part.covariance.accurate_matmul(run.dual[members])
-    run.n_products += 1
-    seen = _see(part, take_members(run.dual, members), take_members(run.latent, members))
-    for member, carried, true in zip(members, run.remaining[members], seen.remaining, strict=True):
-        if true > 2 * carried:
-            run.strength[member] = 0.0  # the old direction was conjugate to another gradient
-        expected = carried <= tolerance or run.step_lengths[member] <= 0
-        if expected and true > max(tolerance, 0.5 * run.refreshed_at[member]):
-            run.outcomes[member] = Outcome.STALLED if run.step_lengths[member] <= 0 else Outcome.ROUNDING
-        if expected:
-            run.refreshed_at[member] = true
-            run.step_lengths[member] = 1.0
-    run.age[members] = 0
-
-
-def _advance(run: _Run, gradient: Array, tolerance: float) -> None:
-    """One step along conjugate directions for every weighting still at work."""
-    members = run.members
-    part = run.problem.restrict(members)
-    dual, latent = take_members(run.dual, members), take_members(run.latent, members)
-    image = part.covariance.matmul(gradient)
-    run.n_products += 1
-    _turn(run, members, gradient, image)
-    touching = part.majorised(latent)
-    lengths = best_lengths(
-        touching, dual, latent, take_members(run.direction, members), take_members(run.image, members)
-    )
-    astray = lengths <= 0
-    if astray.any():
-        run.direction[members[astray]], run.image[members[astray]] = -gradient[astray], -image[astray]
-        lengths = best_lengths(
-            touching, dual, latent, take_members(run.direction, members), take_members(run.image, members)
-        )
-    # Where the kernel is blind gradients have no length, and steps across it none either: the whole step back to
-    # what latents ask for is taken if it leaves nothing, or less than a line on which nothing more is seen to fall.
-    left = _see(part, dual - gradient, latent - image).remaining
-    whole = (left <= tolerance) | ((lengths <= 0) & (left < run.remaining[members]))
-    run.direction[members[whole]], run.image[members[whole]] = -gradient[whole], -image[whole]
-    lengths = np.where(whole, 1.0, lengths)
-    step = _times(lengths, take_members(run.direction, members))
-    # A step that rounding swallows at nearly all points would be repeated until the budget is spent.
-    lengths = np.where(max_norm(step) > SWALLOWED * np.finfo(dual.dtype).eps * max_norm(dual), lengths, 0.0)
-    add(run.dual, members, step)
-    add(run.latent, members, _times(lengths, take_members(run.image, members)))
-    run.step_lengths[members] = lengths
-    run.age[members] += 1
-
-
-def _turn(run: _Run, members: Indices, gradient: Array, image: Array) -> None:
-    """The next direction, and its product from that with the gradient."""
-    strength, before = inner_products(gradient, image), run.strength[members]
-    overlap = inner_products(take_members(run.gradient, members), image)
-    goes_on = before > 0
-    if not run.problem.likelihood.is_quadratic:
-        goes_on &= (run.turns[members] < RESTART_AFTER) & (np.abs(overlap) < ORTHOGONAL * strength)
-    part = np.where(goes_on, np.maximum(0.0, strength - overlap) / np.where(before > 0, before, 1.0), 0.0)
-    part = np.where(part * inner_products(gradient, take_members(run.image, members)) < strength, part, 0.0)
-    run.direction[members] = _times(part, take_members(run.direction, members)) - gradient
-    run.image[members] = _times(part, take_members(run.image, members)) - image
-    run.gradient[members], run.strength[members] = gradient, np.maximum(strength, 0.0)
-    run.turns[members] = np.where(part > 0, run.turns[members] + 1, 0)
-
-
-def best_lengths(part: Problem, dual: Array, latent: Array, direction: Array, image: Array) -> Array:
-    """Where the penalised loss is lowest along each direction; zero where it does not fall."""
-    slope_at = slope_along(part, dual, latent, direction, image)
+def best_lengths(part: Problem, dual: Array, latent: Array, direction: Array, image: Array, accuracy: float) -> Array:
+    """Step lengths that minimise the penalised loss along each direction; zero where it does not fall."""
+    slope_at = part.slope_along(dual, latent, direction, image)
     start = slope_at(np.zeros(len(dual)))
     falls = (start.first < 0) & (start.second > 0)
     unit = np.where(falls, -start.first / np.where(falls, start.second, 1.0), 0.0)
@@ -258,7 +219,7 @@ def best_lengths(part: Problem, dual: Array, latent: Array, direction: Array, im
         first, second = slope_at(unit * lengths)
         return Slope(unit * first, unit**2 * second)
 
-    return unit * convex_step_lengths(scaled, len(dual), LINE_ACCURACY)
+    return unit * convex_step_lengths(scaled, len(dual), accuracy)
 
 
 def _times(factors: Array, functions: Array) -> Array:

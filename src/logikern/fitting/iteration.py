@@ -1,7 +1,7 @@
-"""What every fit by steps keeps: how far it may go, where it stands, and what an interruption leaves of it."""
+"""The iteration that all stepwise solvers share: budget, refresh, outcome, trace and interruption."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import itertools
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,7 @@ from logikern.numerics.outcome import Array, Indices, NewtonStep, Outcome
 
 @dataclass(frozen=True)
 class Budget:
-    """Where a fit stops at the latest.
+    """Upper bounds on the work of a fit.
 
     Parameters
     ----------
@@ -29,64 +29,125 @@ class Budget:
     products: int = 5000
 
     def shortened(self) -> "Budget":
-        """What single precision may use before double precision is tried."""
+        """The budget of single precision, after which double precision is tried."""
         return Budget(min(self.newton, 25), self.direction, min(self.products, 1000))
 
-    def ending(self, step: int, n_products: int) -> Outcome | None:
-        """How a fit ends that has come to a step with so many products; None if it goes on."""
+    def exhausted(self, step: int, n_products: int) -> Outcome | None:
+        """The outcome of a fit that has used up its budget, else None."""
         if step >= self.newton:
             return Outcome.OUT_OF_STEPS
         return Outcome.OUT_OF_PRODUCTS if n_products >= self.products else None
 
 
-@dataclass(eq=False, kw_only=True)
-class Progress:
-    """Where the fit of all weightings stands.
+@dataclass(eq=False)
+class Iteration(ABC):
+    """The state of a fit of all weightings, and the loop that advances it.
 
     Parameters
     ----------
     problem : Problem
+    tolerance : float
+    budget : Budget
     dual, latent : arrays of shape (B, C, n)
+    n_products : int
+
+    Attributes
+    ----------
     outcomes : list of Outcome or None
-        None where a weighting is still being fitted.
+        None while a weighting is active.
     norms : array of shape (B,)
-        Of the gradient.
+        Norm of the gradient.
+    refreshed_at : array of shape (B,)
+        `norms`, or what the solver compares with the tolerance, when latents were last recomputed from the dual.
     step_lengths : array of shape (B,)
-        Of the last step.
-    n_products : int, default=0
-    trace : list of NewtonStep, default=[]
+        Lengths of the last step.
+    loss : float
+        Penalised loss, summed over weightings.
+    trace : list of NewtonStep
     """
 
     problem: Problem
+    tolerance: float
+    budget: Budget
     dual: Array
     latent: Array
-    outcomes: list[Outcome | None]
-    norms: Array
-    step_lengths: Array
-    n_products: int = 0
-    trace: list[NewtonStep] = field(default_factory=list)
+    n_products: int
+    outcomes: list[Outcome | None] = field(init=False)
+    norms: Array = field(init=False)
+    refreshed_at: Array = field(init=False)
+    step_lengths: Array = field(init=False)
+    loss: float = field(init=False, default=np.inf)
+    trace: list[NewtonStep] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        n_batch = len(self.dual)
+        self.outcomes = [None] * n_batch
+        self.norms, self.refreshed_at = np.full((2, n_batch), np.inf)
+        self.step_lengths = np.ones(n_batch)
+
+    @abstractmethod
+    def measure(self) -> None:
+        """Update norms and loss, and set the outcome of every weighting that is done."""
+
+    @abstractmethod
+    def advance(self) -> None:
+        """Take one step for every active weighting."""
+
+    def failure(self) -> Outcome | None:
+        """The outcome of active weightings where further steps would be in vain, else None."""
+        return None
 
     @property
     def members(self) -> Indices:
-        """Weightings that are still being fitted."""
+        """Active weightings."""
         return np.array([b for b, outcome in enumerate(self.outcomes) if outcome is None], dtype=np.intp)
 
-    def note(self, step: int, loss: float, callback: Callback) -> None:
-        """Write the trace and tell the callback."""
-        norm, length = float(self.norms.max()), float(self.step_lengths.min())
-        self.trace.append(NewtonStep(step, loss, norm, length, self.n_products))
-        callback(self.trace[-1])
+    def run(self, callback: Callback) -> FitResult:
+        """Step until every weighting has an outcome; an interruption carries the current result."""
+        try:
+            with np.errstate(all="ignore"):
+                return self._run(callback)
+        except KeyboardInterrupt:
+            raise InterruptedFitError(self.result(Outcome.INTERRUPTED)) from None
+
+    def _run(self, callback: Callback) -> FitResult:
+        for step in itertools.count():
+            self.measure()
+            norm, length = float(self.norms.max()), float(self.step_lengths.min())
+            self.trace.append(NewtonStep(step, self.loss, norm, length, self.n_products))
+            callback(self.trace[-1])
+            ended = self.budget.exhausted(step, self.n_products) or self.failure()
+            if ended or not self.members.size:
+                break
+            self.advance()
+        return self.result(ended or Outcome.OUT_OF_STEPS)
+
+    def retire(self, members: Indices, remaining: Array) -> None:
+        """Set the outcome of weightings that are done, from what is compared with the tolerance, (B,)."""
+        for member in members:
+            if not np.isfinite(remaining[member]):
+                self.outcomes[member] = Outcome.NOT_FINITE
+            elif remaining[member] <= self.tolerance:
+                self.outcomes[member] = Outcome.CONVERGED
+
+    def judge_refresh(self, members: Indices, remaining: Array, shortest: float = 0.0) -> None:
+        """Stop weightings whose gradient at recomputed latents has not halved since the last refresh.
+
+        Parameters
+        ----------
+        members : integer array
+        remaining : array of shape (B,)
+            What is compared with the tolerance, at the recomputed latents.
+        shortest : float, default=0.0
+            A weighting whose last step was no longer has stalled; the others are at the level of rounding.
+        """
+        for member in members:
+            if remaining[member] > max(self.tolerance, 0.5 * self.refreshed_at[member]):
+                stalled = self.step_lengths[member] <= shortest
+                self.outcomes[member] = Outcome.STALLED if stalled else Outcome.ROUNDING
+        self.refreshed_at[members] = remaining[members]
 
     def result(self, otherwise: Outcome) -> FitResult:
-        """Where it stands, with this outcome for weightings that have none."""
+        """The current result, with this outcome for active weightings."""
         outcomes = tuple(outcome or otherwise for outcome in self.outcomes)
         return FitResult(self.dual, self.latent, self.norms, outcomes, tuple(self.trace), self.n_products)
-
-
-@contextmanager
-def attach_result_on_interrupt(result: Callable[[Outcome], FitResult]) -> Iterator[None]:
-    """An interruption brings along where the fit stands."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise InterruptedFitError(result(Outcome.INTERRUPTED)) from None

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from logikern.likelihoods.base import Expansion, Likelihood
-from logikern.numerics.conjugate_gradient import is_everyone
+from logikern.numerics.conjugate_gradient import inner_products, is_everyone
+from logikern.numerics.line_search import Slope
 from logikern.numerics.outcome import Array, Indices, NewtonStep, Outcome
 from logikern.numerics.parallel import for_each, point_tiles
 from logikern.structure.covariance import ClassCovariance
@@ -39,24 +40,24 @@ class Problem:
 
     @property
     def dtype(self) -> np.dtype:
-        """Of duals and latents: that of the targets."""
+        """Dtype of duals, latents and targets."""
         return self.targets.dtype
 
     def restrict(self, members: Indices) -> "Problem":
-        """The same problem for some of the weightings."""
+        """The problem of some weightings."""
         return self if is_everyone(members, len(self.weights)) else replace(self, weights=self.weights[members])
 
     def at(self, points: slice) -> "Problem":
-        """Targets and weights of some points; the covariance remains that of all."""
+        """Targets and weights of some points; the covariance still covers all points."""
         return replace(self, targets=self.targets[..., points], weights=self.weights[:, points])
 
     def expand(self, latent: Array, close: bool = False) -> Expansion:
-        """Of the likelihood at latents (B, C, n)."""
+        """Expansion of the likelihood at latents (B, C, n)."""
         expand = self.likelihood.expand_closely if close else self.likelihood.expand
         return expand(latent, self.targets, self.weights)
 
     def loss(self, latent: Array) -> Array:
-        """Of the likelihood, (B,)."""
+        """Loss without the penalty, (B,)."""
 
         def loss_of(points: slice) -> Array:
             own = self.at(points)
@@ -66,7 +67,7 @@ class Problem:
 
     @property
     def is_convex(self) -> bool:
-        """Whether the curvature is the true one, not that of a convex problem above this one."""
+        """Whether the curvature is the true one, not of a convex majoriser."""
         return self.likelihood.majoriser is self.likelihood
 
     def majorised(self, latent: Array) -> "Problem":
@@ -81,10 +82,27 @@ class Problem:
         _, gradient = self.likelihood.loss_and_gradient(latent, self.targets, self.weights)
         return gradient + dual
 
+    def slope_along(self, dual: Array, latent: Array, direction: Array, image: Array) -> Callable[[Array], Slope]:
+        """Derivatives of the penalised loss along (direction, K~ direction), O(n C) each and without a product."""
+        linear, quadratic = inner_products(dual, image), inner_products(direction, image)
+
+        def slope_at(lengths: Array) -> Slope:
+            steps = lengths.astype(latent.dtype)[:, None, None]
+
+            def slope_of(points: slice) -> tuple[Array, Array]:
+                own = self.at(points)
+                trial = latent[..., points] + steps * image[..., points]
+                return own.likelihood.derivatives_along(trial, image[..., points], own.targets, own.weights)
+
+            first, second = np.sum(for_each(slope_of, point_tiles(latent.shape)), axis=0)
+            return Slope(first + linear + lengths * quadratic, second + quadratic)
+
+        return slope_at
+
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
-    """Where a solver ended.
+    """The result of a fit.
 
     Attributes
     ----------
@@ -106,7 +124,7 @@ class FitResult:
     n_products: int
 
     def after(self, earlier: "FitResult") -> "FitResult":
-        """This result with the steps and products of the one that led to it."""
+        """This result, with the steps and products of the earlier one in front."""
         n_steps = len(earlier.trace)
         trace = [
             replace(step, step=step.step + n_steps, products=step.products + earlier.n_products)
@@ -116,12 +134,12 @@ class FitResult:
 
     @property
     def outcome(self) -> Outcome:
-        """The first outcome of the batch that is not convergence, or convergence."""
+        """The first failure of the batch, or convergence."""
         return next((outcome for outcome in self.outcomes if not outcome.converged), Outcome.CONVERGED)
 
 
 class InterruptedFitError(KeyboardInterrupt):
-    """An interruption between two steps of a fit, with where it stands.
+    """An interruption between two steps of a fit, with the current result.
 
     Parameters
     ----------
@@ -141,14 +159,14 @@ def no_callback(step: NewtonStep) -> None:
 
 
 class Solver(ABC):
-    """A way to the optimum of a `Problem`."""
+    """A method that finds the optimum of a `Problem`."""
 
     @abstractmethod
     def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         """Minimise from the latents `start` (zero if None); `callback` sees every step and may raise."""
 
     def resume(self, problem: Problem, dual: Array, callback: Callback = no_callback) -> FitResult:
-        """Go on from the dual (B, C, n) of an earlier fit, zero at points that are new."""
+        """Continue from the dual (B, C, n) of an earlier fit, zero at new points."""
         return self.fit(problem, problem.covariance.matmul(dual), callback)
 
 

@@ -1,4 +1,4 @@
-"""Kernels: how alike two inputs are."""
+"""Kernels: the similarity of two inputs."""
 
 from .base import Kernel, Product, Scaled, Sum, leaves
 from .distance import squared_distances
@@ -6,12 +6,13 @@ from .function import FunctionKernel
 from .gaussian import Gaussian
 from .linear import Linear
 from .matern import Matern12, Matern32, Matern52
+from .parameters import positive
 from .polynomial import Polynomial
 from .precomputed import KernelRows, Precomputed, new_points, reference_points, training_points
 from .rational_quadratic import RationalQuadratic
 from .stationary import Stationary
 
-# Names at the estimator's door; each builds a kernel from its default parameters.
+# Kernels by their names in estimators.
 KERNELS: dict[str, type[Kernel]] = {
     "gaussian": Gaussian,
     "matern12": Matern12,
@@ -41,6 +42,7 @@ __all__ = [
     "Sum",
     "leaves",
     "new_points",
+    "positive",
     "reference_points",
     "squared_distances",
     "training_points",

@@ -1,4 +1,4 @@
-"""What every kernel owes, and the algebra of kernels: sums, products and positive multiples."""
+"""The interface of kernels, and their algebra: sums, products and positive multiples."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from logikern.numerics.parallel import for_each
+from logikern.numerics.parallel import for_each, row_tiles
 
 from . import parameters
 from .inputs import join_columns
-from .tiles import row_tiles
 
 Vector: TypeAlias = np.ndarray
 Matrix: TypeAlias = np.ndarray
@@ -24,13 +23,13 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 class Kernel(ABC):
-    """k(x, z; h): how alike two points are, at parameters h. A frozen record that never holds data.
+    """k(x, z; h): the similarity of two points, at parameters h. A frozen record that never holds data.
 
     A subclass is a frozen dataclass with one formula. Fields declared by `parameters.positive` are learned;
     their names and logarithms come from the declaration.
     """
 
-    # Lets numpy scalars leave `2 * kernel` to the kernel.
+    # NumPy scalars leave `2 * kernel` to the kernel.
     __array_ufunc__ = None
 
     def __post_init__(self) -> None:
@@ -52,13 +51,13 @@ class Kernel(ABC):
         """
 
     @property
-    def goes_by_pairs(self) -> bool:
-        """Whether every value costs a call of its own, so that a symmetric matrix is worth half of them."""
-        return any(part.goes_by_pairs for part in parameters.parts(self))
+    def is_pairwise(self) -> bool:
+        """Whether every value costs a call of its own, so that symmetry saves half of them."""
+        return any(part.is_pairwise for part in parameters.parts(self))
 
     def fill(self, out: Matrix, X: Points, Z: Points) -> None:
         """Write K(X, Z) into `out` (n, m) of any precision, in row tiles, so that no second matrix is made."""
-        if self.goes_by_pairs and X is Z:
+        if self.is_pairwise and X is Z:
             out[...] = self(X, Z)
             return
 
@@ -68,16 +67,16 @@ class Kernel(ABC):
         for_each(fill, row_tiles(*out.shape))
 
     def features(self, X: Points) -> Any:
-        """F with K(X, Z) = F(X) F(Z)', array or sparse matrix, or None where no finite F is known.
+        """F with K(X, Z) = F(X) F(Z)', array or sparse matrix, or None if no finite F is known.
 
-        Few or sparse features make products with K cheap without forming K.
+        Few or sparse features make products with K cheap.
         """
         return None
 
     def contract_gradient(self, X: Points, Z: Points, left: Matrix, right: Matrix) -> Vector:
         """d/d log h of sum_r left[r] K(X, Z) right[r]; left (r, n), right (r, m). One value per parameter.
 
-        Computed in row tiles, so memory stays bounded whatever n and m are.
+        Computed in row tiles, so memory stays bounded.
         """
         total = np.zeros(len(self.parameter_names))
         if total.size:
@@ -95,6 +94,11 @@ class Kernel(ABC):
     def parameter_names(self) -> tuple[str, ...]:
         """Names of the learned parameters: `rate`, `rate[3]`, `left.rate`."""
         return parameters.names(self)
+
+    @property
+    def parameter_roles(self) -> tuple[str, ...]:
+        """What each learned parameter controls: "rate", "rate per input", "shape" or "scale"."""
+        return parameters.roles(self)
 
     def with_log_parameters(self, values: Sequence[float] | Vector) -> Kernel:
         """The same kernel at other parameters."""
@@ -181,7 +185,7 @@ class Scaled(Kernel):
     """
 
     kernel: Kernel = parameters.part()
-    scale: float = parameters.positive(1.0)
+    scale: float = parameters.positive(1.0, role="scale")
 
     def __call__(self, X: Points, Z: Points) -> Matrix:
         result = self.kernel(X, Z)
@@ -201,7 +205,7 @@ class Scaled(Kernel):
 
 
 def leaves(kernel: Kernel) -> list[Kernel]:
-    """The kernels that sums, products and multiples are made of; a plain kernel is its own only leaf.
+    """The plain kernels in a sum, product or multiple; a plain kernel is its own only leaf.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from logikern.numerics.parallel import for_each
+from logikern.numerics.parallel import for_each, row_tiles
 
 from .inputs import (
     Rate,
@@ -24,25 +24,32 @@ from .inputs import (
     sum_squares,
     without_inputs,
 )
-from .tiles import row_tiles
 
-# Rounding error of s(x, z) that the expansion ||x||^2 + ||z||^2 - 2 x'z may have. Points so far from the centre that
-# it could be larger are compared by differences. A kernel changes by half of it, far below single precision.
-ROUNDING = 1e-10
-# Larger values of s are replaced by this one. It is finite in single precision, and the smallest value of `decay`
-# times it is still next to nothing.
+# Larger values of s are replaced by this one: finite in single precision, and negligible times the smallest `decay`.
 FARTHEST = 1e20
-# Inputs of sparse points that are taken out and compared as dense ones, at most: centred, they keep their digits.
-MOST_DENSE_INPUTS = 128
-# Points whose median is the centre of dense points.
-CENTRE_SAMPLE = 63
-# Squared norms up to which contractions may be summed in the precision of their weights.
-LIGHT_NORM = 1e3
+
+
+@dataclass(frozen=True)
+class DistancePolicy:
+    """Accuracy of squared distances."""
+
+    # Rounding error of s(x, z) that the expansion ||x||^2 + ||z||^2 - 2 x'z may have. Points for which it could be
+    # larger are compared by differences. A kernel changes by half of it, far below single precision.
+    rounding: float = 1e-10
+    # Largest number of inputs of sparse points that are compared as dense ones: centred, they keep their digits.
+    most_dense_inputs: int = 128
+    # Points whose median is the centre of dense points.
+    centre_sample: int = 63
+    # Squared norm up to which contractions are summed in the precision of their weights.
+    light_norm: float = 1e3
+
+
+POLICY = DistancePolicy()
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some inputs of two sets of points, scaled so that s(x, z) is the plain squared distance of float64 values.
+    """Some inputs of two sets of points, scaled so that s(x, z) is the plain squared distance, in float64.
 
     Parameters
     ----------
@@ -71,7 +78,7 @@ class Block:
         """Places of the points that must be compared by differences; sparse points never are."""
         if is_sparse(self.rows) or is_sparse(self.columns):
             return np.zeros(0, dtype=np.intp)
-        return np.flatnonzero(~(self.noise * norms <= ROUNDING))
+        return np.flatnonzero(~(self.noise * norms <= POLICY.rounding))
 
     def squared_distances(self, tile: slice, out: np.ndarray) -> np.ndarray:
         """s(x, z) for the rows of a tile and all columns, written into `out` of float64."""
@@ -79,9 +86,9 @@ class Block:
         inner_products(rows, self.folded, out=out)
         out += norms[:, np.newaxis]
         out += self.column_norms
-        # s is small beside ||x||^2 only if z is close to x, so the noise can be told from ||x||^2 alone. This also
-        # makes the distance of a point to its copy exactly zero: the square root in Matern kernels would turn an
-        # error of 1e-12 into one of 1e-6.
+        # s is small beside ||x||^2 only if z is close to x, so ||x||^2 alone bounds the noise. This also makes the
+        # distance of a point to its copy exactly zero: the square root in Matern kernels would turn an error of
+        # 1e-12 into one of 1e-6.
         np.copyto(out, 0.0, where=out <= (self.noise * norms)[:, np.newaxis])
         if (far := self.are_far(norms)).size:
             out[far] = cdist(rows[far], self.columns, "sqeuclidean")
@@ -101,7 +108,7 @@ class Block:
             for column in far_columns:
                 total += weights[:, column] @ (self.rows - self.columns[column]) ** 2
             weights[:, far_columns] = 0.0
-        light = weights.dtype if self.largest_norm <= LIGHT_NORM else np.dtype(np.float64)
+        light = weights.dtype if self.largest_norm <= POLICY.light_norm else np.dtype(np.float64)
         crossed = weights.astype(light, copy=False) @ self.columns.astype(light, copy=False)  # (n, d)
         total += sum_squares(weights.sum(axis=1, dtype=np.float64), self.rows)
         total += sum_squares(weights.sum(axis=0, dtype=np.float64), self.columns)
@@ -115,11 +122,11 @@ class ScaledPair:
     Parameters
     ----------
     blocks : tuple of Block
-        Their inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
+        All inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
     dense_inputs : array of int
         Places of the inputs of the second block, which are zero in the first one.
     dtype : numpy dtype
-        Of the results that a caller makes: single if both sets are.
+        Dtype of results: single if both sets are.
     """
 
     blocks: tuple[Block, ...]
@@ -133,7 +140,7 @@ class ScaledPair:
 
     @property
     def may_be_cut(self) -> bool:
-        """Whether some distance may exceed `FARTHEST`: none exceeds twice the sum of two norms."""
+        """Whether a distance may exceed `FARTHEST`; distances are at most twice the sum of two norms."""
         return not 4.0 * sum(block.largest_norm for block in self.blocks) <= FARTHEST
 
     def squared_distances(self, tile: slice, out: np.ndarray) -> np.ndarray:
@@ -159,10 +166,10 @@ class ScaledPair:
 def compare(X: Any, Z: Any, rate: Rate = 1.0) -> ScaledPair:
     """Prepare s(x, z) = sum_j rate_j (x_j - z_j)^2 for tiles of X against all of Z.
 
-    Distances are those of float64, whatever the points are stored in. The expansion loses as many digits as norms
-    exceed distances: dense points are shifted by a median, which a few outliers do not move, and points that remain
-    far from it are compared by differences. Sparse points stay as they are, since a shift would fill them, but
-    inputs with large values are taken out and treated as dense.
+    Distances are computed in float64, whatever the dtype of the points. The expansion loses digits if norms exceed
+    distances: dense points are shifted by a median, which a few outliers do not move, and points that remain far from
+    it are compared by differences. A shift would fill sparse points, so only their inputs with large values are
+    treated as dense.
     """
     dtype, same = common_dtype(X, Z), X is Z
     X = as_points(X, np.dtype(np.float64))
@@ -192,7 +199,7 @@ def squared_distances(X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np
     rate : float or tuple of floats, default=1.0
         One weight for all inputs, or one per input.
     dtype : numpy dtype or None, default=None
-        Of the result; None takes float32 if both sets of points are, float64 otherwise.
+        Dtype of the result; None takes float32 if both sets of points are, float64 otherwise.
 
     Returns
     -------
@@ -213,7 +220,7 @@ def squared_distances(X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np
 
 
 def _dense_block(X: np.ndarray, Z: np.ndarray, rate: Rate) -> Block:
-    step = max(1, -(-len(Z) // CENTRE_SAMPLE))
+    step = max(1, -(-len(Z) // POLICY.centre_sample))
     centre = np.median(Z[::step], axis=0) if len(Z) else 0.0
     columns = scale_inputs(Z - centre, rate)
     return _block(columns if X is Z else scale_inputs(X - centre, rate), columns)
@@ -228,13 +235,13 @@ def _block(rows: Any, columns: Any) -> Block:
 
 
 def _heavy_inputs(block: Block) -> np.ndarray:
-    """Inputs without which every squared norm is small enough for the expansion, the largest if they are many."""
-    allowed = ROUNDING / block.noise
+    """The largest inputs, without which every squared norm is small enough for the expansion."""
+    allowed = POLICY.rounding / block.noise
     if block.largest_norm <= allowed:
         return np.zeros(0, dtype=np.intp)
     largest = np.maximum(largest_squares(block.rows), largest_squares(block.columns))
     n_terms = max(1, longest_row(block.rows), longest_row(block.columns))
-    order = np.argsort(-largest, kind="stable")[:MOST_DENSE_INPUTS]
+    order = np.argsort(-largest, kind="stable")[: POLICY.most_dense_inputs]
     return np.sort(order[largest[order] > allowed / n_terms])
 
 

@@ -1,4 +1,4 @@
-"""A user's function as kernel, on whatever objects it understands."""
+"""A user's function as kernel, on any objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FunctionKernel(Kernel):
     function: Callable[[Any, Any], float]
 
     @property
-    def goes_by_pairs(self) -> bool:
+    def is_pairwise(self) -> bool:
         return True
 
     def __call__(self, X: Sequence[Any], Z: Sequence[Any]) -> Matrix:

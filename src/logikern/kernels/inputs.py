@@ -1,4 +1,4 @@
-"""Points with numeric inputs, dense or sparse: the few operations in which the two differ."""
+"""Operations on points with numeric inputs that differ between dense and sparse."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def common_dtype(X: Any, Z: Any) -> np.dtype:
 
 
 def as_points(X: Any, dtype: np.dtype) -> Any:
-    """X as array or CSR matrix of this dtype, without a copy where it is one already."""
+    """X as array or CSR matrix of this dtype, without a copy if it is one already."""
     if is_sparse(X):
         return X.tocsr().astype(dtype, copy=False)
     return np.asarray(X, dtype=dtype)

@@ -15,11 +15,13 @@ import numpy as np
 
 Record = TypeVar("Record")
 
-_ROLE = "logikern.role"
+_KIND, _ROLE = "logikern.kind", "logikern.role"
+# Roles of inverse squared length scales: one for all inputs, or one per input.
+RATES = ("rate", "rate per input")
 _POSITIVE, _POSITIVE_PER_INPUT, _WHOLE, _PART = "positive", "positive per input", "whole", "part"
 
 
-def positive(default: float, *, per_input: bool = False) -> Any:
+def positive(default: float, *, per_input: bool = False, role: str = "shape") -> Any:
     """Declare a positive field, learned as its logarithm.
 
     Parameters
@@ -28,34 +30,37 @@ def positive(default: float, *, per_input: bool = False) -> Any:
         Value when none is given.
     per_input : bool, default=False
         Whether a sequence is accepted as well: one value per input.
+    role : str, default="shape"
+        What the parameter controls. A "rate" is an inverse squared length scale, which grows with the number of
+        points and may differ between inputs.
     """
-    role = _POSITIVE_PER_INPUT if per_input else _POSITIVE
-    return dataclasses.field(default=default, metadata={_ROLE: role})
+    kind = _POSITIVE_PER_INPUT if per_input else _POSITIVE
+    return dataclasses.field(default=default, metadata={_KIND: kind, _ROLE: role})
 
 
 def whole(default: int) -> Any:
     """Declare a fixed integer field of at least 1; it is not learned."""
-    return dataclasses.field(default=default, metadata={_ROLE: _WHOLE})
+    return dataclasses.field(default=default, metadata={_KIND: _WHOLE})
 
 
 def part() -> Any:
     """Declare a field that holds another record with parameters of its own."""
-    return dataclasses.field(metadata={_ROLE: _PART})
+    return dataclasses.field(metadata={_KIND: _PART})
 
 
 def normalise(record: Any) -> None:
     """Check the declared fields and store them as float, int or tuple.
 
-    So records compare and hash by value, whatever sequence or number came. Meant for `__post_init__` of
-    frozen dataclasses only.
+    Records then compare and hash by value, whatever sequence or number was given. For `__post_init__` of frozen
+    dataclasses only.
     """
     for field, value in _declared(record):
-        role = field.metadata[_ROLE]
-        if role == _PART:
+        kind = field.metadata[_KIND]
+        if kind == _PART:
             continue
-        if role == _WHOLE:
+        if kind == _WHOLE:
             checked: int | float | tuple[float, ...] = _checked_whole(field.name, value)
-        elif role == _POSITIVE_PER_INPUT and np.ndim(value) == 1:
+        elif kind == _POSITIVE_PER_INPUT and np.ndim(value) == 1:
             checked = tuple(_checked_positive(f"{field.name}[{index}]", entry) for index, entry in enumerate(value))
             if not checked:
                 raise ValueError(
@@ -70,7 +75,7 @@ def names(record: Any) -> tuple[str, ...]:
     """Name of every learned parameter: `rate`, `rate[3]`, or `left.rate` for a part."""
     found: list[str] = []
     for field, value in _learned(record):
-        if field.metadata[_ROLE] == _PART:
+        if field.metadata[_KIND] == _PART:
             found.extend(f"{field.name}.{name}" for name in names(value))
         elif isinstance(value, tuple):
             found.extend(f"{field.name}[{index}]" for index in range(len(value)))
@@ -79,10 +84,23 @@ def names(record: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
+def roles(record: Any) -> tuple[str, ...]:
+    """Role of every learned parameter, in the order of `names`."""
+    found: list[str] = []
+    for field, value in _learned(record):
+        if field.metadata[_KIND] == _PART:
+            found.extend(roles(value))
+        elif isinstance(value, tuple):
+            found.extend([f"{field.metadata[_ROLE]} per input"] * len(value))
+        else:
+            found.append(field.metadata[_ROLE])
+    return tuple(found)
+
+
 def logarithms(record: Any) -> np.ndarray:
     """Logarithm of every learned parameter, in the order of `names`."""
     found = [
-        logarithms(value) if field.metadata[_ROLE] == _PART else np.log(np.atleast_1d(value))
+        logarithms(value) if field.metadata[_KIND] == _PART else np.log(np.atleast_1d(value))
         for field, value in _learned(record)
     ]
     return np.concatenate(found) if found else np.zeros(0)
@@ -99,7 +117,7 @@ def with_logarithms(record: Record, values: Sequence[float] | np.ndarray) -> Rec
         )
     changes: dict[str, Any] = {}
     for field, value in _learned(record):
-        if field.metadata[_ROLE] == _PART:
+        if field.metadata[_KIND] == _PART:
             count = len(names(value))
             changes[field.name] = with_logarithms(value, logs[:count])
         elif isinstance(value, tuple):
@@ -113,23 +131,23 @@ def with_logarithms(record: Record, values: Sequence[float] | np.ndarray) -> Rec
 
 
 def parts(record: Any) -> list[Any]:
-    """The records that a record is made of."""
-    return [value for field, value in _declared(record) if field.metadata[_ROLE] == _PART]
+    """The parts of a record."""
+    return [value for field, value in _declared(record) if field.metadata[_KIND] == _PART]
 
 
 def _declared(record: Any) -> Iterator[tuple[dataclasses.Field, Any]]:
     """Fields made by a function of this file, with their values."""
     for field in dataclasses.fields(record):
-        if _ROLE in field.metadata:
+        if _KIND in field.metadata:
             yield field, getattr(record, field.name)
 
 
 def _learned(record: Any) -> Iterator[tuple[dataclasses.Field, Any]]:
-    return ((field, value) for field, value in _declared(record) if field.metadata[_ROLE] != _WHOLE)
+    return ((field, value) for field, value in _declared(record) if field.metadata[_KIND] != _WHOLE)
 
 
 def _exponential(logarithm: float) -> float:
-    """exp, with infinity instead of an error: the record's own check then names the parameter."""
+    """exp, with infinity instead of an error: the check of the record then names the parameter."""
     try:
         return math.exp(logarithm)
     except OverflowError:

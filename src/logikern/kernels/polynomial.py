@@ -16,7 +16,7 @@ from .inputs import (
     squared_norms,
     sum_products,
 )
-from .parameters import positive, whole
+from .parameters import RATES, positive, whole
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Polynomial(Kernel):
         At least 1; fixed.
     """
 
-    rate: Rate = positive(1.0, per_input=True)
+    rate: Rate = positive(1.0, per_input=True, role=RATES[0])
     offset: float = positive(1.0)
     degree: int = whole(3)
 

@@ -1,4 +1,4 @@
-"""Kernel values that the user has computed."""
+"""Kernel values computed by the user."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from .base import Kernel, Matrix, Points, Vector
 
 @dataclass(frozen=True, eq=False)
 class KernelRows:
-    """Points known by their kernel values against the training points, or by their place among these.
+    """Points given by their kernel values against the training points, or by their position among these.
 
-    Rows are taken as from an array, so whoever slices points need not know that they are of this kind. Build
-    them by `training_points`, `new_points` or `reference_points`.
+    They are sliced like an array. Build them by `training_points`, `new_points` or `reference_points`.
 
     Parameters
     ----------
     values : array, (n, n_training), or None
         Kernel values of every point against all training points; needed to the left, as X in k(X, Z).
     indices : array of int, (n,), or None
-        Place of every point among the training points; needed to the right, as Z in k(X, Z).
+        Position of every point among the training points; needed to the right, as Z in k(X, Z).
     """
 
     values: Matrix | None
@@ -78,12 +77,12 @@ def new_points(matrix: Matrix) -> KernelRows:
 
 
 def reference_points(indices: Vector) -> KernelRows:
-    """Training points known by their place only: all that a fitted model has to keep.
+    """Training points given by their position only: all that a fitted model has to keep.
 
     Parameters
     ----------
     indices : array of int, (n,)
-        Place of every point among the training points.
+        Position of every point among the training points.
     """
     return KernelRows(None, indices)
 
@@ -119,7 +118,7 @@ class Precomputed(Kernel):
 def _values(X: KernelRows) -> Matrix:
     if X.values is None:
         raise ValueError(
-            "Kernel values are needed, but these points only say where they stand among the training points. "
+            "Kernel values are needed, but these points have only their positions among the training points. "
             "Build them by `training_points` or `new_points`."
         )
     return X.values

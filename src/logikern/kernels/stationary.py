@@ -1,4 +1,4 @@
-"""Kernels of the weighted distance alone: a new one states a profile f and its slope."""
+"""Kernels of the weighted distance: each is defined by a profile f and its slope."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.numerics.parallel import for_each
+from logikern.numerics.parallel import for_each, row_tiles
 
 from .base import Kernel, Matrix, Points, Vector
 from .distance import FARTHEST, compare
 from .inputs import Rate, common_dtype
-from .parameters import positive
-from .tiles import row_tiles
+from .parameters import RATES, positive
 
 
 def decay(exponent: Matrix) -> Matrix:
     """exp(exponent) for exponent <= 0, in place; never below 50 times the smallest normal number.
 
-    Denormal numbers say nothing a kernel needs, but cost up to 20 times as much, here and in every product
-    with the matrix.
+    Denormal numbers carry no information for a kernel, but cost up to 20 times as much, here and in every product.
     """
     floor = float(np.log(np.finfo(exponent.dtype).tiny)) + 4.0
-    # Looking first is cheaper than always writing.
+    # A check is cheaper than a write.
     if exponent.min(initial=0.0) < floor:
         np.maximum(exponent, floor, out=exponent)
     return np.exp(exponent, out=exponent)
@@ -40,7 +38,7 @@ class Stationary(Kernel):
         determination). Positive; learned as log(rate).
     """
 
-    rate: Rate = positive(1.0, per_input=True)
+    rate: Rate = positive(1.0, per_input=True, role=RATES[0])
 
     @abstractmethod
     def to_correlation(self, squared: Matrix) -> None:
@@ -83,6 +81,6 @@ class Stationary(Kernel):
         self.to_slope(pull)
         pull *= weights
         if pair.may_be_cut:
-            pull[squared >= FARTHEST] = 0.0  # nothing is left of f there, and its slope times s may not be finite
+            pull[squared >= FARTHEST] = 0.0  # f is zero there, and its slope times s may not be finite
         by_rate = pair.contract_inputs(pull) if isinstance(self.rate, tuple) else [np.vdot(pull, squared)]
         return np.concatenate([by_rate, self.weigh_shape_gradient(squared, weights)])

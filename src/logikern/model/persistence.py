@@ -53,7 +53,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
             f"A model with the function {estimator.kernel!r} as kernel cannot be saved: a model file holds no "
             "code. Use a kernel of logikern or kernel='precomputed', or keep the model with pickle."
         )
-    _write(_pack(model), Path(os.path.realpath(path)))
+    write_atomically(Path(os.path.realpath(path)), _pack(model))
 
 
 def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None) -> Any:
@@ -178,8 +178,8 @@ def _check_header(archive: zipfile.ZipFile) -> None:
         )
 
 
-def _write(content: bytes, path: Path) -> None:
-    """Replace the file atomically: write a temporary file beside it, then rename."""
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a temporary file in the same folder, then rename it, so that `path` is never incomplete."""
     if path.exists() and not path.is_file():
         raise ValueError(f"`path` must name a file, but `{path}` is a folder or a device. Give a file name.")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")

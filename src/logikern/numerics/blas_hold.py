@@ -1,8 +1,8 @@
 """Holds on the BLAS: while any thread has one, every BLAS of this process uses one thread.
 
-OpenBLAS has one limit for the whole process. If each fit set and restored it on its own, fits that overlap in several
-threads would restore the limits of each other, and one of them would leave the BLAS at one thread. Holds are
-therefore counted: the first one lowers the limit, the last one restores it, whichever thread that is.
+OpenBLAS has one limit for the whole process. If each fit set and restored it, fits that overlap in several threads
+would restore each other's limits, and the BLAS could be left at one thread. Holds are therefore counted: the first
+one lowers the limit, the last one restores it, whatever the thread.
 """
 
 import contextlib
@@ -74,17 +74,17 @@ class _Limit:
     def lower(self, holder: object) -> None:
         self.holders.add(holder)
         seen = self.library.read()
-        if seen != 1:  # also if somebody else set a new limit while it was held
+        if seen != 1:  # also if other code set a new limit while it was held
             self.before = seen
             self.library.write(1)
 
     def restore(self) -> None:
         is_here = self.scope == self.library.scope  # the limit of another thread is out of reach
-        if is_here and self.library.read() == 1:  # otherwise somebody else set a new limit, which stays
+        if is_here and self.library.read() == 1:  # otherwise other code set a new limit, which stays
             self.library.write(self.before)
 
 
-class _Ledger:
+class _Limits:
     """All limits that are held in this process.
 
     Every method leaves a state from which `leave` restores all limits, wherever an interrupt ends it.
@@ -107,7 +107,7 @@ class _Ledger:
         return self.limits.setdefault(library.scope, _Limit(library, library.scope))
 
     def leave(self, holder: object) -> None:
-        """Restore all limits that nobody else holds."""
+        """Restore all limits without another holder."""
         with self.lock:
             for limit in self.limits.values():
                 limit.holders.discard(holder)
@@ -122,7 +122,7 @@ class _Ledger:
             limit.restore()
 
 
-_ledger = _Ledger()
+_limits = _Limits()
 
 
 @contextlib.contextmanager
@@ -130,33 +130,33 @@ def one_blas_thread() -> Iterator[int]:
     """Keep every BLAS at one thread; the value is the number of threads that was allowed before."""
     holder = object()
     try:
-        yield _ledger.enter(holder)
+        yield _limits.enter(holder)
     finally:
         try:
-            _ledger.leave(holder)
+            _limits.leave(holder)
         except BaseException:
-            _ledger.leave(holder)  # once more: an interrupt may have come before all limits were restored
+            _limits.leave(holder)  # once more: an interrupt may have come before all limits were restored
             raise
 
 
 def limit_this_thread() -> None:
-    """Set those limits to one thread that belong to the thread which calls this, for good."""
+    """Set the limits of the calling thread to one thread, permanently."""
     for library in find_libraries():
         if library.per_thread:
             library.write(1)
 
 
 def _renew() -> None:
-    """Give a forked child the limits from before all holds, and a ledger without the holds of lost threads."""
-    global _ledger
-    parent, _ledger = _ledger, _Ledger()
+    """Give a forked child the limits from before all holds, without the holds of lost threads."""
+    global _limits
+    parent, _limits = _limits, _Limits()
     parent.abandon()
 
 
 if hasattr(os, "register_at_fork"):
-    # The lock makes sure that no other thread is between two entries of the ledger at the time of the fork.
+    # The lock ensures that no other thread is changing limits at the time of the fork.
     os.register_at_fork(
-        before=lambda: _ledger.lock.acquire(),
-        after_in_parent=lambda: _ledger.lock.release(),
+        before=lambda: _limits.lock.acquire(),
+        after_in_parent=lambda: _limits.lock.release(),
         after_in_child=_renew,
     )

@@ -1,4 +1,4 @@
-"""Loops in plain Python made machine code."""
+"""Compilation of loops in plain Python."""
 
 from collections.abc import Callable, Sequence
 from types import FunctionType
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def compile_together(functions: Sequence[Any], **options: Any) -> Callable[..., Any]:
-    """The last of some functions of one module as machine code, kept on disk between processes if it can be.
+    """Compile some functions of one module and return the last; cached on disk if possible.
 
-    The compiler is slow to import: only work that needs it pays. Functions find each other by name, hence each is
-    given a namespace in which the others, named before it, are compiled already.
+    The compiler is slow to import, so it is imported here. Functions find each other by name, so each gets a
+    namespace with compiled versions of the functions before it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Preconditioned conjugate gradients for a batch of systems, in lock-step."""
+"""Conjugate gradients for a batch in lock-step: for linear systems, and as directions of a descent."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from logikern.numerics.parallel import for_each, point_tiles
 
 
 class Image(NamedTuple):
-    """What one application of the system gives: the product, and a by-product worth keeping."""
+    """The product of one application of the system, and a by-product worth keeping."""
 
     product: Array
     companion: Array
@@ -22,7 +22,7 @@ class CgResult(NamedTuple):
     solution: Array
     companion: Array
     n_products: int
-    settled: Mask
+    converged: Mask
 
 
 def conjugate_gradient(
@@ -36,7 +36,7 @@ def conjugate_gradient(
 
     The companion is linear in the argument of `apply` (for a Newton system it is
     K V p), so its value at x is accumulated along the way and costs no product.
-    A member that has settled leaves the batch: its columns are no longer multiplied.
+    A converged member leaves the batch: its columns are no longer multiplied.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ def conjugate_gradient(
         Map arrays (members, C, n) and the member numbers to arrays of that shape.
     right_side : array of shape (B, C, n)
     small_enough : callable
-        Maps residuals, member numbers and what has been gained of r' A^-1 r, (members,), to booleans (members,).
+        Maps residuals, member numbers and the decrease of r' A^-1 r, (members,), to booleans (members,).
     max_products : int
         Bound on the applications.
     """
     solution, companion = np.zeros_like(right_side), np.zeros_like(right_side)
-    settled = np.zeros(len(right_side), dtype=bool)
+    converged = np.zeros(len(right_side), dtype=bool)
     members = np.arange(len(right_side))
     residual = right_side.copy()
     direction = np.zeros_like(right_side)
@@ -59,7 +59,7 @@ def conjugate_gradient(
     n_products = 0
     while True:
         done = small_enough(residual, members, gained[members])
-        settled[members[done]] = True
+        converged[members[done]] = True
         done |= stuck
         if done.any():
             keep = ~done
@@ -73,18 +73,65 @@ def conjugate_gradient(
         image = apply(direction, members)
         n_products += 1
         curvature = inner_products(direction, image.product)
-        # Curvature that is not positive is rounding: nothing more can be gained for this member.
+        # Curvature that is not positive is rounding: stop this member.
         stuck = ~(np.isfinite(strength) & (curvature > 0))
         step = np.where(stuck, 0.0, strength / np.where(curvature > 0, curvature, 1.0))
         gained[members] += step * strength
         _move((solution, companion), members, _columns(step, direction), (direction, image.companion))
         _move((residual,), np.arange(len(members)), _columns(-step, direction), (image.product,))
         previous = np.where(strength > 0, strength, 1.0)
-    return CgResult(solution, companion, n_products, settled)
+    return CgResult(solution, companion, n_products, converged)
+
+
+class ConjugateDirections:
+    """Directions of nonlinear conjugate gradients (Polak & Ribiere) in the metric of K~, for every weighting.
+
+    A step is a gradient in that metric, or a preconditioned one such as the Newton step of a majoriser.
+
+    Parameters
+    ----------
+    shape : tuple (B, C, n)
+    dtype : numpy dtype
+    restart_after : float, default=inf
+        Steps after which the old direction is given up.
+    largest_overlap : float, default=inf
+        The old direction is given up, too, if successive gradients are further from orthogonal.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        restart_after: float = np.inf,
+        largest_overlap: float = np.inf,
+    ):
+        self.restart_after, self.largest_overlap = restart_after, largest_overlap
+        self.direction, self.image, self.descent = (np.zeros(shape, dtype) for _ in range(3))
+        self.strength = np.zeros(shape[0])  # decrease of the loss along the last step; zero: restart
+        self.age = np.zeros(shape[0], dtype=int)
+
+    def turn(self, members: Indices, step: Array, image: Array, descent: Array) -> None:
+        """Set direction and image of some members, from steps, their images under K~ and minus the gradient."""
+        strength, before = _dot_products(descent, image), self.strength[members]
+        overlap = _dot_products(take_members(self.descent, members), image)
+        goes_on = (before > 0) & (self.age[members] < self.restart_after)
+        if np.isfinite(self.largest_overlap):
+            goes_on &= np.abs(overlap) < self.largest_overlap * strength
+        factor = np.where(goes_on, np.maximum(0.0, strength - overlap) / np.where(before > 0, before, 1.0), 0.0)
+        descends = strength + factor * _dot_products(descent, take_members(self.image, members)) > 0
+        factor = np.where(descends, factor, 0.0)
+        self.direction[members] = _columns(factor, step) * take_members(self.direction, members) + step
+        self.image[members] = _columns(factor, image) * take_members(self.image, members) + image
+        self.descent[members], self.strength[members] = descent, np.maximum(strength, 0.0)
+        self.age[members] = np.where(factor > 0, self.age[members] + 1, 0)
+
+    def restart(self, members: Indices, step: Array, image: Array) -> None:
+        """Replace the last direction of some members by the step itself."""
+        self.direction[members], self.image[members] = step, image
 
 
 def _columns(factors: Array, functions: Array) -> Array:
-    """A factor for each member, to multiply its functions by."""
+    """One factor per member, in the shape and precision of functions."""
     return factors.astype(functions.dtype)[:, None, None]
 
 
@@ -119,8 +166,15 @@ def inner_products(left: Array, right: Array) -> Array:
     return np.sum(for_each(of_some, point_tiles(left.shape)), axis=0)
 
 
+def _dot_products(left: Array, right: Array) -> Array:
+    """`inner_products` by the BLAS where that sums in double precision."""
+    if left.dtype == np.float32:
+        return inner_products(left, right)
+    return np.array([np.vdot(*pair) for pair in zip(left, right, strict=True)])
+
+
 def take_members(values: Array, members: Indices) -> Array:
-    """values[members], without a copy where that is everything in order."""
+    """values[members], without a copy if these are all members in order."""
     return values if is_everyone(members, len(values)) else values[members]
 
 
@@ -130,7 +184,7 @@ def is_everyone(members: Indices, n_batch: int) -> bool:
 
 
 def add(total: Array, members: Indices, addend: Array) -> None:
-    """total[members] += addend, in one pass where that is everything."""
+    """total[members] += addend, in one pass if these are all members."""
     if is_everyone(members, len(total)):
         total += addend
     else:

@@ -1,4 +1,4 @@
-"""Memory that this process can still get: what the machine has free, within the limits of its control groups."""
+"""Memory available to this process: free on the machine, within the limits of its control groups."""
 
 import os
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def _physical_memory() -> float:
 
 
 def _free_in_groups(proc: Path, cgroups: Path) -> Iterator[float]:
-    """What is left in every group from that of this process up to the mounted root.
+    """Free memory in every group from the one of this process up to the mounted root.
 
     A container may see its own group mounted as the root while /proc names the path outside; folders that do not
     exist are therefore skipped.
@@ -74,12 +74,12 @@ def _along(root: Path, path: str, limit: str, usage: str, cache: str) -> Iterato
             continue  # no limit at all
         used = _number(folder / usage)
         if used is not None:
-            # Pages of files that were not used lately are given up before anything else.
+            # Inactive pages of files are reclaimed first.
             yield allowed - used + min(used, _field(folder / "memory.stat", cache))
 
 
 def _number(file: Path) -> float | None:
-    """The number that a file holds; None without the file, and for "max"."""
+    """The number in a file; None if it does not exist or says "max"."""
     try:
         return float(file.read_text(encoding="ascii"))
     except (OSError, ValueError):

@@ -1,9 +1,9 @@
-"""Cholesky factors and triangular solves in place, which let other threads of Python run meanwhile.
+"""Cholesky factors and triangular solves in place, without the global interpreter lock.
 
-The functions of `scipy.linalg.lapack` do the same, but stop all other threads for as long as they take. SciPy exports
-the same routines for Cython, as pointers with their signatures; called through ctypes they stop nobody.
+The functions of `scipy.linalg.lapack` hold the lock. SciPy exports the same routines for Cython, as pointers with
+their signatures; called through ctypes they release it.
 
-All matrices are float64 arrays in columns (Fortran order), or parts of such; triangles are lower ones.
+All matrices are float64 arrays in Fortran order, or parts of such; triangles are lower.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ _ARGUMENTS: dict[str, Any] = {"c": ctypes.c_char_p, "i": ctypes.POINTER(ctypes.c
 
 
 def _export(module: ModuleType, name: str, kinds: str) -> Callable[..., None] | None:
-    """A routine by name; None unless its arguments are of these kinds, as with integers of 64 bits.
+    """A routine by name; None if its arguments are of other kinds, such as 64-bit integers.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def factorise(matrix: Array) -> bool:
 
 
 def invert_factor(lower: Array) -> None:
-    """Write the lower triangle of (L L')^-1 over that of L."""
+    """Write the lower triangle of (L L')^-1 over L."""
     if _dpotri is None:
         lower[...] = lapack.dpotri(lower, lower=1)[0]
         return

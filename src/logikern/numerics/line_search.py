@@ -7,9 +7,9 @@ import numpy as np
 
 from logikern.numerics.outcome import Array, Mask
 
-LONGEST_STEP = 16.0
-# A bracket cut in the middle counts as halved however its ends were rounded.
-HALVED = 0.51
+# A bracket cut in the middle counts as halved, whatever the rounding of its ends. Newton's trial must be this part of
+# the bracket away from its ends.
+HALVED, MARGIN = 0.51, 0.02
 
 
 class Slope(NamedTuple):
@@ -20,13 +20,17 @@ class Slope(NamedTuple):
 
 
 def convex_step_lengths(
-    slope_at: Callable[[Array], Slope], n_batch: int, reduction: float = 0.1, max_evaluations: int = 40
+    slope_at: Callable[[Array], Slope],
+    n_batch: int,
+    reduction: float = 0.1,
+    max_evaluations: int = 40,
+    longest: float = 16.0,
 ) -> Array:
     """Steps t with |f'(t)| <= reduction * |f'(0)|, by Newton on f' inside a bracket.
 
     Only derivatives are used: near the optimum the values of f agree in all
-    their digits while f' still tells on which side the minimum lies. Where a trial
-    has not halved the bracket, the next one does: Newton alone creeps down a slope
+    their digits while f' still shows on which side the minimum lies. If a trial
+    has not halved the bracket, the next one does: Newton alone is slow on a slope
     that grows exponentially.
 
     Parameters
@@ -40,6 +44,8 @@ def convex_step_lengths(
     max_evaluations : int, default=40
         Bound on the evaluations of the derivatives after the first; a line that needs
         more gets the longest step that is known to descend.
+    longest : float, default=16.0
+        Largest step length.
 
     Returns
     -------
@@ -53,23 +59,23 @@ def convex_step_lengths(
     steps = np.where(descends, 1.0, 0.0)
     for _ in range(max_evaluations):
         slope = slope_at(steps)
-        settled = ~descends | (np.abs(slope.first) <= reduction * np.abs(start))
-        if settled.all():
+        converged = ~descends | (np.abs(slope.first) <= reduction * np.abs(start))
+        if converged.all():
             return steps
         rising = ~(slope.first < 0)  # not-a-number counts as too far
-        high = np.where(~settled & rising, steps, high)
-        low = np.where(~settled & ~rising, steps, low)
-        upper = np.minimum(high, np.minimum(4 * np.maximum(low, 0.25), LONGEST_STEP))
+        high = np.where(~converged & rising, steps, high)
+        low = np.where(~converged & ~rising, steps, low)
+        upper = np.minimum(high, np.minimum(4 * np.maximum(low, 0.25), longest))
         quick = np.isinf(high) | (upper - low <= HALVED * width)
         width = upper - low
-        steps = np.where(settled, steps, _next_trial(steps, slope, low, upper, quick))
-    return np.where(settled, steps, low)
+        steps = np.where(converged, steps, _next_trial(steps, slope, low, upper, quick))
+    return np.where(converged, steps, low)
 
 
 def _next_trial(steps: Array, slope: Slope, low: Array, upper: Array, quick: Mask) -> Array:
     """Newton on the slope, or the middle of the bracket where Newton leaves it or is not quick."""
     with np.errstate(divide="ignore", invalid="ignore"):
         newton = steps - slope.first / slope.second
-    margin = 0.02 * (upper - low)
+    margin = MARGIN * (upper - low)
     inside = (newton > low + margin) & (newton < upper - margin)
     return np.where(inside & quick, newton, 0.5 * (low + upper))

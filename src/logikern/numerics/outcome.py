@@ -1,4 +1,4 @@
-"""How a computation ended, as a value: nothing below the estimators raises or warns about numbers."""
+"""How a computation ended, as a value: only estimators raise or warn about numerical failure."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-# Names that tell what an array holds: numbers, places, or yes and no.
+# Aliases that say what an array holds: numbers, positions, or booleans.
 Array: TypeAlias = np.ndarray
 Indices: TypeAlias = np.ndarray
 Mask: TypeAlias = np.ndarray
@@ -31,7 +31,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class NewtonStep:
-    """One line of the trace: what a Newton step cost and brought, the worst over the batch.
+    """One line of the trace: cost and gain of a Newton step, the worst over the batch.
 
     Attributes
     ----------

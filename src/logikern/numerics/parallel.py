@@ -1,4 +1,4 @@
-"""Work shared among threads of our own, each of which calls a BLAS of one thread.
+"""Work divided among threads of our own, each calling a single-threaded BLAS.
 
 The BLAS divides one call at a time, waits for it, and keeps its threads spinning in between, against those of a
 second BLAS in the same process. A fit makes many calls of moderate size, so they are divided here instead.
@@ -6,28 +6,64 @@ second BLAS in the same process. A fit makes many calls of moderate size, so the
 
 import contextvars
 import itertools
+import math
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
 from logikern.numerics.blas_hold import limit_this_thread, one_blas_thread
 
-TILE_ENTRIES = 2**19
-SMALLEST_TILE = 256
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class TilePolicy:
+    """Sizes of the pieces into which large work is cut, for the cache and for threads."""
+
+    # Entries of a tile of points of all functions, and its points at least.
+    function_entries: int = 2**19
+    fewest_points: int = 256
+    # Entries of a tile of kernel rows, 4 MB in float32: smaller tiles slow the matrix product down, larger ones leave
+    # the cache between passes. A tile of less than `fewest_entries` is not worth a thread.
+    kernel_entries: int = 2**20
+    fewest_entries: int = 2**17
+    # Columns or rows of a product below which a second thread takes longer to wake than to multiply.
+    fewest_columns: int = 256
+    fewest_rows: int = 64
+    # Rows of a symmetric matrix that are multiplied at a time.
+    product_rows: int = 512
+    # Rows of a single-precision matrix that are cast to double at a time.
+    summed_rows: int = 256
+    # Rows of a tile where only one triangle is computed: small enough to skip nearly half of the matrix.
+    triangle_rows: int = 128
+    # Rows that are mirrored at a time; points whose diagonal derivative is computed at a time.
+    mirror_rows: int = 64
+    diagonal_points: int = 32
+    # Sums of a product, each by one thread. A fixed number makes rounding independent of the number of threads.
+    partial_sums: int = 8
+    # Rows of a Cholesky tile. With 1500 rows on two threads, tiles of 128 take a tenth more CPU time for a factor,
+    # tiles of 256 as much; inverses take the same.
+    cholesky_rows: int = 192
+    # Sizes from which tiles beat LAPACK on one core. In CPU time of the calling thread, two threads need 1.0 of it
+    # for a factor of 1000 rows and 0.8 for 1500; for an inverse 0.85 with 800 rows and 0.7 with 1000.
+    factor_from: int = 1500
+    inverse_from: int = 1000
+
+
+TILES = TilePolicy()
 
 # Threads that `for_each` may use in this thread; None outside of `own_threads`.
 _share: contextvars.ContextVar[int | None] = contextvars.ContextVar("logikern_threads", default=None)
 
 
 class _Pool:
-    """The threads of this process that help, as many as were ever asked for at once."""
+    """The helper threads of this process, as many as were ever requested at once."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -35,7 +71,7 @@ class _Pool:
         self.size = 0
 
     def submit(self, n_tasks: int, work: Callable[[], None]) -> list[Future]:
-        """Start tasks, or fewer where no threads are to be had: without any, the caller does all the work."""
+        """Start tasks, or fewer if no threads are available: without any, the caller does all the work."""
         tasks: list[Future] = []
         with self.lock:
             try:
@@ -53,7 +89,7 @@ class _Pool:
         return self.executor
 
     def _close(self, cancel: bool) -> None:
-        """Threads end after their last task; `for_each` finishes without tasks that are cancelled."""
+        """Let threads end after their last task; `for_each` finishes without cancelled tasks."""
         if self.executor is not None:
             self.executor.shutdown(wait=False, cancel_futures=cancel)
         self.executor, self.size = None, 0
@@ -63,7 +99,7 @@ _pool = _Pool()
 
 
 def _forget_threads() -> None:
-    """Begin anew in a forked child, which has none of its parent's threads."""
+    """Start again in a forked child, which has no threads of its parent."""
     global _pool
     _pool = _Pool()
     _share.set(None)
@@ -80,7 +116,7 @@ def own_threads(most: int | None = None) -> Iterator[None]:
     Parameters
     ----------
     most : int or None, default=None
-        A smaller number of threads, if there is one to keep to.
+        Upper bound on the number of threads.
     """
     with one_blas_thread() as allowed:
         outer = _share.get()
@@ -113,7 +149,7 @@ def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[
             for number in numbers:
                 results[number] = function(own[number])
         except BaseException:
-            deque(numbers, maxlen=0)  # takes all that are left: no thread begins anything more
+            deque(numbers, maxlen=0)  # consume the rest: no thread begins another item
             raise
         finally:
             _share.set(outer)
@@ -125,7 +161,7 @@ def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[
         deque(numbers, maxlen=0)
         raise
     finally:
-        # Helpers that have not begun are busy with another fit: there is nothing left to wait for.
+        # Helpers that have not begun are busy with another fit: do not wait for them.
         begun = [helper for helper in helpers if not helper.cancel()]
         wait(begun)
     for helper in begun:
@@ -134,16 +170,24 @@ def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[
 
 
 def point_tiles(shape: tuple[int, ...]) -> list[slice]:
-    """The last axis of an array in pieces that stay in the cache: no step makes an array of the whole size."""
-    n_rows = 1
-    for length in shape[:-1]:
-        n_rows *= length
-    width = max(SMALLEST_TILE, TILE_ENTRIES // max(1, n_rows))
-    return [slice(start, min(start + width, shape[-1])) for start in range(0, shape[-1], width)]
+    """The last axis of an array in pieces that stay in the cache: no step allocates an array of the whole size."""
+    width = max(TILES.fewest_points, TILES.function_entries // max(1, math.prod(shape[:-1])))
+    return slices(0, shape[-1], width)
 
 
-def shares(length: int, smallest: int = 1) -> list[slice]:
-    """The range of a length cut into one even part per thread, none smaller than `smallest`."""
+def row_tiles(n_rows: int, n_columns: int) -> list[slice]:
+    """The rows of a kernel matrix in tiles of about `kernel_entries`, fewer where threads would be idle."""
+    entries = min(TILES.kernel_entries, max(TILES.fewest_entries, n_rows * n_columns // n_threads()))
+    return slices(0, n_rows, max(1, entries // max(1, n_columns)))
+
+
+def slices(start: int, stop: int, width: int) -> list[slice]:
+    """The range from start to stop in pieces of one width; the last may be shorter."""
+    return [slice(first, min(first + width, stop)) for first in range(start, stop, width)]
+
+
+def even_slices(length: int, smallest: int = 1) -> list[slice]:
+    """The range of a length in one even part per thread, each of at least `smallest`."""
     n_parts = max(1, min(n_threads(), length // max(1, smallest)))
     edges = [length * part // n_parts for part in range(n_parts + 1)]
     return [slice(start, end) for start, end in itertools.pairwise(edges)]

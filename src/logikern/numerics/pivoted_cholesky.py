@@ -37,8 +37,8 @@ def randomly_pivoted_cholesky(
 
     Chen, Epperly, Tropp & Webber (2024), in the blocked form with rejection
     (Epperly, Tropp & Webber 2024): a block of candidates is drawn, and a
-    candidate is kept with the probability that the sequential algorithm would
-    have given it after those before it. One call of `rows` serves the block.
+    candidate is kept with its probability in the sequential algorithm after
+    those before it. One call of `rows` serves the block.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def randomly_pivoted_cholesky(
     tolerance : float, default=1e-9
         Stop when the residual trace has fallen below this part of the trace.
     """
-    # A kernel that is not positive definite may have negative values here; they are no probabilities.
+    # An indefinite kernel may have negative values here, which are no probabilities.
     residual = np.maximum(np.array(diagonal, dtype=float), 0.0)
     trace = residual.sum()
     rank = min(rank, residual.size)

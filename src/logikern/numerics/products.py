@@ -3,25 +3,20 @@
 import numpy as np
 
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each, shares
-
-# Rows below which a second thread takes longer to wake than to multiply.
-SMALLEST_SHARE = 64
-# Rows of a symmetric product that are computed at a time: those beyond its diagonal are wasted.
-TILE = 128
+from logikern.numerics.parallel import TILES, even_slices, for_each
 
 
 def multiply(left: Array, right: Array) -> Array:
     """left @ right of float64 matrices (m, k) and (k, n)."""
     result = np.empty((len(left), right.shape[1]))
-    for_each(lambda rows: np.matmul(left[rows], right, out=result[rows]), shares(len(left), SMALLEST_SHARE))
+    for_each(lambda rows: np.matmul(left[rows], right, out=result[rows]), even_slices(len(left), TILES.fewest_rows))
     return result
 
 
 def fold_gram(rows: Array, signs: Array) -> Array:
-    """rows' diag(signs) rows, with the entries above the tiles on its diagonal added to their mirror images.
+    """rows' diag(signs) rows, with the entries above its diagonal tiles added to their mirror images.
 
-    This halves the cost, and sums over the products with the entries of a symmetric matrix stay the same.
+    This halves the cost; sums of products with the entries of a symmetric matrix stay the same.
 
     Parameters
     ----------
@@ -30,16 +25,16 @@ def fold_gram(rows: Array, signs: Array) -> Array:
     signs : array of shape (m,)
         1, 0 or -1.
     """
-    result = np.zeros((rows.shape[1],) * 2)
+    result, tile = np.zeros((rows.shape[1],) * 2), TILES.triangle_rows
     found = np.unique(signs[signs != 0])
     kinds = [(sign, rows if len(found) == 1 else rows[signs == sign]) for sign in found]
 
     def fill(start: int) -> None:
-        own, before = slice(start, start + TILE), slice(start)
+        own, before = slice(start, start + tile), slice(start)
         for sign, some in kinds:
             result[own, before] += (2.0 * sign) * (some[:, own].T @ some[:, before])
             result[own, own] += sign * (some[:, own].T @ some[:, own])
 
-    # The largest products come first, so that no thread begins one when the others end.
-    for_each(fill, range(0, len(result), TILE)[::-1])
+    # The largest products come first, for balanced threads.
+    for_each(fill, range(0, len(result), tile)[::-1])
     return result

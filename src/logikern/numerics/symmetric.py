@@ -9,9 +9,7 @@ from scipy.linalg.lapack import dpotrs, dtrtri
 
 from logikern.numerics import lapack, tiled_cholesky
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each
-
-MIRROR_TILE = 64
+from logikern.numerics.parallel import TILES, for_each
 
 Solve = Callable[[Array], Array]
 
@@ -29,13 +27,13 @@ def solver(matrix: Array) -> Solve:
 
 
 def invert(matrix: Array) -> Array:
-    """The inverse, by Cholesky or by LU; not-a-number where there is none. Overwrites the matrix (n, n)."""
+    """The inverse, by Cholesky or by LU; NaN if the matrix is singular. Overwrites the matrix (n, n)."""
     factor, whole = _cholesky(matrix)
     return _inverse_by(factor, overwrite=True) if factor is not None else _inverse_by_pivots(whole)
 
 
 def solver_and_inverse(matrix: Array) -> tuple[Solve, Array]:
-    """Both: a product with the inverse is less accurate than a solve where the matrix is ill-conditioned."""
+    """Solver and inverse: for ill-conditioned matrices, a solve is more accurate than a product with the inverse."""
     factor, whole = _cholesky(matrix)
     if factor is None:
         return _solve_by_pivots(whole), _inverse_by_pivots(whole)
@@ -53,7 +51,7 @@ def inverse_root(matrix: Array) -> Array:
 
 
 def _cholesky(matrix: Array) -> tuple[Array | None, Array]:
-    """The factor as LAPACK wants it, written over the matrix; or None, and the matrix as it was."""
+    """The factor in LAPACK's layout, written over the matrix; or None, and the original matrix."""
     diagonal = matrix.diagonal().copy()
     # The transposed view is what LAPACK can overwrite, half of it.
     factor = matrix.T
@@ -90,7 +88,7 @@ def _inverse_by_pivots(whole: Array) -> Array:
 
 
 def _recover(matrix: Array, diagonal: Array) -> Array:
-    """A matrix from the part below its diagonal, which a failed factorisation leaves alone."""
+    """A matrix from the part below its diagonal, which a failed factorisation does not change."""
     whole = np.tril(matrix, -1)
     whole += whole.T
     np.fill_diagonal(whole, diagonal)
@@ -101,10 +99,10 @@ def mirror(matrix: Array) -> Array:
     """Copy the part above the diagonal to the one below it, in place."""
 
     def copy(start: int) -> None:
-        rows = slice(start, start + MIRROR_TILE)
+        rows = slice(start, start + TILES.mirror_rows)
         matrix[rows, :start] = matrix[:start, rows].T
         block = matrix[rows, rows]
         block[...] = np.triu(block) + np.triu(block, 1).T
 
-    for_each(copy, range(0, len(matrix), MIRROR_TILE))
+    for_each(copy, range(0, len(matrix), TILES.mirror_rows))
     return matrix

@@ -11,34 +11,26 @@ import numpy as np
 
 from logikern.numerics import lapack
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each, n_threads
+from logikern.numerics.parallel import TILES, for_each, n_threads, slices
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# With 1500 rows on two threads, tiles of 128 rows take a tenth more CPU time for a factor, tiles of 256 as much; an
-# inverse takes the same with all of them.
-TILE = 192
-# Sizes from which tiles pay, by the CPU time of the calling thread, two threads against one call of LAPACK: a factor
-# takes 1.0 of it with 1000 rows and 0.8 with 1500, an inverse of a factor 0.85 with 800 and 0.7 with 1000.
-FACTOR_FROM = 1500
-INVERSE_FROM = 1000
-
 
 def factor_pays(n_rows: int) -> bool:
     """Whether `factorise` is faster here than LAPACK on one core."""
-    return n_threads() > 1 and n_rows >= FACTOR_FROM
+    return n_threads() > 1 and n_rows >= TILES.factor_from
 
 
 def inverse_pays(n_rows: int) -> bool:
-    """The same for `write_inverse` and `invert_lower`."""
-    return n_threads() > 1 and n_rows >= INVERSE_FROM
+    """Whether `write_inverse` and `invert_lower` are faster here than LAPACK on one core."""
+    return n_threads() > 1 and n_rows >= TILES.inverse_from
 
 
 def for_each_block(function: Callable[[Item], Result], items: Sequence[Item], n_rows: int) -> list[Result]:
     """`for_each` for functions that factorise matrices of this size.
 
-    Each thread has as many as the others. A few that are left over are done one after the other, each by all threads.
+    All threads get the same number. A few left over are done one after the other, each by all threads.
     """
     n_left = len(items) % n_threads()
     if not inverse_pays(n_rows) or 2 * n_left > n_threads():
@@ -53,7 +45,7 @@ def factorise(matrix: Array) -> bool:
     Parameters
     ----------
     matrix : array of shape (n, n)
-        In columns. What is above the diagonal is left alone.
+        In Fortran order. The part above the diagonal is not changed.
     """
     for tile in _tiles(0, len(matrix)):
         before, corner = slice(tile.start), matrix[tile, tile]
@@ -75,7 +67,7 @@ def factorise(matrix: Array) -> bool:
 
 
 def invert_lower(lower: Array) -> Array:
-    """L^-1 of a matrix (n, n) in columns, whose entries above the diagonal are not read."""
+    """L^-1 of a matrix (n, n) in Fortran order, whose entries above the diagonal are not read."""
     inverse = np.zeros_like(lower)
 
     def fill(tile: slice) -> None:
@@ -86,15 +78,15 @@ def invert_lower(lower: Array) -> Array:
 
 
 def write_inverse(lower: Array, inverse: Array) -> None:
-    """Write (L L')^-1 on and above the diagonal of a matrix, which may be that of L itself.
+    """Write (L L')^-1 on and above the diagonal of a matrix, which may be L itself.
 
-    On and below the diagonal, columns from j on are L_j^-T L_j^-1 times those of the identity, where L_j is L without
-    its first j rows and columns: tiles of columns depend on L alone.
+    On and below the diagonal, columns from j on are L_j^-T L_j^-1 times columns of the identity, where L_j is L
+    without its first j rows and columns: tiles of columns depend on L alone.
 
     Parameters
     ----------
     lower, inverse : arrays of shape (n, n)
-        In columns.
+        In Fortran order.
     """
     tiles = _tiles(0, len(lower))
 
@@ -105,7 +97,7 @@ def write_inverse(lower: Array, inverse: Array) -> None:
         return columns[:size].copy()
 
     for tile, corner in zip(tiles, for_each(fill, tiles), strict=True):
-        inverse[tile, tile] = corner  # last, since others still needed L there
+        inverse[tile, tile] = corner  # last: other tiles still needed L there
 
 
 def _solve_columns(lower: Array, tile: slice) -> Array:
@@ -116,4 +108,4 @@ def _solve_columns(lower: Array, tile: slice) -> Array:
 
 
 def _tiles(start: int, stop: int) -> list[slice]:
-    return [slice(first, min(first + TILE, stop)) for first in range(start, stop, TILE)]
+    return slices(start, stop, TILES.cholesky_rows)

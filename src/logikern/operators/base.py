@@ -1,18 +1,14 @@
 """A kernel bound to points: products only."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from logikern.kernels.base import Kernel
-from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.parallel import for_each
-
-# Sums in which a product is added up, each by one thread. Their number is fixed, so that rounding does not depend on
-# the number of threads.
-N_SUMS = 8
+from logikern.numerics.parallel import TILES, for_each, row_tiles
 
 
 class KernelOperator(ABC):
@@ -40,11 +36,11 @@ class KernelOperator(ABC):
 
     @property
     def n_reads(self) -> float:
-        """Stored numbers that a product passes over."""
+        """Stored numbers that a product reads."""
         return float(self.n_points) ** 2
 
     def summed_matmul(self, functions: Array) -> Array:
-        """The product with the stored matrix, summed in float64; the accurate one where nothing is stored."""
+        """The product with the stored matrix, summed in float64; the accurate one if nothing is stored."""
         return self.accurate_matmul(functions)
 
     def accurate_matmul(self, functions: Array) -> Array:
@@ -72,6 +68,18 @@ class KernelOperator(ABC):
     def contract_gradient(self, left: Array, right: Array) -> Array:
         """d/d log h of sum_r left[r] K right[r], one value per kernel parameter (Seeger 2008, eq. 6)."""
 
+    def weigh_gradient(self, weights: Array) -> Array:
+        """d/d log h of sum_ij weights_ij K_ij, one value per kernel parameter; weights (n, n).
+
+        Only the part of the symmetric kernel on and below the diagonal is evaluated.
+        """
+        total = np.zeros(len(self.kernel.log_parameters))
+        if total.size:
+            for start, rows, folded in folded_tiles(weights):
+                columns = self.X[: start + len(folded)]
+                total += self.kernel.weigh_gradient(self.X[rows], columns, folded.astype(self.dtype))
+        return total
+
 
 def accurate_product(functions: Array, kernel: Kernel, X: Any) -> Array:
     """functions @ K(X, X) with values in float64, (r, n) -> (r, n); a few tiles of them exist at a time.
@@ -83,52 +91,32 @@ def accurate_product(functions: Array, kernel: Kernel, X: Any) -> Array:
 
     def multiply(first: int) -> Array:
         total = np.zeros(functions.shape)
-        for tile in tiles[first::N_SUMS]:
+        for tile in tiles[first :: TILES.partial_sums]:
             values = np.asarray(kernel(X[tile], X[tile.start :]), dtype=np.float64)
             total[:, tile] += functions[:, tile.start :] @ values.T
             total[:, tile.stop :] += functions[:, tile] @ values[:, tile.stop - tile.start :]
         return total
 
-    return np.sum(for_each(multiply, range(min(N_SUMS, len(tiles)))), axis=0)
+    return np.sum(for_each(multiply, range(min(TILES.partial_sums, len(tiles)))), axis=0)
 
 
-class DerivedOperator(KernelOperator):
-    """An operator made from another one, with products in double precision.
-
-    Attributes
-    ----------
-    inner : KernelOperator
-    """
-
-    inner: KernelOperator
-
-    @property
-    def kernel(self) -> Kernel:  # type: ignore[override]
-        return self.inner.kernel
-
-    @property
-    def X(self) -> Any:  # noqa: N802
-        return self.inner.X
-
-    @property
-    def n_points(self) -> int:  # type: ignore[override]
-        return self.inner.n_points
-
-    @property
-    def dtype(self) -> np.dtype:  # type: ignore[override]
-        return np.dtype(np.float64)
-
-    def in_double(self) -> KernelOperator:
-        return self
+def folded_tiles(weights: Array) -> Iterator[tuple[int, slice, Array]]:
+    """Row tiles of weights (n, n) up to the diagonal, plus the transposed entries beyond it."""
+    tile = TILES.triangle_rows
+    for start in range(0, len(weights), tile):
+        rows = slice(start, start + tile)
+        folded = weights[rows, : start + tile].copy()
+        folded[:, :start] += weights[:start, rows].T
+        yield start, rows, folded
 
 
 def count_points(X: Any) -> int:
-    """Number of points, of whatever kind: sparse matrices have no length, lists no shape."""
+    """Number of points of any kind: sparse matrices have no length, lists no shape."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
 def in_precision(X: Any, dtype: np.dtype) -> Any:
-    """Numeric points in `dtype`, a sequence of objects as an array of them, any other kind as it is."""
+    """Numeric points in `dtype`, sequences of objects as an array, any other kind unchanged."""
     if not hasattr(X, "shape"):
         points = np.empty(len(X), dtype=object)
         for index, point in enumerate(X):  # np.array would take points that are lists apart

@@ -1,4 +1,4 @@
-"""The only policy on how a kernel's products are computed."""
+"""How a kernel's products are computed: the only place that decides it."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,12 +15,20 @@ from logikern.operators.isotropic import Distances, distances_for, is_isotropic,
 from logikern.operators.linear import feature_product
 from logikern.operators.tiled import tiled
 
-# From this many points on, "auto" stores single precision: products take half the time, and a solver judges its
-# result by latents of kernel values in double precision.
-SINGLE_FROM = 2000
-# Of the memory that may be used, the part that kernel matrices may fill.
-MATRIX_SHARE = 0.6
-TILE_SHARE = 0.15
+
+@dataclass(frozen=True)
+class OperatorPolicy:
+    """When products are in single precision, and when matrices are stored."""
+
+    # Points from which on "auto" stores single precision: products take half the time, and solvers verify the result
+    # by kernel values in double precision.
+    single_from: int = 2000
+    # Parts of the allowed memory for kernel matrices, or for a tile of one.
+    matrix_fraction: float = 0.6
+    tile_fraction: float = 0.15
+
+
+POLICY = OperatorPolicy()
 
 
 @dataclass(frozen=True)
@@ -32,9 +40,9 @@ class Choice:
     name : str
         "dense", "tiled" or "features".
     dtype : numpy dtype
-        Of the products.
+        Dtype of the products.
     reason : str
-        A sentence for people.
+        Explanation as a sentence.
     memory : float
         Bytes that the model may use.
     spare_memory : float, default=inf
@@ -54,14 +62,14 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points to which kernels are bound; distances are computed once where many kernels will ask for them.
+    """Points to which kernels are bound; distances are computed once if several kernels need them.
 
     Parameters
     ----------
     choice : Choice
     X : the points
     keep_distances : bool
-        Worth a second matrix in memory only if more than one kernel is bound.
+        Whether distances are kept: worth a second matrix in memory only if more than one kernel is bound.
     """
 
     choice: Choice
@@ -73,7 +81,7 @@ class Points:
         """The operator of one kernel on the points."""
         X, choice = self.in_double, self.choice
         if choice.name == "tiled":
-            return tiled(kernel, X, choice.dtype, TILE_SHARE * choice.memory)
+            return tiled(kernel, X, choice.dtype, POLICY.tile_fraction * choice.memory)
         if choice.name == "features":
             return feature_product(kernel, X, choice.dtype)
         if self.keep_distances and is_isotropic(kernel):
@@ -82,11 +90,11 @@ class Points:
 
     @cached_property
     def in_double(self) -> Any:
-        """The points in double precision, whatever the products are in: distances keep their digits."""
+        """The points in double precision, whatever the products: distances keep their digits."""
         return in_precision(self.X, np.dtype(np.float64))
 
     def _distances_for(self, kernel: Stationary) -> Distances:
-        """Squared distances of all pairs, computed again only where a rate is too large for them."""
+        """Squared distances of all pairs, recomputed only if a rate is too large for them."""
         if not self._latest_distances or not self._latest_distances[0].serve(kernel):
             self._latest_distances[:] = [distances_for(kernel, self.in_double, self.choice.dtype)]
         return self._latest_distances[0]
@@ -103,7 +111,7 @@ def choose(
     memory_limit: float | None = None,
     n_matrices: int | None = None,
 ) -> Choice:
-    """Decide from the kernels, the number of points, sparsity and memory.
+    """Choose operators from the kernels, the number of points, sparsity and memory.
 
     Parameters
     ----------
@@ -115,30 +123,29 @@ def choose(
     memory_limit : float or None, default=None
         Bytes; None takes what the machine has free.
     n_matrices : int or None, default=None
-        Matrices that would be in memory at once; None counts one for each kernel, and one for distances that they
-        share.
+        Matrices in memory at once; None counts one for each kernel, and one for shared distances.
     """
     n = count_points(X)
     memory = available_memory() if memory_limit is None else memory_limit
-    single = precision == "single" or (precision == "auto" and n >= SINGLE_FROM)
+    single = precision == "single" or (precision == "auto" and n >= POLICY.single_from)
     dtype = np.dtype(np.float32 if single else np.float64)
     n_matrices = n_matrices or len(kernels) + (len(kernels) > 1)
-    matrices = n_matrices * n * n * dtype.itemsize
+    matrices, room = n_matrices * n * n * dtype.itemsize, POLICY.matrix_fraction * memory
     if operator == "features" and any(kernel.features(X[:1]) is None for kernel in kernels):
         raise ValueError(
             "`operator='features'` needs kernels with finitely many known features, "
             f"but the kernels are {kernels!r}. Pass 'dense', 'tiled' or 'auto'."
         )
     if operator != "auto":
-        spare = max(0.0, MATRIX_SHARE * memory - matrices) / len(kernels)
-        return Choice(operator, dtype, f"Products are {operator}, as asked for.", memory, spare)
+        spare = max(0.0, room - matrices) / len(kernels)
+        return Choice(operator, dtype, f"Products are {operator}, as requested.", memory, spare)
     if _features_pay(kernels, X):
         return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
-    if matrices <= MATRIX_SHARE * memory:
-        reason, spare = f"{_describe(n_matrices, matrices)}: kept in memory.", MATRIX_SHARE * memory - matrices
-        return Choice("dense", dtype, reason, memory, spare / len(kernels))
+    if matrices <= room:
+        reason = f"{_describe(n_matrices, matrices)}: kept in memory."
+        return Choice("dense", dtype, reason, memory, (room - matrices) / len(kernels))
     reason = (
-        f"{_describe(n_matrices, matrices)} exceed {MATRIX_SHARE:.0%} of the {_size(memory)} allowed: "
+        f"{_describe(n_matrices, matrices)} exceed {POLICY.matrix_fraction:.0%} of the {_size(memory)} allowed: "
         "kernel values are recomputed tile by tile in every product."
     )
     return Choice("tiled", dtype, reason, memory)

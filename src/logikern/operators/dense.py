@@ -7,15 +7,9 @@ import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.parallel import for_each, shares
+from logikern.numerics.parallel import TILES, even_slices, for_each, slices
 from logikern.operators.base import KernelOperator, accurate_product
 from logikern.operators.tiled import tiled
-
-SUMMED_TILE = 256
-# Columns below which a second thread takes longer to wake than to multiply.
-SMALLEST_SHARE = 256
-# Rows of a symmetric matrix that are multiplied at a time.
-ROW_TILE = 512
 
 
 class StoredOperator(KernelOperator):
@@ -89,10 +83,9 @@ class Dense(StoredOperator):
 
 
 def product(functions: Array, matrix: Array) -> Array:
-    """functions @ matrix in the precision of the matrix, returned in that of the functions.
+    """functions @ matrix in the precision of the matrix, returned in the precision of the functions.
 
-    The functions are cast, not the matrix: a float64 block would make NumPy copy the whole matrix to float64
-    for every product.
+    The functions are cast, not the matrix: otherwise NumPy would copy the whole matrix to float64 for every product.
     """
     result = np.empty((len(functions), matrix.shape[1]), dtype=functions.dtype)
     functions = functions.astype(matrix.dtype, copy=False)
@@ -100,23 +93,22 @@ def product(functions: Array, matrix: Array) -> Array:
     def multiply(columns: slice) -> None:
         result[:, columns] = functions @ matrix[:, columns]
 
-    for_each(multiply, shares(matrix.shape[1], SMALLEST_SHARE))
+    for_each(multiply, even_slices(matrix.shape[1], TILES.fewest_columns))
     return result
 
 
 def symmetric_product(functions: Array, matrix: Array) -> Array:
-    """The same for a symmetric matrix, from a few of its rows at a time, for which the BLAS packs less."""
+    """functions @ matrix for a symmetric matrix, from a few of its rows at a time: the BLAS packs less."""
     if len(functions) == 1:
         return product(functions, matrix)
     result = np.empty(functions.shape, dtype=functions.dtype)
     columns = functions.astype(matrix.dtype, copy=False).T
 
-    def multiply(share: slice) -> None:
-        for start in range(share.start, share.stop, ROW_TILE):
-            rows = slice(start, min(start + ROW_TILE, share.stop))
+    def multiply(part: slice) -> None:
+        for rows in slices(part.start, part.stop, TILES.product_rows):
             result[:, rows] = (matrix[rows] @ columns).T
 
-    for_each(multiply, shares(len(matrix), SMALLEST_SHARE))
+    for_each(multiply, even_slices(len(matrix), TILES.fewest_columns))
     return result
 
 
@@ -127,11 +119,10 @@ def summed_product(functions: Array, matrix: Array) -> Array:
     result = np.zeros((len(functions), matrix.shape[1]))
 
     def multiply(columns: slice) -> None:
-        for start in range(0, len(matrix), SUMMED_TILE):
-            part = slice(start, start + SUMMED_TILE)
+        for part in slices(0, len(matrix), TILES.summed_rows):
             result[:, columns] += functions[:, part] @ matrix[part, columns].astype(np.float64)
 
-    for_each(multiply, shares(matrix.shape[1], SMALLEST_SHARE))
+    for_each(multiply, even_slices(matrix.shape[1], TILES.fewest_columns))
     return result
 
 

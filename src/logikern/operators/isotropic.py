@@ -1,4 +1,4 @@
-"""Kernels of the distance alone, at any rate, from distances computed once."""
+"""Stationary kernels with one rate, at any rate, from distances computed once."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,13 +9,10 @@ import numpy as np
 from logikern.kernels.base import Kernel
 from logikern.kernels.distance import squared_distances
 from logikern.kernels.stationary import Stationary
-from logikern.kernels.tiles import row_tiles
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each
+from logikern.numerics.parallel import for_each, row_tiles
+from logikern.operators.base import folded_tiles
 from logikern.operators.dense import StoredOperator
-
-# In units of the rate at which distances were computed: beyond it they are computed again.
-LARGEST_RATE = 256.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +42,29 @@ class Isotropic(StoredOperator):
         def contract(tile: slice) -> Array:
             total = np.zeros(len(self.kernel.log_parameters))
             scaled = self.distances.scaled_for(self.kernel, tile)
-            pull = scaled.copy()
-            self.kernel.to_slope(pull)
-            pull *= scaled  # dK / d log(rate) = f'(s) s
-            total[0] += np.vdot(left[:, tile] @ pull, right)
+            total[0] += np.vdot(left[:, tile] @ _rate_derivative(self.kernel, scaled), right)
             if has_shape:
                 total[1:] += self.kernel.weigh_shape_gradient(scaled, left[:, tile].T @ right)
             return total
 
         return np.sum(for_each(contract, row_tiles(*self.matrix.shape)), axis=0)
+
+    def weigh_gradient(self, weights: Array) -> Array:
+        kernel, total = self.kernel, np.zeros(len(self.kernel.log_parameters))
+        for start, rows, folded in folded_tiles(weights):
+            scaled = self.distances.scaled_for(kernel, rows, slice(start + len(folded)))
+            total[0] += np.vdot(_rate_derivative(kernel, scaled), folded)
+            if len(total) > 1:
+                total[1:] += kernel.weigh_shape_gradient(scaled, folded)
+        return total
+
+
+def _rate_derivative(kernel: Stationary, scaled: Array) -> Array:
+    """dK / d log(rate) = f'(s) s at scaled distances."""
+    slope = scaled.copy()
+    kernel.to_slope(slope)
+    slope *= scaled
+    return slope
 
 
 def is_isotropic(kernel: Kernel) -> TypeGuard[Stationary]:
@@ -70,17 +81,20 @@ class Distances:
     squared : array of shape (n, n)
     unit : float
         A power of four: distances at another unit have the same digits.
+    largest_factor : float, default=256.0
+        Rates above this times the unit need distances of their own: rounding errors grow with the rate.
     """
 
     squared: Array = field(repr=False)
     unit: float
+    largest_factor: float = 256.0
 
     def serve(self, kernel: Stationary) -> bool:
-        """Whether rounding errors, which grow with the kernel's rate, stay where they should."""
-        return self.factor(kernel) <= LARGEST_RATE
+        """Whether the distances are accurate enough for the kernel's rate."""
+        return self.factor(kernel) <= self.largest_factor
 
     def factor(self, kernel: Stationary) -> float:
-        """The kernel's rate in units of that of the distances."""
+        """The kernel's rate in units of the distances' rate."""
         return cast(float, kernel.rate) / self.unit
 
     def scaled_for(self, kernel: Stationary, *places: slice) -> Array:

@@ -1,20 +1,18 @@
-"""Kernel matrices known through a few of their rows, and the derivative of what they are taken for."""
+"""Kernel matrices approximated from a few of their rows, and the derivatives of the approximation."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from logikern.kernels.base import Kernel
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import TILES, slices
 from logikern.numerics.pivoted_cholesky import randomly_pivoted_cholesky
-from logikern.operators.base import DerivedOperator, KernelOperator
-
-# Of the largest diagonal entry, added where landmarks nearly coincide.
-JITTER = 1e-9
-DIAGONAL_TILE = 32
+from logikern.operators.base import KernelOperator
 
 
 class Nystrom(NamedTuple):
@@ -41,12 +39,12 @@ class Nystrom(NamedTuple):
 
 
 class PairWeights(NamedTuple):
-    """Weights M of all pairs of points, of which N = (M + M') / 2 is known by its product with the interpolation.
+    """Weights M of all pairs of points; N = (M + M') / 2 is given by its product with the interpolation.
 
     Attributes
     ----------
     diagonal : array of shape (n,)
-        That of M.
+        Diagonal of M.
     beyond : array of shape (r, n)
         interpolation 2 (N - diag N).
     """
@@ -69,17 +67,20 @@ def enough_landmarks(matrix: Array, missed: float, largest: int) -> Indices | No
     matrix : array of shape (n, n)
     missed : float
     largest : int
-        None is returned where more points are needed.
+        None is returned if more points are needed.
     """
     _, pivots, rank, _ = dpstrf(matrix.T, tol=missed, lower=1)
     return np.sort(pivots[:rank] - 1) if 0 < rank <= largest else None
 
 
-def approximate(operator: KernelOperator, landmarks: Indices) -> Nystrom:
-    """The approximation of one operator from its rows at the landmarks."""
+def approximate(operator: KernelOperator, landmarks: Indices, jitter: float = 1e-9) -> Nystrom:
+    """The approximation of one operator from its rows at the landmarks.
+
+    `jitter` times the largest diagonal entry is added, for landmarks that nearly coincide.
+    """
     rows, diagonal = operator.rows(landmarks).astype(np.float64), operator.diagonal()
     own = rows[:, landmarks].copy()
-    own.flat[:: len(own) + 1] += JITTER * diagonal.max(initial=0.0)
+    own.flat[:: len(own) + 1] += jitter * diagonal.max(initial=0.0)
     lower = np.linalg.cholesky(own)
     factor = solve_triangular(lower, rows, lower=True, check_finite=False)
     interpolation = cho_solve((lower, True), rows, check_finite=False)
@@ -108,15 +109,14 @@ def weigh_derivative(operator: KernelOperator, nystrom: Nystrom, weights: PairWe
 def _weigh_diagonal(operator: KernelOperator, weights: Array) -> Array:
     """d/d log h of sum_i weights_i k(x_i, x_i), in small tiles of the matrix."""
     total = np.zeros(len(operator.kernel.log_parameters))
-    for start in range(0, len(weights), DIAGONAL_TILE):
-        points = operator.X[start : start + DIAGONAL_TILE]
-        diagonal = np.diag(weights[start : start + DIAGONAL_TILE]).astype(operator.dtype)
+    for tile in slices(0, len(weights), TILES.diagonal_points):
+        points, diagonal = operator.X[tile], np.diag(weights[tile]).astype(operator.dtype)
         total += operator.kernel.weigh_gradient(points, points, diagonal)
     return total
 
 
 @dataclass(frozen=True, eq=False)
-class Landmarked(DerivedOperator):
+class Landmarked(KernelOperator):
     """The approximation itself as an operator: products in O(n r).
 
     Parameters
@@ -128,6 +128,25 @@ class Landmarked(DerivedOperator):
 
     inner: KernelOperator
     nystrom: Nystrom = field(repr=False)
+
+    @property
+    def kernel(self) -> Kernel:  # type: ignore[override]
+        return self.inner.kernel
+
+    @property
+    def X(self) -> Any:  # noqa: N802
+        return self.inner.X
+
+    @property
+    def n_points(self) -> int:  # type: ignore[override]
+        return self.inner.n_points
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        return np.dtype(np.float64)
+
+    def in_double(self) -> KernelOperator:
+        return self
 
     def matmul(self, functions: Array) -> Array:
         factor = self.nystrom.factor
@@ -156,5 +175,5 @@ class Landmarked(DerivedOperator):
 
 
 def landmarked(operator: KernelOperator, landmarks: Indices) -> Landmarked:
-    """An operator known through its rows at the landmarks."""
+    """The approximation of an operator from its rows at the landmarks."""
     return Landmarked(operator, approximate(operator, landmarks))

@@ -10,15 +10,20 @@ from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
 from logikern.operators.base import KernelOperator
 
-# Functions that are multiplied at a time: few enough for their block in feature space to stay in the cache.
+# Functions that are multiplied at a time: few enough for their sums in feature space to stay in the cache.
 BLOCK = 64
+
+
+def function_blocks(n_functions: int) -> list[slice]:
+    """Functions in blocks of `BLOCK`."""
+    return [slice(start, start + BLOCK) for start in range(0, n_functions, BLOCK)]
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureProduct(KernelOperator):
     """K = F F' for an explicit feature matrix F, sparse or dense (Seeger 2008, App. D.3).
 
-    A product costs two passes over F; memory is that of F and of one block of
+    A product costs two passes over F; memory holds F and one block of
     functions in feature space.
 
     Parameters
@@ -66,12 +71,11 @@ class FeatureProduct(KernelOperator):
     def _product(self, functions: Array, features: Any, transposed: Any) -> Array:
         result = np.empty(functions.shape, dtype=functions.dtype)
 
-        def multiply(start: int) -> None:
-            some = slice(start, start + BLOCK)
-            columns = np.ascontiguousarray(functions[some].T, dtype=features.dtype)
-            result[some] = (features @ (transposed @ columns)).T
+        def multiply(block: slice) -> None:
+            columns = np.ascontiguousarray(functions[block].T, dtype=features.dtype)
+            result[block] = (features @ (transposed @ columns)).T
 
-        for_each(multiply, range(0, len(functions), BLOCK))
+        for_each(multiply, function_blocks(len(functions)))
         return result
 
     def diagonal(self) -> Array:
@@ -86,7 +90,7 @@ class FeatureProduct(KernelOperator):
 
 
 def feature_product(kernel: Kernel, X: Any, dtype: np.dtype) -> FeatureProduct:
-    """The operator of a kernel with features; those that no point has are left out of the products."""
+    """The operator of a kernel with features; features that no point has are dropped."""
     features: Any = kernel.features(X).astype(dtype, copy=False)
     if hasattr(features, "nnz"):
         used = np.flatnonzero(np.bincount(features.indices, minlength=features.shape[1]))

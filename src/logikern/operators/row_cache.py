@@ -1,35 +1,35 @@
-"""Rows of a kernel matrix that is never stored whole, the latest of them kept within a bound on memory."""
+"""A cache for rows of a kernel matrix, within a bound on memory."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
-from logikern.operators.base import DerivedOperator, KernelOperator
+from logikern.operators.base import KernelOperator
 from logikern.operators.dense import StoredOperator
-
-# A row that was not asked for while this many sweeps over all points went by makes room for another one.
-IDLE_SWEEPS = 2
 
 
 class RowCache:
-    """K[indices] of an operator, computed where it is not kept.
+    """K[indices] of an operator, computed where it is not cached.
 
-    A sweep over all points in random order would throw every row out of a cache of the latest ones before it is
-    needed again. Kept rows therefore stay until they are idle: of every sweep as many rows are found as the cache
-    holds, and those of points that are visited no more are given up.
+    A sweep over all points in random order would evict every row from a cache of the latest ones before it is needed
+    again. Rows therefore stay until they are idle: every sweep finds as many rows as the cache holds, and rows of
+    points that are no longer visited are replaced.
 
     Parameters
     ----------
     operator : KernelOperator
     memory : float
         Bytes for the rows that are kept.
+    idle_sweeps : int, default=2
+        A row that was not requested during this many sweeps over all points may be replaced.
     """
 
-    def __init__(self, operator: KernelOperator, memory: float):
+    def __init__(self, operator: KernelOperator, memory: float, idle_sweeps: int = 2):
         n = operator.n_points
         n_slots = int(min(n, memory // (n * operator.dtype.itemsize)))
         self.operator = operator
+        self.idle_after = idle_sweeps * n
         self.kept = np.empty((n_slots, n), operator.dtype)
         self.slot_of = np.full(n, -1)
         self.owner_of = np.full(n_slots, -1)
@@ -56,7 +56,7 @@ class RowCache:
         return rows
 
     def _keep(self, indices: Indices, rows: Array) -> None:
-        idle = np.flatnonzero(self.asked_at < self.n_asked - IDLE_SWEEPS * self.operator.n_points)
+        idle = np.flatnonzero(self.asked_at < self.n_asked - self.idle_after)
         slots = idle[: len(indices)]
         evicted = self.owner_of[slots]
         self.slot_of[evicted[evicted >= 0]] = -1
@@ -65,7 +65,6 @@ class RowCache:
         self.owner_of[slots], self.slot_of[kept], self.asked_at[slots] = kept, slots, self.n_asked
 
 
-def rows_of(operator: KernelOperator, memory: float) -> Callable[[Indices], Array]:
-    """K[indices], from where the matrix is stored, or through a cache of so many bytes."""
-    inner = operator.inner if isinstance(operator, DerivedOperator) else operator
-    return operator.rows if isinstance(inner, StoredOperator) else RowCache(operator, memory).rows
+def row_getter(operator: KernelOperator, memory: float) -> Callable[[Indices], Array]:
+    """A function for K[indices]: from the stored matrix, or through a cache of `memory` bytes."""
+    return operator.rows if isinstance(operator, StoredOperator) else RowCache(operator, memory).rows

@@ -24,7 +24,7 @@ class Tiled(KernelOperator):
     tile : int
         Points per tile.
     dtype : numpy dtype
-        Of kernel values and products.
+        Dtype of kernel values and products.
     """
 
     kernel: Kernel

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from logikern.decisions.cases import Labels
 from logikern.decisions.metrics import ErrorRejectCurve, reliability_bins
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def plot_error_reject(curves: ErrorRejectCurve | Mapping[str, ErrorRejectCurve],
 def plot_reliability(
     y: Any,
     proba: Any,
-    classes: Sequence[Any] | None = None,
+    classes: Labels | None = None,
     sample_weight: Any = None,
     n_bins: int = 15,
     ax: Axes | None = None,

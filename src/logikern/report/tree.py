@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from logikern.decisions.cases import as_numbers
+from logikern.decisions.cases import as_numbers, check_count
 from logikern.decisions.tree_errors import NodeScores
 from logikern.numerics.outcome import Array
 from logikern.report.curves import new_axes
@@ -107,7 +106,8 @@ def plot_tree(
     heights = _lay_out(tree, shown)
     drawn_on = new_axes(ax)
     if ax is None:
-        drawn_on.figure.set_size_inches(4.0 + 2.0 * tree.depths[shown].max(), 1.5 + 0.25 * max(heights.values()))
+        size = (4.0 + 2.0 * tree.depths[shown].max(), 1.5 + 0.25 * max(heights.values()))
+        drawn_on.figure.set_size_inches(size)  # type: ignore[union-attr]  # a new figure, not a part of one
     for node in shown:
         parent = tree.parents[node]
         step = [tree.depths[node] - 1, tree.depths[node]]
@@ -151,7 +151,7 @@ def _draw_dots(
     )
     if variances is not None:
 
-        def variance(area: Array) -> Array:
+        def variance(area: Any) -> Any:
             return (area - _STYLE.smallest_dot) / _STYLE.largest_growth * largest
 
         handles, texts = dots.legend_elements("sizes", num=3, func=variance)
@@ -164,7 +164,9 @@ def _draw_labels(tree: Tree, shown: list[int], heights: Mapping[int, float], ax:
     below = _n_hidden(tree, shown)
     opened = {tree.parents[node] for node in shown}
     for node in shown:
-        place = {"xytext": (0, 9), "ha": "center"} if node in opened else {"xytext": (10, 0), "va": "center"}
+        place: dict[str, Any] = (
+            {"xytext": (0, 9), "ha": "center"} if node in opened else {"xytext": (10, 0), "va": "center"}
+        )
         ax.annotate(
             _name(tree, node, below[node]),
             (tree.depths[node], heights[node]),
@@ -176,7 +178,7 @@ def _draw_labels(tree: Tree, shown: list[int], heights: Mapping[int, float], ax:
 
 def _top_levels(tree: Tree, max_nodes: int) -> list[int]:
     """All nodes down to the last depth that fits, depth first."""
-    _check_most(max_nodes)
+    check_count(max_nodes, "max_nodes")
     n_down_to = np.bincount(tree.depths).cumsum()
     last = max(1, np.flatnonzero(n_down_to <= max_nodes)[-1])
     return _depth_first(tree, np.flatnonzero(tree.depths <= last)[: max_nodes if last == 1 else None].tolist())
@@ -184,7 +186,7 @@ def _top_levels(tree: Tree, max_nodes: int) -> list[int]:
 
 def _most_confused(tree: Tree, scores: NodeScores, max_nodes: int) -> list[int]:
     """The top, then children of the nodes at which most cases go wrong, as long as they fit; depth first."""
-    _check_most(max_nodes)
+    check_count(max_nodes, "max_nodes")
     both = _per_node(scores.both, tree, "node_scores")
     children = _children(tree)
     missed = scores.true - both
@@ -271,8 +273,3 @@ def _per_node(values: Any, tree: Tree, name: str) -> Array:
             f"but has shape {per_node.shape!r}."
         )
     return per_node
-
-
-def _check_most(max_nodes: Any) -> None:
-    if isinstance(max_nodes, bool) or not isinstance(max_nodes, numbers.Integral) or int(max_nodes) < 1:
-        raise ValueError(f"`max_nodes` must be a positive integer, but is {max_nodes!r}.")

@@ -1,6 +1,7 @@
-"""Single values of a table: which are missing, which are numbers, and how a category is spelled."""
+"""Single values of a table: missing values, numbers and spellings of categories; names in messages."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,27 @@ import pandas as pd
 
 from logikern.structure.links import SEPARATOR
 
-# Spellings of "missing" in CSV and TSV. "None" is not among them: it is a frequent class name.
+# Missing values in CSV and TSV. "None" is not among them, because it is a frequent class name.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "?")
 
 
+@dataclass(frozen=True)
+class TablePolicy:
+    """Numbers that decide how a table is read."""
+
+    many_levels: int = 50  # a categorical column with more levels gets a warning
+    rows_to_judge: int = 20  # with fewer rows, distinct values do not suggest an identifier
+    fractional_classes: int = 20  # more distinct fractional targets are a measurement, not classes
+    many_texts: int = 1000  # from here on, words that occur in one row only are dropped: they are most words
+    wide: int = 1000  # sparse inputs with more features than this behave like word counts ...
+    sparse: float = 0.05  # ... if fewer entries than this share are not zero: a linear kernel suffices
+
+
+POLICY = TablePolicy()
+
+
 def level(value: Any) -> str:
-    """The one spelling of a category or class, whatever the file format: `true`, `3`, `red`, `animal/bird`."""
+    """The spelling of a category or class, the same for all file formats: `true`, `3`, `red`, `animal/bird`."""
     if isinstance(value, list | tuple | np.ndarray):
         return SEPARATOR.join(map(level, value))
     if isinstance(value, bool | np.bool_):
@@ -25,7 +41,7 @@ def level(value: Any) -> str:
 
 
 def levels(values: pd.Series) -> np.ndarray:
-    """Every value by its spelling, NaN where it is missing; an object array."""
+    """The spelling of every value, NaN for missing values, as an object array."""
     spelled = np.empty(len(values), dtype=object)
     missing = values.isna().to_numpy(dtype=bool)
     spelled[missing] = np.nan
@@ -34,7 +50,7 @@ def levels(values: pd.Series) -> np.ndarray:
 
 
 def numbers(values: pd.Series) -> np.ndarray:
-    """Every value as float64, NaN where it is missing or not a number."""
+    """Every value as float64, NaN if it is missing or not a number."""
     if pd.api.types.is_bool_dtype(values.dtype):
         return values.astype("float64").to_numpy()
     return pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
@@ -46,7 +62,7 @@ def not_numbers(values: pd.Series) -> np.ndarray:
 
 
 def row_names(positions: Iterable[int], at_most: int = 5) -> str:
-    """Rows as the user counts them, from 1 and without the header: `rows 3, 17, 20 and 4 more`."""
+    """Row numbers from 1, without the header: `rows 3, 17, 20 and 4 more`."""
     rows = [str(int(position) + 1) for position in positions]
     shown = ", ".join(rows[:at_most])
     more = f" and {len(rows) - at_most} more" if len(rows) > at_most else ""
@@ -54,7 +70,7 @@ def row_names(positions: Iterable[int], at_most: int = 5) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """The number and the noun in its number: `1 row`, `2 rows`; a y becomes ies."""
+    """The number with its noun, singular or plural: `1 row`, `2 rows`, `2 categories`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{number} {noun if number == 1 else plural}"
 

@@ -1,4 +1,4 @@
-"""Which column plays which role: numeric, categorical, text, or none."""
+"""The role of each column: numeric, categorical, text or constant."""
 
 import re
 from collections.abc import Sequence
@@ -7,17 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from logikern.cli.reading.cells import levels, name_list, not_numbers, numbers, row_names
+from logikern.cli.reading.cells import POLICY, count, levels, name_list, not_numbers, numbers, row_names
 
-MANY_LEVELS = 50
-ENOUGH_TO_JUDGE = 20  # rows below which "every value differs" means nothing
 IDENTIFIER = re.compile(r"^(id|index|row|key|uuid|guid|unnamed: \d+|.*[_ ]id|.*[a-z]Id|id_.*)$")
 DATE = re.compile(r"^\d{4}-\d{1,2}-\d{1,2}([T ].*)?$|^\d{1,2}[./]\d{1,2}[./]\d{2,4}( .*)?$")
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns by what is done with them; `constant` ones are left out."""
+    """Columns by their treatment; `constant` ones are dropped."""
 
     numeric: tuple[str, ...]
     categorical: tuple[str, ...] = ()
@@ -31,16 +29,25 @@ class Roles:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Columns as the pipeline wants them, and what was missing in them."""
+    """Columns as inputs of the pipeline, and the number of missing values."""
 
     frame: pd.DataFrame
     missing_numeric: int
     missing_categorical: int
     missing_text: int
 
+    def notes(self, medians: str) -> list[str]:
+        """What was done about missing values, in sentences."""
+        found = {
+            f"imputed {count(self.missing_numeric, 'missing number')} by {medians}": self.missing_numeric,
+            f"took {count(self.missing_categorical, 'missing category')} as a level": self.missing_categorical,
+            f"took {count(self.missing_text, 'missing text')} as empty": self.missing_text,
+        }
+        return [note for note, number in found.items() if number]
+
 
 def assign_roles(frame: pd.DataFrame, categorical: Sequence[str], text: Sequence[str]) -> Roles:
-    """A role for every column of `frame`, as chosen or as its values say."""
+    """A role for every column of `frame`: as chosen, or by its values."""
     kinds = {}
     for name in frame.columns:
         values = frame[name]
@@ -59,14 +66,14 @@ def assign_roles(frame: pd.DataFrame, categorical: Sequence[str], text: Sequence
     roles = Roles(**by_kind)
     if not roles.used:
         raise ValueError(
-            "no column is left to learn from: beside the target and ignored columns there are only "
-            f"{len(roles.constant)} constant ones ({name_list(roles.constant) or 'none'})."
+            "no column is left to learn from: besides the target and ignored columns there are only "
+            f"{len(roles.constant)} constant ones ({name_list(roles.constant) or '-'})."
         )
     return roles
 
 
 def prepare(frame: pd.DataFrame, roles: Roles) -> Prepared:
-    """Numbers as float64, categories by their spelling, text without gaps."""
+    """Numbers as float64, categories by their spelling, missing text as empty."""
     columns: dict[str, np.ndarray] = {}
     for name in roles.numeric:
         columns[name] = _checked_numbers(frame[name])
@@ -84,19 +91,19 @@ def prepare(frame: pd.DataFrame, roles: Roles) -> Prepared:
 
 
 def suspicions(frame: pd.DataFrame, roles: Roles) -> list[str]:
-    """What the user should look at: identifiers and categories with very many levels."""
+    """Warnings about identifiers and categories with very many levels."""
     found = []
     for name in roles.numeric + roles.categorical:
         values = frame[name].dropna()
         distinct = values.nunique()
-        every_differs = distinct == len(values) >= ENOUGH_TO_JUDGE
+        every_differs = distinct == len(values) >= POLICY.rows_to_judge
         if every_differs and (name in roles.categorical or _counts_rows(name, values)):
             found.append(
                 f"column `{name}` looks like an identifier: its {distinct} values all differ. "
-                f"Pass `--ignore {name}` if it says nothing about the class."
+                f"Pass `--ignore {name}` if it does not help to predict the class."
                 + (f" If it holds prose, pass `--text {name}`." if name in roles.categorical else "")
             )
-        elif name in roles.categorical and distinct > MANY_LEVELS:
+        elif name in roles.categorical and distinct > POLICY.many_levels:
             found.append(
                 f"column `{name}` has {distinct} levels, each of which becomes one input. "
                 f"Pass `--ignore {name}`, or `--text {name}` if it holds prose."
@@ -136,7 +143,7 @@ def _kind_of_objects(values: pd.Series) -> str:
 
 def _unless_constant(kind: str, values: pd.Series) -> str:
     distinct = values.nunique(dropna=True)
-    # Present or missing is a difference for a category, but not for a number that is imputed.
+    # A missing value is a level of a category, but a missing number is imputed.
     varies = distinct > 1 or (kind == "categorical" and distinct == 1 and values.isna().any())
     return kind if varies else "constant"
 
@@ -152,8 +159,8 @@ def _checked_numbers(values: pd.Series) -> np.ndarray:
     infinite = np.flatnonzero(np.isinf(found))
     if len(infinite):
         raise ValueError(
-            f"column `{values.name}` is infinite in {row_names(infinite)}. Leave such values empty, "
-            "so that they are imputed, or correct them."
+            f"column `{values.name}` is infinite in {row_names(infinite)}. Correct these values, or leave them "
+            "empty, so that they are imputed."
         )
     return found
 
@@ -165,8 +172,8 @@ def _refuse_nested(values: pd.Series) -> None:
         if isinstance(value, list | dict | tuple | set | np.ndarray):
             kind = "record" if isinstance(value, dict) else "list"
             raise ValueError(
-                f"column `{values.name}` holds a {kind} in row {place + 1}, but single values are wanted. "
-                f"Spread it over columns, or pass `--ignore {values.name}`."
+                f"column `{values.name}` holds a {kind} in row {place + 1}, but must hold single values. "
+                f"Split it into columns, or pass `--ignore {values.name}`."
             )
 
 
@@ -174,14 +181,14 @@ def _refuse_dates(names: Sequence[str]) -> None:
     if names:
         plural = "columns" if len(names) > 1 else "column"
         raise ValueError(
-            f"{plural} {name_list(names)} hold{'' if len(names) > 1 else 's'} dates or durations, and what "
-            "matters about them (season, weekday, age) is not to be guessed. Make columns of numbers "
-            f"from them, or pass `--ignore {names[0]}`, or `--categorical {names[0]}` if dates recur."
+            f"{plural} {name_list(names)} hold{'' if len(names) > 1 else 's'} dates or durations, which are not "
+            "supported. Convert them to numbers (season, weekday, age), "
+            f"pass `--ignore {names[0]}`, or pass `--categorical {names[0]}` if dates recur."
         )
 
 
 def _counts_rows(name: str, values: pd.Series) -> bool:
-    """Integers that number the rows, or are called an identifier."""
+    """Whether the values are integers that number the rows, or the column is named like an identifier."""
     found = numbers(values)
     if not np.array_equal(found, np.floor(found)):
         return False

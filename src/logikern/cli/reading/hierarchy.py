@@ -1,4 +1,4 @@
-"""`--hierarchy`: the tree of the classes, read off the target or from a file, and labels as its nodes."""
+"""`--hierarchy`: the class tree from the target or a file, and labels as its nodes."""
 
 import difflib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from logikern.cli.reading.cells import count, levels, name_list, row_names
 from logikern.cli.reading.labels import as_integers, class_labels
 from logikern.cli.reading.sources import FORMATS, Reading, Source, open_source
 from logikern.cli.reading.tables import read_table, refuse_duplicates
-from logikern.cli.session.narration import Narrator
+from logikern.cli.session.messages import Messages
 from logikern.estimators._inputs.hierarchy import describe_mergers
 from logikern.structure import links
 from logikern.structure.hierarchy import grow
@@ -27,14 +27,14 @@ SEPARATORS = ",;\t|"
 
 @dataclass(frozen=True)
 class Labelled:
-    """labels: (n_points,), classes or nodes of the tree, if there is one."""
+    """labels: (n_points,), classes, or nodes of the tree if there is one."""
 
     labels: np.ndarray
     tree: Tree | None
 
 
 def check_hierarchy(given: str) -> None:
-    """Refuse what is neither a name nor a file, before any work."""
+    """Reject values that are neither a name nor a file, before any work."""
     if given not in (AUTO, NONE) and not Path(given).is_file():
         raise typer.BadParameter(
             f"`--hierarchy` must be {AUTO!r}, {NONE!r} or a file with the columns `{CHILD}` and `{PARENT}`, but "
@@ -42,38 +42,40 @@ def check_hierarchy(given: str) -> None:
         )
 
 
-def read_labels(target: pd.Series, hierarchy: str, encoding: str | None, narrator: Narrator) -> Labelled:
-    """The target as classes, or as nodes of the tree that the user wants."""
-    tree = None if hierarchy == NONE else _tree(target, hierarchy, encoding, narrator)
+def read_labels(target: pd.Series, hierarchy: str, encoding: str | None, messages: Messages) -> Labelled:
+    """The target as classes, or as nodes of the tree."""
+    tree = None if hierarchy == NONE else _tree(target, hierarchy, encoding, messages)
     if tree is None:
         labels = class_labels(target)
         if hierarchy == NONE and all(links.SEPARATOR in str(label) for label in labels):
-            narrator.say(f"the target has paths such as {str(labels[0])!r}: `--hierarchy auto` would use their tree")
+            messages.info(
+                f"the target has paths such as {str(labels[0])!r}: pass `--hierarchy auto` to use their tree"
+            )
         return Labelled(labels, None)
     spelled, nodes = levels(target).astype(str), {str(label): label for label in tree.labels}
     _require_nodes(target, spelled, nodes, hierarchy)
     labels = as_labels([nodes[label] for label in spelled.tolist()])
-    _say_what_it_is(tree, labels, narrator)
+    _describe(tree, labels, messages)
     told = describe_mergers(tree, nodes_of(labels, tree)) if hierarchy == AUTO else ""
     if told:
-        narrator.warn(told)
+        messages.warn(told)
     return Labelled(labels, tree)
 
 
 def path_text(node: int, tree: Tree) -> str:
-    """The way from the top to a node: `science/physics/optics`."""
+    """The path from the top to a node: `science/physics/optics`."""
     return links.SEPARATOR.join(short_name(upper, tree) for upper in tree.path(node))
 
 
-def _tree(target: pd.Series, hierarchy: str, encoding: str | None, narrator: Narrator) -> Tree | None:
+def _tree(target: pd.Series, hierarchy: str, encoding: str | None, messages: Messages) -> Tree | None:
     if hierarchy != AUTO:
         return _tree_of_file(hierarchy, encoding)
     name = f"the target `{target.name}`"
     paths = dict.fromkeys(levels(target).astype(str))
     if not any(links.SEPARATOR in path for path in paths):
-        narrator.warn(
+        messages.warn(
             f"{name} has no paths such as 'science/physics': its {len(paths)} classes are fitted without a tree. "
-            "Pass `--hierarchy FILE` if a file has their parents."
+            "To use a tree, pass `--hierarchy FILE` with their parents."
         )
         return None
     return grow(links.Reading(f"{name}, read as paths,", links.from_paths(paths, name)))
@@ -83,27 +85,27 @@ def _tree_of_file(path: str, encoding: str | None) -> Tree:
     is_known = any(suffix.lower() in FORMATS for suffix in Path(path).suffixes)
     source = open_source(path, None if is_known else "csv")
     if source.format == "svmlight":
-        raise ValueError(f"`{path}` is svmlight, but a table with `{CHILD}` and `{PARENT}` is wanted.")
+        raise ValueError(f"`{path}` is svmlight, but must be a table with the columns `{CHILD}` and `{PARENT}`.")
     names, separator = _header(source, encoding)
-    # A node may well be called "NA": only an empty field is none.
+    # A node may be called "NA", so only empty fields are missing.
     table = read_table(source, Reading(encoding=encoding, separator=separator), names, missing=("",))
     table = table.rename(columns=str.lower)
     refuse_duplicates(table.columns, source)
     lacking = [name for name in (CHILD, PARENT) if name not in table.columns]
     if lacking:
         raise ValueError(
-            f"`{path}` must have the columns `{CHILD}` and `{PARENT}`, a row for each node, but lacks "
-            f"{name_list(lacking)}; it has {name_list(table.columns)}. Name them so in the first line, with a "
-            "comma between them."
+            f"`{path}` must have the columns `{CHILD}` and `{PARENT}` and a row for each node, but lacks "
+            f"{name_list(lacking)}; it has {name_list(table.columns)}. Name the columns in the first line, "
+            "separated by a comma."
         )
     nameless = np.flatnonzero(table[CHILD].isna())
     if len(nameless):
-        raise ValueError(f"`{path}` has no `{CHILD}` in {row_names(nameless)}. Fill it in, or leave the row out.")
+        raise ValueError(f"`{path}` has no `{CHILD}` in {row_names(nameless)}. Fill it in, or drop the row.")
     return grow(links.Reading(f"`{path}`", _links(table)))
 
 
 def _header(source: Source, encoding: str | None) -> tuple[list[str], str | None]:
-    """The columns of text as they are spelled, and what separates them; of other formats the usual spelling."""
+    """Column names and separator of a text file; the usual names for other formats."""
     if source.format in ("csv", "tsv"):
         first = source.text(encoding).lstrip().splitlines()[0]
         for separator in SEPARATORS:
@@ -114,7 +116,7 @@ def _header(source: Source, encoding: str | None) -> tuple[list[str], str | None
 
 
 def _links(table: pd.DataFrame) -> Iterator[links.Link]:
-    """Nodes that are all spelled as integers are integers, as classes without a tree would be."""
+    """Links from the table; labels are integers if all are spelled as integers."""
     top = table[PARENT].isna().to_numpy(dtype=bool)
     children, parents = levels(table[CHILD]), levels(table[PARENT])[~top]
     named = as_integers(np.concatenate([children, parents])).tolist()
@@ -133,19 +135,19 @@ def _require_nodes(target: pd.Series, labels: np.ndarray, nodes: dict[str, links
     advice = f"Near matches: {name_list(near)}." if near else f"Add it with its parent to `{hierarchy}`."
     raise ValueError(
         f"the target `{target.name}` holds {first!r} in {row_names(target.index[own])}, but `{hierarchy}` has no "
-        f"node of that name. {advice}"
+        f"such node. {advice}"
     )
 
 
-def _say_what_it_is(tree: Tree, labels: np.ndarray, narrator: Narrator) -> None:
-    narrator.say(
+def _describe(tree: Tree, labels: np.ndarray, messages: Messages) -> None:
+    messages.info(
         f"tree: {count(len(tree.labels), 'node')} in {count(int(tree.depths.max()), 'level')}, of which "
         f"{tree.n_classes} are classes"
     )
-    nodes = lowest_equivalents(nodes_of(labels, tree), tree)  # as a fit reads them
+    nodes = lowest_equivalents(nodes_of(labels, tree), tree)
     n_inner = int(np.count_nonzero(tree.n_children[nodes]))
     if n_inner:
-        narrator.say(f"{count(n_inner, 'row')} name{'s' if n_inner == 1 else ''} an inner node: any class below it")
+        messages.info(f"{count(n_inner, 'row')} with an inner node as target")
     empty = [tree.labels[node] for node in np.setdiff1d(tree.leaves, nodes)]
     if empty:
-        narrator.say(f"classes without rows of their own: {name_list(empty, 3)}")
+        messages.info(f"classes without rows: {name_list(empty, 3)}")

@@ -1,4 +1,4 @@
-"""DATA brought into the shape that a fitted model wants."""
+"""DATA as inputs of a fitted model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SVMLIGHT_LABEL = "label of svmlight"
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the model takes, the whole table (of svmlight: the labels), and what was noticed."""
+    """Inputs of the model, the whole table (for svmlight, its labels), and notes for the user."""
 
     X: Any
     table: pd.DataFrame
@@ -34,11 +34,11 @@ class Inputs:
 def read_inputs(
     model: Any, data: str, reading: Reading, others: Sequence[str] = (), option: str = "`--keep`"
 ) -> Inputs:
-    """Read DATA for `model`; `others` are columns that `option` names but the model does not take."""
+    """Read DATA for `model`; `others` are further columns, which `option` names."""
     source = open_source(data, reading.format)
     if source.format == "svmlight":
         if others:
-            raise typer.BadParameter("svmlight has no column names: leave out the options that name columns.")
+            raise typer.BadParameter("svmlight has no column names: remove the options that name columns.")
         return _sparse_inputs(model, source, reading)
     roles = roles_of(model)
     as_text = [*others, *(roles.categorical + roles.text if roles else ())]
@@ -50,7 +50,7 @@ def read_inputs(
 
 
 def wanted_columns(model: Any) -> list[str] | None:
-    """Names of the columns that the model was fitted on, if it was fitted on names."""
+    """Names of the columns in the fit; None if it had no names."""
     roles = roles_of(model)
     if roles is not None:
         return list(roles.used)
@@ -61,26 +61,20 @@ def wanted_columns(model: Any) -> list[str] | None:
 def _inputs_by_role(model: Any, roles: Roles, table: pd.DataFrame, source: Source, others: Sequence[str]) -> Inputs:
     notes = _match_columns(list(roles.used), table, source, others)
     prepared = prepare(table[list(roles.used)], roles)
-    if prepared.missing_numeric:
-        notes.append(f"imputed {count(prepared.missing_numeric, 'missing number')} by the medians of the fit")
-    if prepared.missing_categorical:
-        notes.append(f"took {count(prepared.missing_categorical, 'missing category')} as a level of its own")
-    if prepared.missing_text:
-        notes.append(f"took {count(prepared.missing_text, 'missing text')} as empty")
-    notes += _unseen_levels(model, roles, prepared.frame)
+    notes += prepared.notes("the medians of the fit") + _unseen_levels(model, roles, prepared.frame)
     return Inputs(prepared.frame, table, tuple(notes))
 
 
 def _inputs_as_given(model: Any, table: pd.DataFrame, source: Source, others: Sequence[str]) -> Inputs:
-    """A model that was fitted in Python: columns by name, or by number if it knows no names."""
+    """Inputs of a model fitted in Python: columns by name, or by position if it has no names."""
     names, notes = wanted_columns(model), []
     if names is None:
         names = [name for name in table.columns if name not in others]
         wanted = int(model.n_features_in_)
         if len(names) != wanted:
             raise ValueError(
-                f"the model takes {wanted} unnamed inputs, but `{source.name}` has {len(names)} columns "
-                f"({name_list(names)}). Keep the inputs only, in the order of the fit."
+                f"the model needs {wanted} unnamed inputs, but `{source.name}` has {len(names)} columns "
+                f"({name_list(names)}). Pass only the inputs, in the order of the fit."
             )
         frame = prepare(table[names], Roles(tuple(names))).frame
         return Inputs(frame.to_numpy(), table, ())
@@ -95,13 +89,13 @@ def _sparse_inputs(model: Any, source: Source, reading: Reading) -> Inputs:
     names = wanted_columns(model)
     if names is not None:
         raise ValueError(
-            f"the model takes the columns {name_list(names)}, but `{source.name}` is svmlight, whose "
-            "features have no names. Pass a table."
+            f"the model needs the columns {name_list(names)}, but `{source.name}` is svmlight, which has no "
+            "column names. Pass a table."
         )
     found, notes = read_svmlight(source, reading), []
     surplus = found.features.shape[1] - int(model.n_features_in_)
     if surplus > 0:
-        notes.append(f"ignored the last {count(surplus, 'feature')}, which the model has not seen")
+        notes.append(f"ignored the last {count(surplus, 'feature')}, which the model does not use")
     return Inputs(
         with_width(found.features, int(model.n_features_in_)),
         pd.DataFrame({SVMLIGHT_LABEL: found.labels}),
@@ -110,15 +104,15 @@ def _sparse_inputs(model: Any, source: Source, reading: Reading) -> Inputs:
 
 
 def _match_columns(names: Sequence[str], table: pd.DataFrame, source: Source, others: Sequence[str]) -> list[str]:
-    """Refuse missing columns; name the ones that are ignored."""
+    """Reject missing columns; return a note on ignored ones."""
     lacking = [name for name in names if name not in table.columns]
     if lacking:
         raise ValueError(
-            f"`{source.name}` lacks {len(lacking)} of the {len(names)} columns that the model takes: "
+            f"`{source.name}` lacks {len(lacking)} of the {len(names)} columns that the model needs: "
             f"{name_list(lacking)}. It has {name_list(table.columns)}. Add or rename them."
         )
     surplus = [name for name in table.columns if name not in names and name not in others]
-    return [f"ignored columns that the model does not take: {name_list(surplus)}"] if surplus else []
+    return [f"ignored columns that the model does not use: {name_list(surplus)}"] if surplus else []
 
 
 def _unseen_levels(model: Any, roles: Roles, frame: pd.DataFrame) -> list[str]:
@@ -132,7 +126,7 @@ def _unseen_levels(model: Any, roles: Roles, frame: pd.DataFrame) -> list[str]:
         if len(unseen):
             shown = name_list(np.unique(unseen), 3)
             notes.append(
-                f"column `{name}` has {count(unseen.nunique(), 'level')} not seen at fit ({shown}), "
+                f"column `{name}` has {count(unseen.nunique(), 'level')} unseen in the fit ({shown}), "
                 f"in {count(len(unseen), 'row')}: predicted from the other columns"
             )
     return notes

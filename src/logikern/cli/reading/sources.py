@@ -1,4 +1,4 @@
-"""Where DATA comes from: a file or standard input, its format, its bytes and its text."""
+"""DATA as bytes and text: a file or standard input, and its format."""
 
 import gzip
 import sys
@@ -26,7 +26,7 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How the user wants DATA to be read; None leaves the choice to the suffix or the content."""
+    """How to read DATA; None means by suffix or content."""
 
     format: str | None = None
     encoding: str | None = None
@@ -36,14 +36,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Source:
-    """The content of DATA, not yet parsed."""
+    """The content of DATA, before parsing."""
 
     name: str
     format: str
     content: bytes
 
     def text(self, encoding: str | None) -> str:
-        """The content decoded; an undecodable byte is located."""
+        """The decoded content; an error locates bytes that cannot be decoded."""
         wanted = encoding or "utf-8-sig"
         try:
             text = self.content.decode(wanted)
@@ -54,10 +54,10 @@ class Source:
         if "\0" in text:
             raise ValueError(
                 f"`{self.name}` is not a text file of format {self.format} (it has a zero byte). "
-                "Name its format by `--format`, or its encoding by `--encoding`, for example utf-16."
+                "Pass its format as `--format`, or its encoding as `--encoding`, for example utf-16."
             )
         if not text.strip():
-            raise ValueError(f"`{self.name}` is empty. A table with a header and rows is wanted.")
+            raise ValueError(f"`{self.name}` is empty, but must have a header and rows.")
         return text
 
     def _undecodable(self, error: UnicodeDecodeError, encoding: str) -> str:
@@ -79,7 +79,7 @@ def open_source(data: str, format: str | None = None) -> Source:
     if not path.exists():
         raise ValueError(f"there is no file `{data}`. Check the path, or pass `-` for standard input.")
     if path.is_dir():
-        raise ValueError(f"`{data}` is a folder, but one file of data is wanted.")
+        raise ValueError(f"`{data}` is a folder, not a file.")
     content = path.read_bytes()
     if path.suffix.lower() == ".gz":
         content = _decompress(content, data)
@@ -87,17 +87,17 @@ def open_source(data: str, format: str | None = None) -> Source:
 
 
 def format_of(path: Path) -> str:
-    """The format that the suffix names, also before `.gz`."""
+    """The format by the suffix, before `.gz` if there is one."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
         if suffixes and FORMATS.get(suffixes[-1]) == "parquet":
-            raise ValueError(f"`{path}` is compressed Parquet. Parquet compresses itself: pass it unpacked.")
+            raise ValueError(f"`{path}` is compressed Parquet. Decompress it; Parquet has its own compression.")
     if suffixes and suffixes[-1] in FORMATS:
         return FORMATS[suffixes[-1]]
     came = f"the suffix {suffixes[-1]!r}" if suffixes else "no suffix"
     raise ValueError(
-        f"the format of `{path}` is unknown: it has {came}, known are {', '.join(FORMATS)}. "
+        f"the format of `{path}` is unknown: it has {came}, but must have one of {', '.join(FORMATS)}. "
         "Rename the file, or pass `--format`."
     )
 
@@ -112,4 +112,4 @@ def _decompress(content: bytes, name: str) -> bytes:
     try:
         return gzip.decompress(content)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"`{name}` is not a whole gzip file ({error}). Compress it again.") from None
+        raise ValueError(f"`{name}` is not a complete gzip file ({error}). Compress it again.") from None

@@ -1,4 +1,4 @@
-"""svmlight files: labels and sparse features, straight to the kernel."""
+"""svmlight files: labels and sparse features."""
 
 import io
 from dataclasses import dataclass
@@ -18,10 +18,9 @@ class SparseTable:
 
 
 def read_svmlight(source: Source, reading: Reading) -> SparseTable:
-    """Read `label index:value ...` lines; indices count from 1 unless `zero_based`.
+    """Read lines `label index:value ...`; indices count from 1 unless `zero_based`.
 
-    scikit-learn's guess of the base depends on the file, so that a model and its
-    new data could disagree by one column; here it is always said.
+    scikit-learn would guess the first index from the file, and could guess differently for training and new data.
     """
     from sklearn.datasets import load_svmlight_file
 
@@ -34,7 +33,7 @@ def read_svmlight(source: Source, reading: Reading) -> SparseTable:
             "indices that grow and count from 1; if they count from 0, pass `--zero-based`."
         ) from None
     if features.shape[0] == 0:
-        raise ValueError(f"`{source.name}` has no rows. At least one is wanted.")
+        raise ValueError(f"`{source.name}` has no rows, but needs at least one.")
     values = features.data
     if not np.isfinite(values).all():
         raise ValueError(f"`{source.name}` has infinite or missing feature values. Correct or remove them.")
@@ -42,9 +41,7 @@ def read_svmlight(source: Source, reading: Reading) -> SparseTable:
 
 
 def with_width(features: sparse.csr_array, n_features: int) -> sparse.csr_array:
-    """The same rows with exactly `n_features` columns: zeros appended, or surplus columns left out."""
+    """The same rows with `n_features` columns: zeros appended, or surplus columns dropped."""
     if features.shape[1] > n_features:
         return features[:, :n_features]
-    padded = features.copy()
-    padded.resize((features.shape[0], n_features))
-    return padded
+    return sparse.csr_array((features.data, features.indices, features.indptr), shape=(features.shape[0], n_features))

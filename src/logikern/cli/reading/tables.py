@@ -1,4 +1,4 @@
-"""CSV, TSV, Parquet and JSON lines as one pandas frame, or a sentence that says what is wrong."""
+"""CSV, TSV, Parquet and JSON lines as a pandas frame."""
 
 import csv
 import difflib
@@ -19,18 +19,18 @@ SEPARATORS = {"csv": ",", "tsv": "\t"}
 def read_table(
     source: Source, reading: Reading, as_text: Sequence[str] = (), missing: Sequence[str] = MISSING
 ) -> pd.DataFrame:
-    """The table in `source`; the columns `as_text` keep their spelling ("01" stays "01").
+    """The table in `source`; columns in `as_text` keep their spelling, such as "01".
 
-    `missing` are the spellings of a missing value in CSV and TSV.
+    `missing` are the spellings of missing values in CSV and TSV.
     """
     frame = _READERS[source.format](source, reading, as_text, missing)
     if frame.shape[0] == 0:
-        raise ValueError(f"`{source.name}` has a header but no rows. At least one row is wanted.")
+        raise ValueError(f"`{source.name}` has a header but no rows. It needs at least one row.")
     return frame
 
 
 def require_columns(frame: pd.DataFrame, names: Iterable[str], source: Source, option: str) -> None:
-    """Refuse names that the table does not have, with the nearest that it has."""
+    """Reject names that the table does not have, and suggest similar ones."""
     for name in names:
         if name in frame.columns:
             continue
@@ -48,7 +48,7 @@ def _separator_hint(columns: Sequence[str]) -> str:
         return ""
     for separator in (";", "\t", "|", ","):
         if separator in columns[0]:
-            return f" The only column holds {separator!r}: pass `--separator {separator!r}`."
+            return f" The only column contains {separator!r}: pass `--separator {separator!r}`."
     return ""
 
 
@@ -73,8 +73,8 @@ def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str], mi
 
 
 def _check_rows(text: str, separator: str, source: Source) -> list[str]:
-    """The column names, after every row was seen to have as many fields."""
-    # pandas pads short rows and turns surplus fields into an index; both would shift data unnoticed.
+    """The column names, after a check that every row has the same number of fields."""
+    # pandas would pad short rows and turn surplus fields into an index, without an error.
     csv.field_size_limit(2**31 - 1)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
     header: list[str] = []
@@ -96,14 +96,14 @@ def _check_rows(text: str, separator: str, source: Source) -> list[str]:
 
 
 def _column_names(header: Sequence[str], source: Source) -> list[str]:
-    """Names of the columns; a nameless one is called as pandas does."""
+    """Names of the columns; unnamed columns get the name that pandas uses."""
     names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(header)]
     refuse_duplicates(names, source)
     return names
 
 
 def refuse_duplicates(names: Iterable[str], source: Source) -> None:
-    """Column names are how a model finds its inputs: each must be unique."""
+    """Reject duplicate column names, because a model finds its inputs by name."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(
@@ -121,7 +121,7 @@ def _read_parquet(source: Source, reading: Reading, as_text: Sequence[str], miss
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"`{source.name}` is not a readable Parquet file ({error}).") from None
     refuse_duplicates(table.column_names, source)
-    # Column names only: an index that pandas stored beside them is not data.
+    # Without the index that pandas may have stored, which is not data.
     return table.to_pandas(ignore_metadata=True)
 
 
@@ -132,7 +132,7 @@ def _read_json_lines(
     for place, line in enumerate(source.text(reading.encoding).splitlines(), start=1):
         if line.strip():
             records.append(_json_record(line, place, source))
-    # Object columns first: pandas would turn integers with a gap into floats before their spelling is kept.
+    # Objects first, because pandas would turn integers with missing values into floats.
     frame = pd.DataFrame.from_records(records, coerce_float=False).astype(object)
     return frame.apply(lambda column: column if column.name in as_text else column.infer_objects())
 
@@ -147,7 +147,7 @@ def _json_record(line: str, place: int, source: Source) -> dict[str, object]:
         ) from None
     if not isinstance(record, dict):
         raise ValueError(
-            f"line {place} of `{source.name}` is a {type(record).__name__}, but JSON lines want one "
+            f"line {place} of `{source.name}` is a {type(record).__name__}, but JSON lines must have one "
             'object per line, for example {"width": 1.5, "colour": "red"}.'
         )
     return record

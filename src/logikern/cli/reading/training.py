@@ -8,24 +8,22 @@ import numpy as np
 import pandas as pd
 import typer
 
-from logikern.cli.reading.cells import count, levels, name_list, not_numbers, numbers, row_names
+from logikern.cli.reading.cells import POLICY, count, levels, name_list, not_numbers, numbers, row_names
 from logikern.cli.reading.columns import Prepared, Roles, assign_roles, prepare, suspicions
 from logikern.cli.reading.hierarchy import NONE, read_labels
 from logikern.cli.reading.labels import missing_targets
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight
 from logikern.cli.reading.tables import read_table, require_columns
-from logikern.cli.session.narration import Narrator
+from logikern.cli.session.messages import Messages
 from logikern.structure.tree import Tree
 
-# Sparse inputs with more features than this and few entries behave like word counts: linear is enough.
-WIDE, SPARSE = 1000, 0.05
 WORD = r"\b\w\w+\b"  # what tf-idf counts
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that the user named, and where the tree of the classes comes from."""
+    """The columns that the user named, and the source of the class tree."""
 
     target: str | None
     weight: str | None = None
@@ -47,7 +45,7 @@ class TrainingSet:
     roles: Roles | None
     kernel: str | None  # the default for such data, None for the estimator's own
     groups: np.ndarray | None = None
-    tree: Tree | None = None  # of which labels are nodes
+    tree: Tree | None = None  # labels are nodes of it
 
     def take(self, rows: np.ndarray) -> "TrainingSet":
         """Some of the rows."""
@@ -57,17 +55,17 @@ class TrainingSet:
         return replace(self, X=X, labels=self.labels[rows], weights=weights, groups=groups)
 
 
-def read_training_set(data: str, reading: Reading, columns: Columns, narrator: Narrator) -> TrainingSet:
-    """Read DATA and check it; what was found and done is said, what is wrong is refused."""
+def read_training_set(data: str, reading: Reading, columns: Columns, messages: Messages) -> TrainingSet:
+    """Read and check DATA, and report what was found and done."""
     source = open_source(data, reading.format)
     if source.format == "svmlight":
-        return _sparse_training_set(source, reading, columns, narrator)
-    return _table_training_set(source, reading, columns, narrator)
+        return _sparse_training_set(source, reading, columns, messages)
+    return _table_training_set(source, reading, columns, messages)
 
 
-def _table_training_set(source: Source, reading: Reading, columns: Columns, narrator: Narrator) -> TrainingSet:
+def _table_training_set(source: Source, reading: Reading, columns: Columns, messages: Messages) -> TrainingSet:
     if columns.target is None:
-        raise typer.BadParameter("a table wants `--target COL`, the column with the classes.")
+        raise typer.BadParameter("a table needs `--target COL`, the column of the classes.")
     _refuse_double_roles(columns)
     as_text = [*_present(columns.target, columns.groups), *columns.text, *columns.categorical]
     table = read_table(source, reading, as_text)
@@ -76,16 +74,16 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, narr
     apart = {columns.target, columns.weight, columns.groups, *columns.ignore}
     inputs = table[[name for name in table.columns if name not in apart]]
     shape = f"{count(len(table), 'row')} and {count(table.shape[1], 'column')}"
-    narrator.say(f"read {shape} from {source.name}")
+    messages.info(f"read {shape} from {source.name}")
     roles = assign_roles(inputs, columns.categorical, columns.text)
     prepared = prepare(inputs, roles)
     _refuse_numbers(inputs, roles.text)
     _refuse_wordless(prepared.frame, roles.text)
-    _say_what_was_done(prepared, roles, int(missing.sum()), narrator)
+    _report(prepared, roles, int(missing.sum()), messages)
     for suspicion in suspicions(inputs, roles):
-        narrator.warn(suspicion)
+        messages.warn(suspicion)
     kept = np.flatnonzero(~missing)
-    known = read_labels(table[columns.target].iloc[kept], columns.hierarchy, reading.encoding, narrator)
+    known = read_labels(table[columns.target].iloc[kept], columns.hierarchy, reading.encoding, messages)
     return TrainingSet(
         prepared.frame.iloc[kept],
         known.labels,
@@ -97,18 +95,18 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, narr
     )
 
 
-def _sparse_training_set(source: Source, reading: Reading, columns: Columns, narrator: Narrator) -> TrainingSet:
+def _sparse_training_set(source: Source, reading: Reading, columns: Columns, messages: Messages) -> TrainingSet:
     if _named(columns):
-        raise typer.BadParameter("svmlight has no column names: leave out the options that name columns.")
+        raise typer.BadParameter("svmlight has no column names: remove the options that name columns.")
     found = read_svmlight(source, reading)
     n_points, n_features = found.features.shape
     density = found.features.nnz / max(n_points * n_features, 1)
     if found.features.nnz == 0:
-        raise ValueError(f"`{source.name}` has no feature that is not zero: there is nothing to learn from.")
+        raise ValueError(f"`{source.name}` has only zeros as features, so there is nothing to learn from.")
     shape = f"{n_points} rows and {n_features} features ({density:.1%} not zero)"
-    narrator.say(f"read {shape} from {source.name}")
-    kernel = "linear" if n_features > WIDE and density < SPARSE else None
-    known = read_labels(pd.Series(found.labels, name="label"), columns.hierarchy, reading.encoding, narrator)
+    messages.info(f"read {shape} from {source.name}")
+    kernel = "linear" if n_features > POLICY.wide and density < POLICY.sparse else None
+    known = read_labels(pd.Series(found.labels, name="label"), columns.hierarchy, reading.encoding, messages)
     return TrainingSet(found.features, known.labels, None, None, kernel, None, known.tree)
 
 
@@ -137,15 +135,15 @@ def _refuse_double_roles(columns: Columns) -> None:
     named = _named(columns)
     twice = sorted({name for name in named if named.count(name) > 1})
     if twice:
-        raise typer.BadParameter(f"the columns {name_list(twice)} are given two roles; give each one.")
+        raise typer.BadParameter(f"the columns {name_list(twice)} have two roles each. Name every column once.")
 
 
 def _refuse_numbers(inputs: pd.DataFrame, text: Sequence[str]) -> None:
     for name in text:
         if not len(not_numbers(inputs[name])):
             raise ValueError(
-                f"column `{name}` holds numbers, not text. Leave out `--text {name}`, or pass `--categorical {name}` "
-                "if they are levels."
+                f"column `{name}` holds numbers, not text. Remove `--text {name}`, or pass `--categorical {name}` "
+                "if they are categories."
             )
 
 
@@ -153,50 +151,46 @@ def _refuse_wordless(frame: pd.DataFrame, text: Sequence[str]) -> None:
     for name in text:
         if not frame[name].str.contains(WORD).any():
             raise ValueError(
-                f"column `{name}` holds no words of two letters or more, so that there is no text to learn "
-                f"from. Leave out `--text {name}`."
+                f"column `{name}` has no words of two letters or more, so there is no text to learn from. "
+                f"Remove `--text {name}`."
             )
 
 
-def _say_what_was_done(prepared: Prepared, roles: Roles, n_dropped: int, narrator: Narrator) -> None:
+def _report(prepared: Prepared, roles: Roles, n_dropped: int, messages: Messages) -> None:
     counts = {"numeric": roles.numeric, "categorical": roles.categorical, "text": roles.text}
-    narrator.say("inputs: " + ", ".join(f"{len(names)} {kind}" for kind, names in counts.items() if names))
+    messages.info("inputs: " + ", ".join(f"{len(names)} {kind}" for kind, names in counts.items() if names))
     if n_dropped:
-        narrator.say(f"dropped {count(n_dropped, 'row')} without a target")
+        messages.info(f"dropped {count(n_dropped, 'row')} without a target")
     if roles.constant:
-        narrator.say(f"dropped {count(len(roles.constant), 'constant column')}: {name_list(roles.constant)}")
-    if prepared.missing_numeric:
-        narrator.say(f"imputed {count(prepared.missing_numeric, 'missing number')} by the median of their column")
-    if prepared.missing_categorical:
-        narrator.say(f"took {count(prepared.missing_categorical, 'missing category')} as a level of its own")
-    if prepared.missing_text:
-        narrator.say(f"took {count(prepared.missing_text, 'missing text')} as empty")
+        messages.info(f"dropped {count(len(roles.constant), 'constant column')}: {name_list(roles.constant)}")
+    for note in prepared.notes("the median of their column"):
+        messages.info(note)
 
 
 def _groups(column: pd.Series) -> np.ndarray:
     missing = np.flatnonzero(column.isna().to_numpy(dtype=bool))
     if len(missing):
         raise ValueError(
-            f"every row wants a group, but `{column.name}` is missing in {row_names(column.index[missing])}. "
-            "Fill it in: a row that is a group of its own wants a name of its own."
+            f"every row needs a group, but `{column.name}` is missing in {row_names(column.index[missing])}. "
+            "Fill it in; give a row without a group a name of its own."
         )
     spelled = levels(column).astype(str)
     if len(np.unique(spelled)) < 2:
         raise ValueError(
-            f"`{column.name}` has one group only, {str(spelled[0])!r}: nothing could be held out. "
-            "Name another column, or leave out `--groups`."
+            f"`{column.name}` has only one group, {str(spelled[0])!r}, but needs at least two. "
+            "Name another column, or remove `--groups`."
         )
     return spelled
 
 
 def _weights(column: pd.Series) -> np.ndarray:
     values = numbers(column)
-    wrong: Sequence[int] = np.union1d(not_numbers(column), np.flatnonzero(~(values >= 0) | np.isinf(values)))
+    wrong = np.union1d(not_numbers(column), np.flatnonzero(~(values >= 0) | np.isinf(values)))
     if len(wrong):
         raise ValueError(
             f"weights must be finite numbers that are not negative, but `{column.name}` holds "
             f"{str(column.iloc[wrong[0]])!r} in {row_names(column.index[wrong])}. Correct them."
         )
     if not values.any():
-        raise ValueError(f"every weight in `{column.name}` is zero: nothing would be learned.")
+        raise ValueError(f"every weight in `{column.name}` is zero, but at least one must be positive.")
     return values

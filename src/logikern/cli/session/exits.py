@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and one sentence instead of a traceback."""
+"""Exit codes, and errors as one sentence instead of a traceback."""
 
 import functools
 import inspect
@@ -11,7 +11,7 @@ import typer
 
 
 class ExitCode(IntEnum):
-    """What a script can rely on."""
+    """Exit codes of all commands."""
 
     DONE = 0
     REFUSED = 1
@@ -21,10 +21,10 @@ class ExitCode(IntEnum):
 
 
 class AbortedError(BaseException):
-    """The user wants the command to end now; no `except` of the library may take it for a failure or a wish."""
+    """Ends the command at once; not an Exception or KeyboardInterrupt, which the library may catch."""
 
 
-# The exceptions by which the library refuses data, a setting or a model file. Anything else is a defect.
+# The exceptions that the library raises for invalid data, settings or model files. Any other is a bug.
 REFUSALS = (ValueError, TypeError, OSError, MemoryError)
 
 TracebackOption = Annotated[
@@ -36,7 +36,7 @@ TracebackOption = Annotated[
 
 
 def ends_cleanly(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command `--traceback` and turn its exceptions into a sentence and an exit code."""
+    """Add `--traceback` to a command, and turn its exceptions into a sentence and an exit code."""
     signature = inspect.signature(command)
     extra = inspect.Parameter("traceback", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=TracebackOption)
 
@@ -47,7 +47,7 @@ def ends_cleanly(command: Callable[..., None]) -> Callable[..., None]:
         except (KeyboardInterrupt, AbortedError):
             _end("interrupted; no result was written.", ExitCode.INTERRUPTED)
         except BrokenPipeError:
-            raise  # the reader of standard output went away: typer ends quietly
+            raise  # the reader of standard output is gone; typer exits quietly
         except REFUSALS as error:
             if traceback:
                 raise
@@ -59,7 +59,7 @@ def ends_cleanly(command: Callable[..., None]) -> Callable[..., None]:
                 raise
             _end(
                 f"error: unexpected {type(error).__name__}: {one_line(str(error))}. "
-                "This is a defect: please report it with the output of --traceback.",
+                "This is a bug. Please report it with the output of --traceback.",
                 ExitCode.REFUSED,
             )
 
@@ -78,14 +78,13 @@ def sentence(error: BaseException) -> str:
         return f"cannot use{name}: {error.strerror}."
     if isinstance(error, MemoryError):
         return (
-            f"the memory does not suffice ({one_line(str(error)) or 'allocation failed'}). "
-            "Pass `--memory-limit` or fewer rows."
+            f"not enough memory ({one_line(str(error)) or 'allocation failed'}). Pass `--memory-limit` or fewer rows."
         )
     return one_line(str(error)) or type(error).__name__
 
 
 def one_line(message: str) -> str:
-    """The message with every run of white space as one blank."""
+    """The message with all white space as single blanks."""
     return " ".join(message.split())
 
 

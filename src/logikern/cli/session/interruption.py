@@ -1,4 +1,4 @@
-"""Ctrl-C during a fit: once to keep the best so far, twice to end at once."""
+"""Ctrl-C during a fit: once to keep the best result so far, twice to abort."""
 
 import os
 import signal
@@ -10,38 +10,26 @@ from typing import Any, NoReturn
 
 from logikern.cli.session.exits import AbortedError
 
-SEARCH_ENDS = "interrupted: the search ends after this evaluation, and its best model is fitted"
-FIT_ENDS = "interrupted: the search is over, and the final fit goes on to its end"
-AGAIN = "Ctrl-C again aborts"
+IN_SEARCH = "interrupted: the search ends after this evaluation, and its best model is fitted; Ctrl-C again aborts"
+IN_FIT = "interrupted: the search has ended, and the final fit continues; Ctrl-C again aborts"
 
 
 @dataclass(eq=False)
 class Interruption:
-    """Whether the user has pressed Ctrl-C, and what it means now.
+    """State of Ctrl-C.
 
-    Nothing is raised where the signal arrives, except the second time: the search stops between two evaluations, so
-    that no result is lost and a checkpoint is whole.
-
-    Parameters
-    ----------
-    announced : bool, default=True
-        Whether the first Ctrl-C is answered on standard error, where no display shows it.
-    asked : bool
-        Whether it was pressed.
-    honoured : bool
-        Whether the search was ended by it.
-    final : bool
-        Whether the search was over before.
+    The first signal raises nothing: the search stops between two evaluations, so that no result is lost and the
+    checkpoint is complete. The second one aborts.
     """
 
-    announced: bool = True
-    asked: bool = False
-    honoured: bool = False
-    final: bool = False
+    announced: bool = True  # whether to answer on standard error, without a live display
+    asked: bool = False  # whether Ctrl-C was pressed
+    honoured: bool = False  # whether it ended the search
+    final: bool = False  # whether the final fit has begun
 
     @property
     def answer(self) -> str:
-        return f"{FIT_ENDS if self.final else SEARCH_ENDS}; {AGAIN}"
+        return IN_FIT if self.final else IN_SEARCH
 
     def receive(self, number: int, frame: Any) -> None:
         """The signal handler."""
@@ -49,24 +37,24 @@ class Interruption:
             raise AbortedError
         self.asked = True
         if self.announced:
-            # Not `print`: a handler may run in the middle of another write to the same stream.
+            # Not `print`, because the handler may interrupt another write to the stream.
             os.write(2, f"{self.answer}\n".encode())
 
     def honour(self) -> None:
-        """End the search, if asked to; called between two evaluations."""
+        """End the search if Ctrl-C was pressed; called between two evaluations."""
         if self.asked:
             self.honoured = True
             raise KeyboardInterrupt
 
 
 def abort(number: int, frame: Any) -> NoReturn:
-    """A signal handler that ends the command even in a search, which takes KeyboardInterrupt for a wish to go on."""
+    """A signal handler that ends the command, even in a search, which would catch KeyboardInterrupt."""
     raise AbortedError
 
 
 @contextmanager
 def interrupts_to(handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Ctrl-C calls `handler`, unless the process was told to ignore it, as in the background of a shell."""
+    """Ctrl-C calls `handler`, unless the process ignores it, as in the background of a shell."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

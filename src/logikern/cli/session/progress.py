@@ -1,4 +1,4 @@
-"""A running fit: what the search tries, what it brought, and how long it may still take."""
+"""Progress of a running fit: the current evaluation and the remaining time."""
 
 import logging
 import math
@@ -11,35 +11,23 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from logikern.cli.session.interruption import Interruption
-from logikern.cli.session.narration import Narrator
+from logikern.cli.session.messages import Messages
 
 if TYPE_CHECKING:
     from logikern.numerics.outcome import NewtonStep
     from logikern.selection.search import Record
 
-USUAL_LENGTH = 8  # evaluations of a stage, while none has ended
+USUAL_LENGTH = 8  # evaluations of the first stage
 
 
 @dataclass(eq=False)
 class Progress:
-    """What is known of a fit that goes on.
+    """State of a running fit."""
 
-    Parameters
-    ----------
-    max_time : float or None, default=None
-        Seconds that the search may take.
-    began : float
-        On the clock of `time.monotonic`.
-    records : list of Record
-        The evaluations so far.
-    step : NewtonStep or None
-        The last one of the final fit.
-    """
-
-    max_time: float | None = None
+    max_time: float | None = None  # seconds for the search
     began: float = field(default_factory=time.monotonic)
-    records: "list[Record]" = field(default_factory=list)
-    step: "NewtonStep | None" = None
+    records: "list[Record]" = field(default_factory=list)  # evaluations so far
+    step: "NewtonStep | None" = None  # the last step of the final fit
 
     @property
     def elapsed(self) -> float:
@@ -47,19 +35,19 @@ class Progress:
 
     @property
     def state(self) -> str:
-        """The evaluation or the step that ended last."""
+        """The last evaluation or step."""
         if self.step is not None:
             return f"final fit, step {self.step.step}: gradient {self.step.gradient_norm:.1e}"
         if not self.records:
             return "first evaluation"
         record = self.records[-1]
-        value = f"criterion {record.value:.5f}" if record.usable else "no fit here"
+        value = f"criterion {record.value:.5f}" if record.usable else "failed"
         best = f", best {record.best:.5f}" if math.isfinite(record.best) else ""
         return f"{record.stage}, evaluation {record.evaluation}: {value}{best}"
 
     @property
     def rest(self) -> str:
-        """What may still come, in seconds; empty where nothing is known."""
+        """The estimated remaining time; empty if unknown."""
         if self.step is not None or not self.records:
             return ""
         stage = f"about {in_seconds(max(rest_of_stage(self.records), 0.1))} left of this stage"
@@ -69,7 +57,7 @@ class Progress:
 
 
 def rest_of_stage(records: "list[Record]") -> float:
-    """Seconds until the stage ends, if it takes as many evaluations as the stages before it did on average."""
+    """Seconds until the stage ends, if it takes as many evaluations as the earlier stages on average."""
     lengths = [len(list(own)) for _, own in groupby(records, key=lambda record: record.stage)]
     usual = sum(lengths[:-1]) / len(lengths[:-1]) if lengths[1:] else USUAL_LENGTH
     own = records[-lengths[-1] :]
@@ -77,39 +65,39 @@ def rest_of_stage(records: "list[Record]") -> float:
 
 
 def in_seconds(seconds: float) -> str:
-    """Seconds with a digit that means something: `0.4 s`, `12 s`, `5 min`."""
+    """Seconds in a readable unit: `0.4 s`, `12 s`, `5 min`."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min"
 
 
 @contextmanager
-def followed(
-    narrator: Narrator, task: str, interruption: Interruption, max_time: float | None = None
+def show_progress(
+    messages: Messages, task: str, interruption: Interruption, max_time: float | None = None
 ) -> Iterator[None]:
-    """Show the fit that runs inside: live on a terminal, otherwise a line for each evaluation."""
+    """Show the progress of the fit inside: live on a terminal, otherwise a line per evaluation."""
     progress = Progress(max_time)
-    live = not narrator.quiet and _is_screen()
+    live = not messages.quiet and _is_screen()
     interruption.announced = not live
     if not live:
-        narrator.say(f"{task} ...")
+        messages.info(f"{task} ...")
 
     def evaluation(record: "Record") -> None:
         progress.records.append(record)
         if not live:
-            narrator.say(f"  {progress.state}; {in_seconds(progress.elapsed)}, {progress.rest}")
+            messages.info(f"  {progress.state}; {in_seconds(progress.elapsed)}, {progress.rest}")
         interruption.honour()
 
     def newton_step(step: "NewtonStep") -> None:
         if progress.step is None and progress.records and not live:
-            narrator.say("  final fit")
+            messages.info("  final fit")
         progress.step = step
         interruption.final = True
 
     shown: AbstractContextManager[Any] = _display(task, progress, interruption) if live else nullcontext()
     with shown, _listening(evaluation, newton_step):
         yield
-    narrator.say(f"{task}: {in_seconds(progress.elapsed)}")
+    messages.info(f"{task}: {in_seconds(progress.elapsed)}")
 
 
 def _is_screen() -> bool:
@@ -143,24 +131,22 @@ def _display(task: str, progress: Progress, interruption: Interruption) -> Abstr
 
 
 class _Listener(logging.Handler):
-    """Hands on what the estimator tells its log."""
+    """Passes evaluations and steps in the log of the estimator to functions."""
 
-    def __init__(self, hearers: dict[str, Callable[[Any], None]]) -> None:
+    def __init__(self, receivers: dict[str, Callable[[Any], None]]) -> None:
         super().__init__(logging.DEBUG)
-        self.hearers = hearers
+        self.receivers = receivers
 
     def emit(self, entry: logging.LogRecord) -> None:
-        for name, hear in self.hearers.items():
+        for name, receive in self.receivers.items():
             if name in vars(entry):
-                hear(vars(entry)[name])
+                receive(vars(entry)[name])
 
 
 @contextmanager
 def _listening(evaluation: Callable[[Any], None], newton_step: Callable[[Any], None]) -> Iterator[None]:
-    logger, listener = (
-        logging.getLogger("logikern"),
-        _Listener({"evaluation": evaluation, "newton_step": newton_step}),
-    )
+    logger = logging.getLogger("logikern")
+    listener = _Listener({"evaluation": evaluation, "newton_step": newton_step})
     level = logger.level
     logger.addHandler(listener)
     logger.setLevel(logging.DEBUG)

@@ -1,4 +1,4 @@
-"""What a fitted model is and how it was found, as plain values."""
+"""A fitted model and its search as plain values."""
 
 import dataclasses
 import json
@@ -17,7 +17,7 @@ from logikern.cli.reading.labels import joined
 from logikern.model.persistence import HEADER
 from logikern.structure.tree import ROOT
 
-INDEX = re.compile(r"\[(\d+)\]$")  # of an input, at the end of the name of its rate
+INDEX = re.compile(r"\[(\d+)\]$")  # the input in the name of a rate, such as rate[3]
 
 
 def describe(model: Any, path: Path) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def describe(model: Any, path: Path) -> dict[str, Any]:
     classifier = final_step(model)
     parts = list(_parts(classifier).values())
     roles = roles_of(model)
-    inputs = {"columns": wanted_columns(model)}
+    inputs: dict[str, Any] = {"columns": wanted_columns(model)}
     if roles is not None:
         inputs = {"numeric": roles.numeric, "categorical": roles.categorical, "text": roles.text}
     return {
@@ -63,7 +63,7 @@ def hyperparameters(model: Any) -> list[dict[str, Any]]:
 
 
 def nodes(model: Any) -> list[dict[str, Any]] | None:
-    """Of every node of the tree its label, its parent, and the variance of its latent function, None without one."""
+    """Label, parent and variance of every node of the class tree; None without a tree."""
     tree = tree_of(model)
     if tree is None:
         return None
@@ -83,7 +83,7 @@ def _parameters(classifier: Any) -> dict[str, Any]:
 
 
 def verdicts(classifier: Any) -> list[dict[str, Any]]:
-    """What the search tried and what came of it, with the sentence that says so."""
+    """The stages of the search with their results, also as sentences."""
     return [
         {name: plain(value) for name, value in dataclasses.asdict(verdict).items()}
         | {"sentence": f"{label}: {verdict}" if label else str(verdict)}
@@ -93,7 +93,7 @@ def verdicts(classifier: Any) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON has; infinity becomes its name, and what is no number null."""
+    """A value for JSON: infinity as text, NaN as null, other objects as text."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -102,7 +102,7 @@ def plain(value: Any) -> Any:
 
 
 def _parts(classifier: Any) -> dict[str, Any]:
-    """The models that were fitted: one, or one for each class against the rest."""
+    """The fitted models: one, or one per class with one_vs_rest."""
     if "binaries_" not in vars(classifier):
         return {"": classifier}
     return {
@@ -112,7 +112,7 @@ def _parts(classifier: Any) -> dict[str, Any]:
 
 
 def _input_names(model: Any) -> list[str]:
-    """Names of the inputs of the classifier, if there are any: those of columns and levels."""
+    """Names of the inputs of the classifier (columns and levels), if there are any."""
     if roles_of(model) is None:
         return wanted_columns(model) or []
     return [str(name).partition("__")[2] for name in model[:-1].get_feature_names_out()]
@@ -123,6 +123,6 @@ def _numbers(row: dict[str, Any], *names: str) -> dict[str, float | str | None]:
 
 
 def _header(path: Path) -> dict[str, Any]:
-    """Format and versions that wrote the file, which `load_model` has checked."""
+    """Format and library versions of the file; `load_model` has checked them."""
     with zipfile.ZipFile(path) as archive:
         return json.loads(archive.read(HEADER))

@@ -1,11 +1,10 @@
-"""Tables out: the format by suffix, the file complete or not there at all."""
+"""Tables of predictions, written completely or not at all, in the format of the suffix."""
 
 import gzip
 import io
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from logikern.cli.reading.hierarchy import path_text
 from logikern.cli.reading.labels import joined
 from logikern.cli.reading.sources import STANDARD, format_of
 from logikern.decisions.tree_rules import decide_on_tree
+from logikern.model.persistence import write_atomically
 from logikern.structure.tree import Tree
 
 
@@ -27,7 +27,7 @@ def labelled_probabilities(probabilities: np.ndarray, classes: np.ndarray) -> pd
 
 
 def labelled_nodes(probabilities: np.ndarray, tree: Tree, loss: str, allow_inner: bool) -> pd.DataFrame:
-    """The node decided for every row, the way to it and its probability, and the probability of each class."""
+    """The decided node of every row with its path and probability, and the probability of each class."""
     nodes = decide_on_tree(probabilities, tree, loss, allow_inner).decisions
     names = {node: (joined(tree.labels[node]), path_text(node, tree)) for node in np.unique(nodes).tolist()}
     named = [names[node] for node in nodes.tolist()]
@@ -48,7 +48,7 @@ def beside(table: pd.DataFrame, keep: list[str], predicted: pd.DataFrame) -> pd.
     taken = [name for name in keep if name in predicted.columns]
     if taken:
         raise ValueError(
-            f"the columns {name_list(taken)} cannot be kept: the prediction has columns of the same name. "
+            f"the columns {name_list(taken)} cannot be kept, because the prediction has columns of the same name. "
             "Rename them."
         )
     return pd.concat([table[keep].reset_index(drop=True), predicted], axis=1)
@@ -65,38 +65,22 @@ def write_table(frame: pd.DataFrame, out: str) -> None:
 
 
 def output_format(path: Path) -> str:
-    """The format of an output file; refused before any work is done."""
+    """The format of an output file; an unsupported format is an error."""
     chosen = format_of(path)
     if chosen not in _WRITERS:
-        raise ValueError(f"`{path}` would be {chosen}, but tables are written as {', '.join(_WRITERS)}.")
+        raise ValueError(f"`{path}` has the format {chosen}, but tables are written as {', '.join(_WRITERS)}.")
     return chosen
 
 
 def require_writable(out: str) -> None:
-    """Refuse a place that cannot be written, before the work rather than after it."""
+    """Reject a path that cannot be written, before any work."""
     path = Path(out)
     if path.is_dir():
-        raise ValueError(f"`{out}` is a folder, but the name of a file is wanted.")
+        raise ValueError(f"`{out}` is a folder, not a file.")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"there is no folder `{path.parent}` to write `{path.name}` into. Create it first.")
     if not os.access(path.absolute().parent, os.W_OK):
-        raise ValueError(f"the folder `{path.parent}` is not writable. Choose another place for the output.")
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace `path` in one step, so that nobody ever sees half a file."""
-    handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        # mkstemp makes the file private; an output gets the usual permissions.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        raise ValueError(f"the folder `{path.parent}` is not writable. Choose another folder for the output.")
 
 
 def _csv(frame: pd.DataFrame, separator: str = ",") -> bytes:
@@ -104,7 +88,7 @@ def _csv(frame: pd.DataFrame, separator: str = ",") -> bytes:
 
 
 def _json_lines(frame: pd.DataFrame) -> bytes:
-    # Not `to_json`: it rounds to decimal places, and small probabilities would become zero.
+    # Not `to_json`, which rounds small probabilities to zero.
     columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame.columns]
     records = (dict(zip(frame.columns, row, strict=True)) for row in zip(*columns, strict=True))
     return "".join(f"{json.dumps(record, ensure_ascii=False, default=str)}\n" for record in records).encode()

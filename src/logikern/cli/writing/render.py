@@ -1,7 +1,7 @@
-"""Scores as tables for people, and as a record for scripts."""
+"""Scores, hyperparameters and trees as tables, and scores as a JSON record."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from logikern.cli.models import tree_of
@@ -13,13 +13,23 @@ from logikern.report.tree import render_tree
 from logikern.structure.taxonomy import short_name
 from logikern.structure.tree import ROOT
 
-MAX_CONFUSION_CLASSES = 12
-MAX_NODES = 40  # of a tree
-LONGEST_CLASSES = 40  # letters, before the classes of a hyperparameter are cut
+
+@dataclass(frozen=True)
+class DisplayLimits:
+    """How much of a result fits on a screen; `--json` has everything."""
+
+    confusion_classes: int = 12  # classes in a confusion matrix
+    nodes: int = 40  # nodes of a tree
+    class_characters: int = 40  # length of the classes of a hyperparameter
+    hyperparameters: int = 12  # at the end of a fit
+    names: int = 12  # entries of a list
+
+
+LIMITS = DisplayLimits()
 
 
 def print_report(report: Report) -> None:
-    """Overall scores, then those of classes and who is taken for whom, or of the tree that the classes have."""
+    """Overall scores, then scores per class and the confusion matrix, or scores on the class tree."""
     from rich.console import Console
 
     console = Console()
@@ -29,12 +39,12 @@ def print_report(report: Report) -> None:
         _print_tree_scores(report.tree, console)
     elif report.scores is not None:
         console.print(_classes(report.scores))
-        if len(report.scores.per_class) <= MAX_CONFUSION_CLASSES:
+        if len(report.scores.per_class) <= LIMITS.confusion_classes:
             console.print(_confusion(report.scores))
 
 
 def report_record(report: Report) -> dict[str, Any]:
-    """Everything as plain JSON values."""
+    """The report as plain JSON values."""
     record: dict[str, Any] = {}
     if report.scores is not None:
         record |= asdict(report.scores)
@@ -50,141 +60,120 @@ def print_hyperparameters(
 ) -> None:
     """Name, classes, value and start of each hyperparameter, or of the first ones."""
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     shown = rows[:at_most]
-    more = f"and {len(rows) - len(shown)} more: see `logikern info`" if len(shown) < len(rows) else None
-    table = Table(title="hyperparameters", title_justify="left", caption=more, caption_justify="left")
-    table.add_column("name")
-    table.add_column("classes")
-    table.add_column("value", justify="right")
-    table.add_column("start", justify="right")
-    for row in shown:
-        classes = Text(row["classes"])
-        classes.truncate(LONGEST_CLASSES, overflow="ellipsis")
-        table.add_row(Text(row["name"]), classes, _significant(row["value"]), _significant(row["start"]))
+    lines = ((row["name"], _cut(row["classes"]), _digits(row["value"]), _digits(row["start"])) for row in shown)
+    table = make_table("hyperparameters", ("name", "classes"), ("value", "start"), lines)
+    if len(shown) < len(rows):
+        table.caption, table.caption_justify = f"and {len(rows) - len(shown)} more: see `logikern info`", "left"
     Console(stderr=stderr).print(table)
 
 
 def print_tree(model: Any) -> None:
-    """The top of the tree that the classes have, if any, with the variance of each node."""
+    """The top of the class tree, if there is one, with the variance of each node."""
     tree = tree_of(model)
     if tree is not None:
         print(f"tree: {len(tree.labels)} nodes, {tree.n_classes} of them classes")
-        print(render_tree(tree, {"variance": final_step(model).node_variances_}, MAX_NODES))
+        print(render_tree(tree, {"variance": final_step(model).node_variances_}, LIMITS.nodes))
 
 
-def _significant(value: float | str | None) -> str:
+def make_table(title: str, texts: Iterable[str], numbers: Iterable[str], rows: Iterable[Iterable[str]]) -> Any:
+    """A table of rich with columns of text, then columns of numbers; cells are not read as markup."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left")
+    for heading in texts:
+        table.add_column(Text(heading), overflow="fold")
+    for heading in numbers:
+        table.add_column(Text(heading), justify="right")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LIMITS.class_characters else text[: LIMITS.class_characters - 1] + "…"
+
+
+def _digits(value: float | str | None) -> str:
     return "-" if value is None else f"{float(value):.4g}"
 
 
-def _overall(scores: Scores) -> Any:
-    from rich.table import Table
+def _or_dash(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
 
-    table = Table(title=f"{scores.rows} rows", title_justify="left")
-    table.add_column("score")
-    table.add_column("value", justify="right")
-    table.add_row("log loss", f"{scores.log_loss:.4f}")
-    table.add_row("log loss of the class shares", f"{scores.baseline_log_loss:.4f}")
-    table.add_row("error", f"{scores.error:.2%}")
-    table.add_row("Brier score", f"{scores.brier_score:.4f}")
-    table.add_row("calibration error", f"{scores.calibration_error:.4f}")
-    return table
+
+def _scores(title: str, scores: dict[str, str]) -> Any:
+    return make_table(title, ["score"], ["value"], scores.items())
+
+
+def _overall(scores: Scores) -> Any:
+    values = {
+        "log loss": f"{scores.log_loss:.4f}",
+        "log loss of the class shares": f"{scores.baseline_log_loss:.4f}",
+        "error": f"{scores.error:.2%}",
+        "Brier score": f"{scores.brier_score:.4f}",
+        "calibration error": f"{scores.calibration_error:.4f}",
+    }
+    return _scores(f"{scores.rows} rows", values)
 
 
 def _classes(scores: Scores) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title="classes", title_justify="left")
-    table.add_column("class")
-    for heading in ("rows", "mean probability", "recall", "precision", "log loss"):
-        table.add_column(heading, justify="right")
-    for entry in scores.per_class:
-        table.add_row(
-            Text(entry.label),
-            str(entry.rows),
-            f"{entry.mean_probability:.4f}",
-            _or_dash(entry.recall),
-            _or_dash(entry.precision),
-            _or_dash(entry.log_loss),
-        )
-    return table
+    headings = ("rows", "mean probability", "recall", "precision", "log loss")
+    rows = (
+        (entry.label, str(entry.rows), f"{entry.mean_probability:.4f}")
+        + tuple(map(_or_dash, (entry.recall, entry.precision, entry.log_loss)))
+        for entry in scores.per_class
+    )
+    return make_table("classes", ["class"], headings, rows)
 
 
 def _confusion(scores: Scores) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title="true class (rows) predicted as (columns)", title_justify="left")
-    table.add_column("")
-    labels = [Text(entry.label) for entry in scores.per_class]
-    for label in labels:
-        table.add_column(label, justify="right")
-    for label, counts in zip(labels, scores.confusion, strict=True):
-        table.add_row(label, *(str(count) if count else "." for count in counts))
-    return table
+    labels = [entry.label for entry in scores.per_class]
+    rows = (
+        (label, *(str(count) if count else "." for count in counts))
+        for label, counts in zip(labels, scores.confusion, strict=True)
+    )
+    return make_table("true class (rows) predicted as (columns)", [""], labels, rows)
 
 
 def _print_tree_scores(scores: TreeScores, console: Any) -> None:
     console.print(_tree_overall(scores))
     console.print(_levels(scores))
     nodes = {"rows": scores.nodes.true, "recall": scores.nodes.recall, "precision": scores.nodes.precision}
-    # Not by rich, which would take brackets in labels for markup.
-    print(render_tree(scores.tree, nodes, MAX_NODES))
+    # Not printed by rich, which would read brackets in labels as markup.
+    print(render_tree(scores.tree, nodes, LIMITS.nodes))
     if scores.confused:
         console.print(_confused(scores))
 
 
 def _tree_overall(scores: TreeScores) -> Any:
-    from rich.table import Table
-
-    rows = f"{scores.rows} rows" + (f", {scores.inner_rows} of inner nodes" if scores.inner_rows else "")
-    table = Table(title=f"on the tree: {rows}", title_justify="left")
-    table.add_column("score")
-    table.add_column("value", justify="right")
-    table.add_row("log loss of the nodes named", f"{scores.log_loss:.4f}")
-    table.add_row("taxonomic loss", f"{scores.taxonomic_loss:.4f}")
-    table.add_row("parent accuracy", _or_dash(scores.parent_accuracy))
-    table.add_row("hierarchical F1", f"{scores.hierarchical_f1:.4f}")
-    table.add_row("mean reciprocal rank", _or_dash(scores.mean_reciprocal_rank))
-    return table
+    inner = f", {scores.inner_rows} of inner nodes" if scores.inner_rows else ""
+    values = {
+        "node log loss": f"{scores.log_loss:.4f}",
+        "taxonomic loss": f"{scores.taxonomic_loss:.4f}",
+        "parent accuracy": _or_dash(scores.parent_accuracy),
+        "hierarchical F1": f"{scores.hierarchical_f1:.4f}",
+        "mean reciprocal rank": _or_dash(scores.mean_reciprocal_rank),
+    }
+    return _scores(f"on the tree: {scores.rows} rows{inner}", values)
 
 
 def _levels(scores: TreeScores) -> Any:
-    from rich.table import Table
-
-    table = Table(title="levels", title_justify="left")
-    for heading in ("depth", "nodes", "accuracy", "log loss"):
-        table.add_column(heading, justify="right")
     levels = scores.levels
-    for depth, n_nodes, accuracy, loss in zip(
-        levels.depth, levels.n_nodes, levels.accuracy, levels.log_loss, strict=True
-    ):
-        table.add_row(str(depth), str(n_nodes), f"{accuracy:.4f}", f"{loss:.4f}")
-    return table
+    columns = (levels.depth, levels.n_nodes, levels.accuracy, levels.log_loss)
+    rows = ((str(depth), str(n), f"{hits:.4f}", f"{loss:.4f}") for depth, n, hits, loss in zip(*columns, strict=True))
+    return make_table("levels", (), ("depth", "nodes", "accuracy", "log loss"), rows)
 
 
 def _confused(scores: TreeScores) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title="siblings that are most often confused", title_justify="left")
-    for heading in ("below", "first", "second"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("1st as 2nd", "2nd as 1st", "share"):
-        table.add_column(heading, justify="right")
-    tree = scores.tree
+    tree, rows = scores.tree, []
     for pair in scores.confused:
         first, second = tree.place[pair.first], tree.place[pair.second]
-        above = tree.parents[first]
-        parent = "the root" if above == ROOT else path_text(above, tree)
-        names = (parent, short_name(first, tree), short_name(second, tree))
+        parent = tree.parents[first]
+        names = ("the root" if parent == ROOT else path_text(parent, tree), short_name(first, tree))
         counts = (f"{pair.first_as_second:g}", f"{pair.second_as_first:g}", f"{pair.rate:.1%}")
-        table.add_row(*map(Text, names), *counts)
-    return table
-
-
-def _or_dash(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+        rows.append((*names, short_name(second, tree), *counts))
+    headings = ("1st as 2nd", "2nd as 1st", "share")
+    return make_table("siblings that are most often confused", ("parent", "first", "second"), headings, rows)

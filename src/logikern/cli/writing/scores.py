@@ -1,4 +1,4 @@
-"""How good probabilities are: log loss, error, Brier score and calibration, and how good they are on a tree."""
+"""Scores of probabilities: log loss, error, Brier score and calibration, and scores on a class tree."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from logikern.cli.models import tree_of
 from logikern.cli.reading.cells import count
 from logikern.cli.reading.inputs import SVMLIGHT_LABEL, Inputs
 from logikern.cli.reading.labels import known_labels, missing_targets
-from logikern.cli.session.narration import Narrator
+from logikern.cli.session.messages import Messages
 from logikern.cli.writing.tree_scores import TreeScores, score_on_tree
 from logikern.decisions.metrics import brier_score, calibration_error
 from logikern.structure.tree import as_labels
@@ -20,7 +20,7 @@ CALIBRATION_BINS = 15
 
 @dataclass(frozen=True)
 class ClassScore:
-    """One class: how often it occurs, what is predicted for it, and how well."""
+    """Frequency and scores of one class."""
 
     label: str
     rows: int
@@ -46,20 +46,20 @@ class Scores:
 
 @dataclass(frozen=True)
 class Report:
-    """scores: of the rows whose class is known, if there are any; tree: of all rows, if the classes have a tree."""
+    """scores: for rows whose target is a class, if any; tree: for all rows, if there is a class tree."""
 
     scores: Scores | None
     tree: TreeScores | None = None
 
 
 def report_on_inputs(
-    model: Any, inputs: Inputs, target: str | None, drop_missing_target: bool, narrator: Narrator
+    model: Any, inputs: Inputs, target: str | None, drop_missing_target: bool, messages: Messages
 ) -> Report:
-    """How good a model is on the rows of a table whose target is there."""
+    """Scores of a model on the rows of a table that have a target."""
     column = inputs.table[target or _label_column(inputs)]
     missing = missing_targets(column, drop_missing_target)
     if missing.any():
-        narrator.say(f"dropped {count(int(missing.sum()), 'row')} without a target")
+        messages.info(f"dropped {count(int(missing.sum()), 'row')} without a target")
     rows = np.flatnonzero(~missing)
     tree = tree_of(model)
     labels = known_labels(column.iloc[rows], model.classes_ if tree is None else as_labels(tree.labels))
@@ -67,7 +67,7 @@ def report_on_inputs(
 
 
 def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
-    """How good a model is on points whose classes, or nodes of its tree, are known."""
+    """Scores of a model on points with known classes or nodes."""
     log_probabilities, tree = model.predict_log_proba(X), tree_of(model)
     if tree is None:
         return Report(score(log_probabilities, labels, model.classes_))
@@ -78,7 +78,7 @@ def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
 
 def _label_column(inputs: Inputs) -> str:
     if SVMLIGHT_LABEL not in inputs.table.columns:
-        raise typer.BadParameter("a table wants `--target COL`, the column with the classes.")
+        raise typer.BadParameter("a table needs `--target COL`, the column of the classes.")
     return SVMLIGHT_LABEL
 
 

@@ -1,4 +1,4 @@
-"""How good probabilities are where classes are the leaves of a tree."""
+"""Scores of probabilities on a class tree."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +23,9 @@ from logikern.structure.tree import Tree
 
 @dataclass(frozen=True, eq=False)
 class TreeScores:
-    """Scores of the most probable classes, and of the probabilities of nodes; rows may name inner nodes.
+    """Scores of the most probable classes and of node probabilities; targets may be inner nodes.
 
-    `parent_accuracy` and `mean_reciprocal_rank` are those of the rows that name a class, None without any.
+    `parent_accuracy` and `mean_reciprocal_rank` use the rows whose target is a class; None without such rows.
     """
 
     tree: Tree
@@ -44,7 +44,7 @@ class TreeScores:
 def score_on_tree(probabilities: np.ndarray, labels: np.ndarray, tree: Tree) -> TreeScores:
     """Scores of `probabilities` (n_points, n_classes), columns in the order of `tree.classes`."""
     decisions = labels_of(decide_on_tree(probabilities, tree).decisions, tree)
-    nodes = lowest_equivalents(nodes_of(labels, tree), tree)  # as a fit reads them
+    nodes = lowest_equivalents(nodes_of(labels, tree), tree)
     labels, inner = labels_of(nodes, tree), tree.n_children[nodes] > 0
     some = not inner.all()
     return TreeScores(
@@ -63,7 +63,7 @@ def score_on_tree(probabilities: np.ndarray, labels: np.ndarray, tree: Tree) -> 
 
 
 def tree_record(scores: TreeScores) -> dict[str, Any]:
-    """Everything as plain JSON values."""
+    """The scores as plain JSON values."""
     names = ("rows", "inner_rows", "log_loss", "taxonomic_loss", "hierarchical_f1", "parent_accuracy")
     levels = {name: getattr(scores.levels, name).tolist() for name in ("depth", "n_nodes", "accuracy", "log_loss")}
     return {

@@ -16,8 +16,9 @@ from logikern.criteria.leave_one_out.spot_check import Refitting, SpotCheck, spo
 from logikern.criteria.temperature import ScaledLosses, TemperatureScaling
 from logikern.fitting.newton.contrasts import contrast_of
 from logikern.fitting.newton.dense import systems_of
+from logikern.fitting.newton.descent import Descent
 from logikern.fitting.newton.free_bias import FreeBias
-from logikern.fitting.newton.method import Fit, NewtonSolver, descend
+from logikern.fitting.newton.method import Fit, NewtonSolver
 from logikern.fitting.problem import FitResult, Problem, no_callback
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.curvature import as_pointwise
@@ -159,7 +160,7 @@ class LeaveOneOut(Criterion):
             return fit.result, lambda: ExactExpansion(problem, fit.result, self.groups, systems_of(fit))
         systems = LowRankSystems(with_landmarks(covariance, smooth))
         approximate = replace(problem, covariance=systems.covariance)
-        found = descend(approximate, start, no_callback, systems, tolerance, self.solver.budget)
+        found = Descent(systems, tolerance, self.solver.budget).run(approximate, start, no_callback)
         small = Fit(found, systems.covariance, systems)
         return found, lambda: LowRankExpansion(approximate, small, systems, tolerance, self.groups)
 

@@ -7,10 +7,9 @@ import numpy as np
 
 from logikern.criteria.leave_one_out.groups import Groups
 from logikern.fitting.newton.systems import add_null_coupling, scaled_covariance
-from logikern.kernels.tiles import row_tiles
 from logikern.likelihoods.curvature import PointwiseCurvature
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.parallel import for_each
+from logikern.numerics.parallel import for_each, row_tiles
 from logikern.numerics.products import fold_gram, multiply
 from logikern.numerics.symmetric import inverse_root, invert
 from logikern.numerics.tiled_cholesky import for_each_block

@@ -8,10 +8,10 @@ from logikern.fitting.iteration import Budget
 from logikern.fitting.newton.contrasts import Contrast, contrast_of
 from logikern.fitting.newton.joint import correlation, joint_covariance
 from logikern.fitting.newton.method import Fit, MakeSystem, NewtonSolver
+from logikern.fitting.newton.policy import POLICY, NewtonPolicy
 from logikern.fitting.newton.systems import ExactSystem
 from logikern.likelihoods.curvature import Curvature, as_pointwise
 from logikern.numerics.outcome import Array, Indices
-from logikern.operators.weighing import weigh_gradient
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
@@ -26,17 +26,19 @@ class Exact(NewtonSolver):
     tolerance : float, default=1e-8
         For the largest absolute component of the gradient.
     budget : Budget
+    policy : NewtonPolicy
     """
 
     tolerance: float = 1e-8
     budget: Budget = Budget()
+    policy: NewtonPolicy = POLICY
 
     def systems(self, covariance: ClassCovariance) -> MakeSystem:
         return DenseSystems(dense_blocks(covariance))
 
 
 class DenseSystems:
-    """Systems of one covariance written out.
+    """Systems of one covariance with dense blocks.
 
     Parameters
     ----------
@@ -52,14 +54,14 @@ class DenseSystems:
         return ExactSystem(self.blocks, own, self.seen(contrast_of(own)))
 
     def seen(self, contrast: Contrast) -> Array:
-        """Covariances of the functions that the likelihood tells apart, computed once."""
+        """Covariances of the functions that the likelihood distinguishes, computed once."""
         if self.covariances is None:
             self.covariances = contrast.covariances(self.blocks)
         return self.covariances
 
 
 def systems_of(fit: Fit) -> DenseSystems:
-    """Those of the fit, or new ones where its systems are not dense."""
+    """The dense systems of a fit, or new ones if it has others."""
     made = fit.make_system
     return made if isinstance(made, DenseSystems) else DenseSystems(dense_blocks(fit.covariance))
 
@@ -91,22 +93,22 @@ def weigh_blocks(
     ----------
     covariance : ClassCovariance
     blocks : array of shape (C, n, n)
-        Those of `dense_blocks`.
+        From `dense_blocks`.
     weights : list of F arrays of shape (n, n)
     function_of : integer array of shape (C,)
-        Which weights each class has.
+        Number of the weights of each class.
     """
     totals = np.array([own.sum() for own in weights])[function_of]
     kernels = []
     for index, operator in enumerate(covariance.operators):
         users = covariance.assignment == index
-        shares = np.bincount(function_of[users], weights=covariance.variances[users], minlength=len(weights))
+        variances = np.bincount(function_of[users], weights=covariance.variances[users], minlength=len(weights))
         used = np.flatnonzero(np.bincount(function_of[users], minlength=len(weights)))
         if len(used) == 1:
-            kernels.append(shares[used[0]] * weigh_gradient(operator, weights[used[0]]))
+            kernels.append(variances[used[0]] * operator.weigh_gradient(weights[used[0]]))
         else:
-            kernels.append(weigh_gradient(operator, sum(shares[own] * weights[own] for own in used)))
+            kernels.append(operator.weigh_gradient(sum(variances[own] * weights[own] for own in used)))
     inner = np.array([np.vdot(weights[own], block) for own, block in zip(function_of, blocks, strict=True)])
-    # An infinite variance is no parameter: nothing changes with it.
+    # An infinite variance is not a parameter.
     bias = (covariance.bias_variance if np.isfinite(covariance.bias_variance) else 0.0) * totals
     return CovarianceGradient(tuple(kernels), inner - bias, float(bias.sum()))

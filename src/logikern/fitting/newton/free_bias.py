@@ -10,14 +10,9 @@ from logikern.fitting.newton.dense import DenseSystems, dense_blocks
 from logikern.fitting.newton.systems import StoppingRule
 from logikern.fitting.problem import Callback, FitResult, Problem, Solver, max_norm, no_callback
 from logikern.fitting.units import residual_sizes, usual_weights
-from logikern.numerics.line_search import Slope, convex_step_lengths
+from logikern.numerics.line_search import convex_step_lengths
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.structure.covariance import ClassCovariance
-
-# In units of the largest residual of the targets, where that is small: see `fitting/units.py`.
-RELATIVE_TOLERANCE = 1e-4
-# Of the largest: constants that pull less than this on the duals are those that the likelihood does not see.
-VISIBLE_CONSTANT = 1e-10
 
 
 @dataclass(frozen=True)
@@ -32,10 +27,16 @@ class FreeBias(Solver):
     tolerance : float, default=1e-8
         For the largest absolute component of the gradient, in units of the weights.
     budget : Budget
+    relative_tolerance : float, default=1e-4
+        The same in units of the largest residual of the targets (`fitting/units.py`).
+    visible : float, default=1e-10
+        Constants whose effect on the duals is below this part of the largest are invisible to the likelihood.
     """
 
     tolerance: float = 1e-8
     budget: Budget = Budget()
+    relative_tolerance: float = 1e-4
+    visible: float = 1e-10
 
     def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         systems = DenseSystems(dense_blocks(problem.covariance))
@@ -59,7 +60,7 @@ class FreeBias(Solver):
         outcome, length = Outcome.OUT_OF_STEPS, np.ones(1)
         with np.errstate(over="ignore", invalid="ignore"):
             for step in range(self.budget.newton + 1):
-                new_dual, new_latent = _newton_step(problem, systems, at)
+                new_dual, new_latent = self._newton_step(problem, systems, at)
                 if not np.isfinite(new_latent).all():
                     outcome = Outcome.NOT_FINITE
                     break
@@ -69,45 +70,36 @@ class FreeBias(Solver):
                 loss, norm, by_weight = _measure(problem, dual, latent)
                 trace.append(NewtonStep(step, float(loss[0]), float(norm[0]), float(length[0]), 2 * step))
                 callback(trace[-1])
-                if by_weight[0] <= self.tolerance and norm[0] <= RELATIVE_TOLERANCE:
+                if by_weight[0] <= self.tolerance and norm[0] <= min(self.relative_tolerance, self.tolerance):
                     outcome = Outcome.CONVERGED
                     break
         norm = _measure(problem, dual, latent).norm
         return FitResult(dual, latent, norm, (outcome,), tuple(trace), 2 * len(trace))
 
+    def _newton_step(self, problem: Problem, systems: DenseSystems, latent: Array) -> tuple[Array, Array]:
+        """Optimal dual and latents, (1, C, n), for the expansion at given latents."""
+        expansion = problem.likelihood.expand(latent, problem.targets, problem.weights)
+        curvature = expansion.curvature
+        blocks, system, rough = systems.blocks, systems(curvature, np.arange(1)), np.ones(1)
+        constant = curvature.matmul(latent) - expansion.gradient
+        dual = system.solve(constant, StoppingRule(rough)).value
+        ones = np.eye(len(blocks))[:, None, :, None] * np.ones(problem.shape[2])  # (C, 1, C, n)
+        pulls = np.concatenate([system.response(one, rough).value for one in ones])  # R E
+        bias = np.linalg.pinv(pulls.sum(axis=2), rcond=self.visible, hermitian=True) @ dual[0].sum(axis=1)
+        dual -= np.einsum("e,ecn->cn", bias, pulls)
+        return dual, system.image(dual) + bias[:, None]
+
 
 def free_constants(covariance: ClassCovariance, result: FitResult) -> Array:
-    """The constants b of a fit, (C,): what its latents have beyond K~ alpha."""
+    """The constants b of a fit, (C,): its latents minus K~ alpha."""
     without = replace(covariance, bias_variance=0.0).accurate_matmul(result.dual)
     return np.asarray((result.latent - without)[0].mean(axis=-1))
 
 
-def _newton_step(problem: Problem, systems: DenseSystems, latent: Array) -> tuple[Array, Array]:
-    """Dual and latents, (1, C, n), that are optimal for the expansion at the latents given."""
-    expansion = problem.likelihood.expand(latent, problem.targets, problem.weights)
-    curvature = expansion.curvature
-    blocks, system, rough = systems.blocks, systems(curvature, np.arange(1)), np.ones(1)
-    constant = curvature.matmul(latent) - expansion.gradient
-    dual = system.solve(constant, StoppingRule(rough)).value
-    ones = np.eye(len(blocks))[:, None, :, None] * np.ones(problem.shape[2])  # (C, 1, C, n)
-    pulls = np.concatenate([system.response(one, rough).value for one in ones])  # R E
-    bias = np.linalg.pinv(pulls.sum(axis=2), rcond=VISIBLE_CONSTANT, hermitian=True) @ dual[0].sum(axis=1)
-    dual -= np.einsum("e,ecn->cn", bias, pulls)
-    return dual, system.image(dual) + bias[:, None]
-
-
 def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, Array]) -> Array:
-    """Along a line of duals that sum to zero, for which the bias has no penalty; (1,)."""
+    """Step length along duals that sum to zero, so the bias is not penalised; (1,)."""
     (dual, latent), (direction, image) = at, step
-    linear, quadratic = np.vdot(dual, image), np.vdot(direction, image)
-
-    def slope_at(lengths: Array) -> Slope:
-        first, second = problem.likelihood.derivatives_along(
-            latent + lengths[:, None, None] * image, image, problem.targets, problem.weights
-        )
-        return Slope(first + linear + lengths * quadratic, second + quadratic)
-
-    length = convex_step_lengths(slope_at, 1)
+    length = convex_step_lengths(problem.slope_along(dual, latent, direction, image), 1)
     if length[0] > 0:
         return length
     # At latents of zero that are optimal, as for contradicting labels of equal points, only the dual has to move.
@@ -116,7 +108,7 @@ def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, A
 
 
 class _Measured(NamedTuple):
-    """Penalised loss, norm of the gradient in the units of `FitResult`, and in those of the weights; (1,) each."""
+    """Penalised loss, norm of the gradient in the units of `FitResult`, and in units of the weights; (1,) each."""
 
     loss: Array
     norm: Array

@@ -1,4 +1,4 @@
-"""The covariance of classes that are coupled a priori, written out for all of them together."""
+"""The dense covariance of all classes together, for classes that are coupled a priori."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from logikern.numerics.outcome import Array
 from logikern.operators.base import KernelOperator
-from logikern.operators.weighing import weigh_gradient
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
@@ -50,7 +49,7 @@ def weigh_joint(covariance: ClassCovariance, weights: Array, seen: Array) -> Cov
         own, inner = parts[:, users], np.einsum("fnem,nm->fe", between, correlation(operator))
         variances[users] = covariance.variances[users] * np.einsum("fp,fe,ep->p", own, inner, own)
         kernels.append(
-            weigh_gradient(operator, np.einsum("fe,fnem->nm", coupling_of(covariance, index, parts), between))
+            operator.weigh_gradient(np.einsum("fe,fnem->nm", coupling_of(covariance, index, parts), between))
         )
     bias = covariance.bias_variance * np.einsum("fe,fnem->", seen @ seen.T, between)
     return CovarianceGradient(tuple(kernels), variances, float(bias))

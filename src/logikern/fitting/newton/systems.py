@@ -6,21 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from logikern.fitting.newton.contrasts import contrast_of
+from logikern.fitting.newton.policy import POLICY, NewtonPolicy
 from logikern.fitting.preconditioning.preconditioner import Preconditioner
 from logikern.fitting.problem import max_norm
-from logikern.kernels.tiles import row_tiles
 from logikern.likelihoods.curvature import Curvature, PointwiseCurvature
 from logikern.numerics.conjugate_gradient import Image, conjugate_gradient, inner_products
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each, n_threads
+from logikern.numerics.parallel import for_each, n_threads, row_tiles
 from logikern.numerics.symmetric import Solve, solver, solver_and_inverse
 from logikern.numerics.tiled_cholesky import for_each_block
 from logikern.structure.covariance import ClassCovariance
-
-# Of the right side: a response that is nearly right may have an image that is not, where K~ has large eigenvalues.
-RELATIVE_RESIDUAL = 0.01
-# Below it a covariance is as good as none.
-SMALLEST_VARIANCE = 1e-12
 
 
 class Response(NamedTuple):
@@ -32,22 +27,39 @@ class Response(NamedTuple):
 
 
 class StoppingRule(NamedTuple):
-    """When x, of (I + W K~) x = c, is good enough; a solve in closed form is always better.
+    """When a solution x of (I + W K~) x = c is accurate enough; a solve in closed form always is.
 
     Attributes
     ----------
     tolerance : array of shape (B,)
         For max |(I + W K~) x - c|.
-    share : array of shape (B,) or None, default=None
-        Enough, too, is an x that leaves no more than this part of what can be gained by it: of the decrease of
+    missed_gain : array of shape (B,) or None, default=None
+        Stop as well if at most this part of the possible gain is missed: of the decrease of
         x' K~ (x / 2 - c) + x' K~ W K~ x / 2 from its value at zero.
     most : int or None, default=None
-        Products after which it must do.
+        Largest number of products.
+    gained, longest : arrays of shape (B,) or None, default=None
+        Set by a system: the gain at its start plus half of |r|^2 there; a bound on |r|^2, beside the tolerance.
     """
 
     tolerance: Array
-    share: Array | None = None
+    missed_gain: Array | None = None
     most: int | None = None
+    gained: Array | None = None
+    longest: Array | None = None
+
+    def is_met(self, members: Array, largest: Array, square: Array, energy: Array) -> Array:
+        """Whether to stop, (members,), from max |V r|, |r|^2 and the decrease of r' A^-1 r.
+
+        With A = I + V' K~ V the model lies above its minimum by (|r|^2 - r' A^-1 r) / 2, at most by |r|^2 / 2.
+        """
+        met = largest <= self.tolerance[members]
+        if self.longest is not None:
+            met &= square <= self.longest[members]
+        if self.missed_gain is not None and self.gained is not None:
+            gained = self.gained[members] - 0.5 * (square + energy)
+            met |= 0.5 * square <= self.missed_gain[members] * gained
+        return met
 
 
 class NewtonSystem(ABC):
@@ -73,7 +85,7 @@ class NewtonSystem(ABC):
         constant : array of shape (B, C, n)
         rule : StoppingRule
         guess : array of shape (B, C, n) or None, default=None
-            Of the image.
+            Guess of the image.
         """
         image = self.image(constant)
         response = self.response(image, rule.tolerance)
@@ -89,6 +101,7 @@ class IterativeSystem(NewtonSystem):
     curvature : Curvature
     preconditioner : Preconditioner
     max_products : int
+    policy : NewtonPolicy
     """
 
     def __init__(
@@ -97,11 +110,13 @@ class IterativeSystem(NewtonSystem):
         curvature: Curvature,
         preconditioner: Preconditioner,
         max_products: int,
+        policy: NewtonPolicy = POLICY,
     ):
         self.covariance = covariance
         self.curvature = curvature
         self.preconditioner = preconditioner
         self.max_products = max_products
+        self.policy = policy
 
     def image(self, functions: Array) -> Array:
         return self.covariance.matmul(functions)
@@ -109,17 +124,17 @@ class IterativeSystem(NewtonSystem):
     def response(self, functions: Array, tolerance: Array) -> Response:
         working = self.covariance.working_dtype
         right_side = self.curvature.in_precision(working).root_adjoint(functions.astype(working, copy=False))
-        longest = RELATIVE_RESIDUAL**2 * inner_products(right_side, right_side)
-        return self._solve(right_side, _Goal(tolerance, longest), functions.dtype)
+        longest = self.policy.response_residual**2 * inner_products(right_side, right_side)
+        return self._solve(right_side, StoppingRule(tolerance, longest=longest), functions.dtype)
 
     def solve(self, constant: Array, rule: StoppingRule, guess: Array | None = None) -> Response:
         """From a guess z of the image: x = d + V y with d = c - W z and (I + V' K~ V) y = V' (z - K~ d).
 
-        At z = 0 the right side is c multiplied by the large eigenvalues of K~, and half of the products go into
-        taking that back. Without a guess, z is what one eigenvalue for all functions would give; where W is far
-        below its inverse that is next to nothing, so that no probability is divided by.
+        At z = 0 the right side is c multiplied by the large eigenvalues of K~, and half of the products would undo
+        that. Without a guess, z is the solution for one common eigenvalue; it is nearly zero where W is far below the
+        inverse of that eigenvalue, so nothing is divided by a probability.
         """
-        tiles, damping = self.curvature.tiles(constant.shape), 1.0 / self._usual_eigenvalue()
+        tiles, damping = self.curvature.tiles(constant.shape), 1.0 / self._typical_eigenvalue()
         inner, start = np.empty_like(constant), np.empty_like(constant)
 
         def begin(points: slice) -> None:
@@ -131,29 +146,29 @@ class IterativeSystem(NewtonSystem):
         for_each(begin, tiles)
         image = self.image(start)
 
-        def look(points: slice) -> Array:
+        def subtract(points: slice) -> Array:
             seen = self.curvature.at(points).root_adjoint(image[..., points])
             inner[..., points] -= seen
             return inner_products(seen, seen)
 
-        squares = np.sum(for_each(look, tiles), axis=0)
+        squares = np.sum(for_each(subtract, tiles), axis=0)
         right_side = inner.astype(self.covariance.working_dtype, copy=False)
-        goal = _Goal(rule.tolerance)
-        if rule.share is not None:
+        if rule.missed_gain is not None:
             gained = inner_products(constant, image) - 0.5 * inner_products(start, image)
             gained += 0.5 * (inner_products(right_side, right_side) - squares)
-            goal = _Goal(rule.tolerance, share=rule.share, gained=gained)
-        solved = self._solve(right_side, goal, constant.dtype, rule.most)
+            rule = rule._replace(gained=gained)
+        solved = self._solve(right_side, rule, constant.dtype)
         value, image = np.add(start, solved.value, out=start), np.add(image, solved.image, out=image)
         return Response(value, image, 1 + solved.n_products)
 
-    def _usual_eigenvalue(self) -> float:
-        """Between that of functions without correlation, the variance, and that of a constant, n times as large."""
-        return max(self.covariance.mean_variance(), SMALLEST_VARIANCE) * float(np.sqrt(self.covariance.n_points))
+    def _typical_eigenvalue(self) -> float:
+        """Between the variance, for functions without correlation, and n times it, for a constant."""
+        variance = max(self.covariance.mean_variance(), self.policy.smallest_variance)
+        return variance * float(np.sqrt(self.covariance.n_points))
 
-    def _solve(self, right_side: Array, goal: "_Goal", dtype: np.dtype, most: int | None = None) -> Response:
+    def _solve(self, right_side: Array, rule: StoppingRule, dtype: np.dtype) -> Response:
         """V y and its image, with (I + V' K~ V) y equal to the right side, in the range of the projector."""
-        # Half the memory is half the time of all that goes on beside products, where that counts.
+        # Elementwise work is bound by memory: half the bytes are half the time.
         curvature = self.curvature.in_precision(right_side.dtype)
         remaining, scratch = _Remaining(curvature), np.empty_like(right_side)
 
@@ -171,14 +186,14 @@ class IterativeSystem(NewtonSystem):
             own = remaining(members)
 
             def largest_of(points: slice) -> Array:
-                # What rounding has left outside the range of the projector is no part of the system.
+                # Rounding outside the range of the projector is no part of the system.
                 part = own.at(points)
                 return max_norm(part.root(part.project(residual[..., points].copy())))
 
             largest = np.max(for_each(largest_of, own.tiles(residual.shape)), axis=0)
-            return goal.reached(members, largest, inner_products(residual, residual), gained)
+            return rule.is_met(members, largest, inner_products(residual, residual), gained)
 
-        most = self.max_products if most is None else min(most, self.max_products)
+        most = self.max_products if rule.most is None else min(rule.most, self.max_products)
         result = conjugate_gradient(apply, self.preconditioner.solve, right_side, small_enough, most)
         value = curvature.root(result.solution)
         return Response(
@@ -186,41 +201,8 @@ class IterativeSystem(NewtonSystem):
         )
 
 
-class _Goal(NamedTuple):
-    """Where a solve with residual r may end, one value for each member of the batch.
-
-    Attributes
-    ----------
-    tolerance : array of shape (B,)
-        For max |V r|.
-    longest : array of shape (B,) or None, default=None
-        For |r|^2, in addition.
-    share, gained : arrays of shape (B,) or None, default=None
-        Or else where no more than this part of the decrease of the quadratic model is missing; what of it is gained
-        at the start, and half of |r|^2 there.
-    """
-
-    tolerance: Array
-    longest: Array | None = None
-    share: Array | None = None
-    gained: Array | None = None
-
-    def reached(self, members: Array, largest: Array, square: Array, energy: Array) -> Array:
-        """From max |V r|, |r|^2 and by how much r' A^-1 r has fallen.
-
-        With A = I + V' K~ V the model lies above its minimum by (|r|^2 - r' A^-1 r) / 2, at most by |r|^2 / 2.
-        """
-        reached = largest <= self.tolerance[members]
-        if self.longest is not None:
-            reached &= square <= self.longest[members]
-        if self.share is not None and self.gained is not None:
-            gained = self.gained[members] - 0.5 * (square + energy)
-            reached |= 0.5 * square <= self.share[members] * gained
-        return reached
-
-
 class _Remaining:
-    """The curvature of the members that a solve still goes on for, cut out once."""
+    """The curvature of the active members of a solve, copied only when these change."""
 
     def __init__(self, curvature: Curvature):
         self.whole = curvature
@@ -245,7 +227,7 @@ class ExactSystem(NewtonSystem):
         The blocks of K~: one per class, or one of all classes that are coupled a priori, in O(C^3 n^3).
     curvature : Curvature
     covariances : array of shape (F, n, n) or (1, F n, F n) or None, default=None
-        Those of the functions that the curvature tells apart, if they are known already.
+        Covariances of the functions that the curvature distinguishes, if known already.
     """
 
     def __init__(self, blocks: Array, curvature: PointwiseCurvature, covariances: Array | None = None):
@@ -256,7 +238,7 @@ class ExactSystem(NewtonSystem):
         self.inverses = [self._factorise(member) for member in range(curvature.n_batch)]
 
     def _factorise(self, member: int) -> tuple[list[Solve], Solve | None]:
-        """Solves with A, and with the coupling U' A^-1 U, for which each thread has one inverse at a time."""
+        """Solves with A, and with the coupling U' A^-1 U; each thread holds one inverse at a time."""
         scales = self.curvature.scale[member].reshape(len(self.covariances), -1)
         pairs = list(zip(self.covariances, scales, strict=True))
         size = scales.shape[1]

@@ -1,7 +1,8 @@
-"""The dual solved two classes of a point at a time, Memisevic (2006), sec. 3: loops for the compiler.
+"""Dual ascent two classes of a point at a time, Memisevic (2006), sec. 3: compiled loops.
 
-A point's shares q are a distribution over classes. Moving a mass from one class to another keeps them one, and
-which mass is best is a root in one variable. Everything here is plain Python; `compiled` makes it fast.
+A point's shares q are a distribution over classes. Moving mass from one class to another keeps their sum, and the
+best mass is a root in one variable. Everything here is plain Python; `compiled` makes it fast. The constants are
+compiled in.
 """
 
 import math
@@ -14,12 +15,11 @@ import numpy as np
 from logikern.numerics.compilation import compile_together
 from logikern.numerics.outcome import Array
 
-# Of the spread with which a visit to a point begins, and of the divergence with which a block does: what is left.
-POINT_FALL = 0.3
-BLOCK_FALL = 0.01
-# Points below this part of a block's first mean divergence are not visited again.
+# Part of a point's first spread, and of a block's first divergence, that may be left.
+POINT_FALL, BLOCK_FALL = 0.3, 0.01
+# Points below this part of a block's first mean divergence are skipped.
 QUIET = 0.1
-# Spreads below the rounding of latents are none.
+# Relative rounding of latents: smaller spreads count as zero.
 ROUNDING = 1e-15
 # Pairs that a visit may change, in units of the number of classes.
 MOST_PAIRS = 4
@@ -28,12 +28,12 @@ MOST_PAIRS = 4
 def log_odds(gain: float, right: float, start: float) -> float:
     """The root x <= 0 of x + gain * sigmoid(x) = right, given 2 * right <= gain.
 
-    On this half the left side is convex and rises, so that Newton's iterates fall to the root once they are to the
-    right of it; whatever lies beyond the bounds min(0, right) and right - gain is cut off.
+    There the left side is convex and increasing, so Newton's iterates fall to the root once they are to the right of
+    it. Iterates are kept within the bounds min(0, right) and right - gain.
     """
     highest = min(0.0, right)
     x = min(max(start, right - gain), highest)
-    # Far from the root each step is about one: as many as the gain has powers of e.
+    # Far from the root each step is about one, which makes log(gain) steps.
     for _ in range(1000):
         odds = math.exp(x)
         share = odds / (1.0 + odds)
@@ -58,7 +58,7 @@ def solve_pair(first: float, second: float, stiffness: float, difference: float)
         x = log_odds(gain, right, first - second)
         rest = log_sum - math.log1p(math.exp(x))
         return rest + x, rest, math.exp(rest + x) - math.exp(first)
-    # From the side of the smaller share, whose digits are the ones to keep.
+    # From the side of the smaller share, whose digits must be kept.
     x = log_odds(gain, gain - right, second - first)
     rest = log_sum - math.log1p(math.exp(x))
     return rest, rest + x, math.exp(second) - math.exp(rest + x)
@@ -69,8 +69,8 @@ def solve_point(
 ) -> float:
     """Change pairs of classes of one point until its spread g = max - min of log q - u, eq. (12), has fallen.
 
-    Returns the spread found, 0 where nothing had to be done. `own` holds the kernel values k_o(x, x); what happens to
-    the latents of another point x' is the sum over kernels of k_o(x, x') * shift[o].
+    Returns the first spread, 0 if nothing had to be done. `own` holds the kernel values k_o(x, x); the latents of
+    another point x' change by the sum over kernels of k_o(x, x') * shift[o].
     """
     n_kernels, n_classes = shift.shape
     found = 0.0
@@ -107,7 +107,7 @@ def solve_point(
 
 
 def divergence(log_shares: Array, latent: Array) -> float:
-    """KL(q || softmax(u)) of one point, as a sum of terms that are not negative."""
+    """KL(q || softmax(u)) of one point, as a sum of nonnegative terms."""
     highest = latent[0]
     for value in latent:
         highest = max(highest, value)
@@ -137,7 +137,7 @@ def solve_block(
     couplings : array of shape (O, C, C)
         K~ between two points is the sum over kernels of value times coupling.
     log_shares, dual, latent : arrays of shape (m, C)
-        Changed in place; latents change by what the block does to itself.
+        Changed in place; latents by the updates of the block itself.
     weights : array of shape (m,)
     n_passes : int
     """

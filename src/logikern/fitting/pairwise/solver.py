@@ -1,42 +1,42 @@
-"""Pairwise ascent in the dual, Memisevic (2006): rows of the kernel matrix as they are needed, memory linear in n."""
+"""Pairwise dual ascent, Memisevic (2006): kernel rows computed on demand, memory linear in n."""
 
-import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from logikern.fitting.iteration import Budget, attach_result_on_interrupt
+from logikern.fitting.iteration import Budget, Iteration
 from logikern.fitting.pairwise.extrapolation import extrapolate
 from logikern.fitting.pairwise.joint_rows import JointRows, joint_rows
+from logikern.fitting.pairwise.policy import POLICY, PairwisePolicy
 from logikern.fitting.pairwise.state import DualState, at_dual, at_latent
 from logikern.fitting.pairwise.sweeps import SweepState
 from logikern.fitting.problem import Callback, FitResult, Problem, Solver, no_callback
-from logikern.numerics.outcome import Array, NewtonStep, Outcome
+from logikern.numerics.outcome import Array, Outcome
 
 
 @dataclass(frozen=True)
 class Smo(Solver):
     """Sweeps over the points in random order, two classes of a point at a time, until primal and dual agree.
 
-    A step is one sweep. Blocks of points are solved among themselves; the others are told by one product with the
-    rows of the block; at the end the dual is minimised over the span of the last sweeps. Settled points are
-    skipped, but their latents are kept up to date: nothing has to be undone when they move again, and the gap is
-    always that of all points.
+    A step is one sweep. Blocks of points are solved among themselves; one product with the rows of the block updates
+    all others. Finally the dual is minimised over the span of the last sweeps. Points with a small part of the gap
+    are skipped, but their latents are kept up to date, so the gap always covers all points.
 
     Parameters
     ----------
     tolerance : float, default=1e-4
         For the largest absolute component of the gradient, in units of probability.
     gap : float, default=1e-6
-        For the duality gap, in units of the penalised loss, or of one where that is smaller.
+        For the duality gap, in units of max(1, penalised loss).
     budget : Budget
-        Its Newton steps are sweeps, 1000 if nothing else is said; its products are n rows each.
+        `budget.newton` counts sweeps, 1000 by default; `budget.products` counts n rows each.
     memory : float, default=2e8
-        Bytes for rows of the kernel matrix that are kept.
+        Bytes for cached rows of the kernel matrix.
     shrinking : bool, default=True
-        Whether settled points are skipped.
+        Whether points with a small part of the gap are skipped.
     seed : int, default=0
-        Of the order of the points.
+        Seed of the order of the points.
+    policy : PairwisePolicy
     """
 
     tolerance: float = 1e-4
@@ -45,33 +45,31 @@ class Smo(Solver):
     memory: float = 2e8
     shrinking: bool = True
     seed: int = 0
+    policy: PairwisePolicy = POLICY
 
     def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
-        _refuse_unlike_softmax(problem)
-        nothing = np.zeros(problem.shape[1:])
-        members = range(problem.shape[0])
         if start is None:
-            return self._ascend_all(problem, [at_dual(problem, member, nothing) for member in members], callback)
+            return self.resume(problem, np.zeros(problem.shape), callback)
+        _check_likelihood(problem)
         with np.errstate(all="ignore"):
-            return self._ascend_all(
-                problem, [at_latent(problem, member, start[member]) for member in members], callback
-            )
+            states = [at_latent(problem, member, own) for member, own in enumerate(start)]
+        return self._ascend(problem, states, callback)
 
     def resume(self, problem: Problem, dual: Array, callback: Callback = no_callback) -> FitResult:
-        """Go on from a dual (B, C, n), zero at points that are new: the online mode of the paper."""
-        _refuse_unlike_softmax(problem)
+        """Continue from a dual (B, C, n), zero at new points: the online mode of the paper."""
+        _check_likelihood(problem)
         states = [at_dual(problem, member, own) for member, own in enumerate(dual)]
-        return self._ascend_all(problem, states, callback)
+        return self._ascend(problem, states, callback)
 
-    def _ascend_all(self, problem: Problem, states: list[DualState], callback: Callback) -> FitResult:
-        with np.errstate(all="ignore"):
-            run = _Run(problem, joint_rows(problem.covariance, self.memory), [SweepState(state) for state in states])
-            with attach_result_on_interrupt(run.result):
-                _begin(run)
-                return run.result(_ascend(run, self, callback))
+    def _ascend(self, problem: Problem, states: list[DualState], callback: Callback) -> FitResult:
+        dual, latent = (np.stack(arrays) for arrays in zip(*((own.dual, own.latent) for own in states), strict=True))
+        rows = joint_rows(problem.covariance, self.memory, self.policy.most_couplings)
+        sweeps, random = [SweepState(state, self.policy) for state in states], np.random.default_rng(self.seed)
+        fixed = (problem, self.tolerance, self.budget)
+        return _Iteration(*fixed, dual, latent, 0, self, rows, sweeps, random).run(callback)
 
 
-def _refuse_unlike_softmax(problem: Problem) -> None:
+def _check_likelihood(problem: Problem) -> None:
     if not problem.likelihood.has_entropy_dual:
         raise ValueError(
             "Pairwise training needs labels or distributions over the classes themselves, but the likelihood is "
@@ -80,100 +78,74 @@ def _refuse_unlike_softmax(problem: Problem) -> None:
 
 
 @dataclass(eq=False)
-class _Run:
-    """The moving state of one fit."""
+class _Iteration(Iteration):
+    """The state of one ascent."""
 
-    problem: Problem
+    solver: Smo
     rows: JointRows
-    weightings: list[SweepState]
+    sweeps: list[SweepState]
+    random: np.random.Generator
     n_rows: int = 0
-    n_whole: int = 0
-    trace: list[NewtonStep] = field(default_factory=list)
+    n_refreshes: int = 0
 
-    @property
-    def n_products(self) -> int:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for own, dual, latent in zip(self.sweeps, self.dual, self.latent, strict=True):
+            own.state.dual, own.state.latent = dual, latent  # views
+
+    def measure(self) -> None:
+        if not self.trace:
+            self._begin()
+        for member in self.members:
+            self._measure(member)
+        self.loss = sum(own.loss for own in self.sweeps)
+
+    def _begin(self) -> None:
+        """Compute the latents of a nonzero dual, and shorten it: under another kernel it may be far off."""
+        for own in self.sweeps:
+            state = own.state
+            if state.dual.any():
+                self._refresh(own)
+                if extrapolate(state, -state.dual[None], -state.latent[None], self.solver.policy)[0] > 0:
+                    state.renormalise()
+                    own.fresh = False
+
+    def _measure(self, member: int) -> None:
+        """A small gradient and gap count only at latents recomputed from the dual."""
+        own = self.sweeps[member]
+        own.measure()
+        self.norms[member] = own.norm
+        if self._is_small(own) and not own.fresh:
+            self._refresh(own)
+            own.measure()
+            self.norms[member] = own.norm
+            self.judge_refresh(np.array([member]), self.norms)
+        if self._is_small(own) or not np.isfinite(own.norm):
+            self.retire(np.array([member]), self.norms)
+
+    def _is_small(self, own: SweepState) -> bool:
+        return own.norm <= self.tolerance and own.gap <= self.solver.gap * max(1.0, own.loss)
+
+    def _refresh(self, own: SweepState) -> None:
+        """Recompute latents from the dual, summed in float64."""
+        own.state.latent[:] = self.problem.covariance.accurate_matmul(own.state.dual[None])[0]
+        own.fresh = True
+        self.n_refreshes += 1
+        self._count_products()
+
+    def _count_products(self) -> None:
         """Whole products, and rows in units of a whole matrix."""
-        return self.n_whole + -(-self.n_rows // self.problem.shape[2])
+        self.n_products = self.n_refreshes + -(-self.n_rows // self.problem.shape[2])
 
-    @property
-    def at_work(self) -> list[SweepState]:
-        """Those that are still being fitted."""
-        return [sweeps for sweeps in self.weightings if sweeps.outcome is None]
+    def advance(self) -> None:
+        for member in self.members:
+            own = self.sweeps[member]
+            points = own.active_points() if self.solver.shrinking else np.flatnonzero(own.state.weights > 0)
+            own.sweep(self.rows, self.random.permutation(points))
+            self.n_rows += len(points)
+        self._count_products()
 
     def result(self, otherwise: Outcome) -> FitResult:
-        """Where it stands, with this outcome for weightings that have none."""
-        dtype = self.problem.dtype
-        return FitResult(
-            np.stack([sweeps.state.dual for sweeps in self.weightings]).astype(dtype, copy=False),
-            np.stack([sweeps.state.latent for sweeps in self.weightings]).astype(dtype, copy=False),
-            np.array([sweeps.norm for sweeps in self.weightings]),
-            tuple(sweeps.outcome or otherwise for sweeps in self.weightings),
-            tuple(self.trace),
-            self.n_products,
-        )
-
-    def refresh(self, sweeps: SweepState) -> None:
-        """Recompute latents from the dual, summed in float64."""
-        sweeps.state.latent[:] = self.problem.covariance.accurate_matmul(sweeps.state.dual[None])[0]
-        sweeps.fresh = True
-        self.n_whole += 1
-
-
-def _begin(run: _Run) -> None:
-    """Give a dual that is not zero its latents, and shorten it: under another kernel it may lead far astray."""
-    for sweeps in run.weightings:
-        state = sweeps.state
-        if state.dual.any():
-            run.refresh(sweeps)
-            if extrapolate(state, -state.dual[None], -state.latent[None])[0] > 0:
-                state.settle()
-                sweeps.fresh = False
-
-
-def _ascend(run: _Run, how: Smo, callback: Callback) -> Outcome:
-    """Sweep until all weightings are done; the outcome is of those that are not."""
-    orders = np.random.default_rng(how.seed)
-    for step in itertools.count():
-        for sweeps in run.at_work:
-            _look(run, sweeps, how)
-        _note(run, step, callback)
-        ended = how.budget.ending(step, run.n_products)
-        if not run.at_work or ended:
-            break
-        for sweeps in run.at_work:
-            points = sweeps.unsettled() if how.shrinking else np.flatnonzero(sweeps.state.weights > 0)
-            sweeps.sweep(run.rows, orders.permutation(points))
-            run.n_rows += len(points)
-    return ended or Outcome.OUT_OF_STEPS
-
-
-def _look(run: _Run, sweeps: SweepState, how: Smo) -> None:
-    """Where gradient and gap are small, they are measured again at latents recomputed from the dual, and believed."""
-    sweeps.measure()
-    if _is_small(sweeps, how) and not sweeps.fresh:
-        run.refresh(sweeps)
-        sweeps.measure()
-        if sweeps.norm > max(how.tolerance, 0.5 * sweeps.refreshed_at):
-            sweeps.outcome = Outcome.ROUNDING
-        sweeps.refreshed_at = sweeps.norm
-    if not np.isfinite(sweeps.norm):
-        sweeps.outcome = Outcome.NOT_FINITE
-    elif _is_small(sweeps, how):
-        sweeps.outcome = Outcome.CONVERGED
-
-
-def _is_small(sweeps: SweepState, how: Smo) -> bool:
-    return sweeps.norm <= how.tolerance and sweeps.gap <= how.gap * max(1.0, sweeps.loss)
-
-
-def _note(run: _Run, step: int, callback: Callback) -> None:
-    """Write the trace and tell the callback."""
-    record = NewtonStep(
-        step=step,
-        loss=sum(sweeps.loss for sweeps in run.weightings),
-        gradient_norm=max(sweeps.norm for sweeps in run.weightings),
-        step_length=1.0,
-        products=run.n_products,
-    )
-    run.trace.append(record)
-    callback(record)
+        result, dtype = super().result(otherwise), self.problem.dtype
+        dual, latent = (array.astype(dtype, copy=False) for array in (result.dual, result.latent))
+        return replace(result, dual=dual, latent=latent)

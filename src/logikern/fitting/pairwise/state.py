@@ -1,11 +1,11 @@
 """The dual of the softmax problem, Memisevic (2006), eq. (5): a distribution over classes at every point.
 
-With the shares q = targets - dual / weights, which must be distributions, the dual minimises
+The shares q = targets - dual / weights must be distributions. The dual minimises
 
     1/2 dual' K~ dual + sum_i w_i sum_c q_ic log q_ic.
 
-Minus its minimum is that of the penalised loss, at the same dual. There q is the softmax of the latents u = K~ dual;
-anywhere else the two values differ by the gap sum_i w_i KL(q_i || softmax(u_i)): each point has its part in it.
+Its minimum is minus the minimal penalised loss, at the same dual, where q is the softmax of the latents u = K~ dual.
+Elsewhere the two values differ by the gap sum_i w_i KL(q_i || softmax(u_i)), a sum over points.
 """
 
 from dataclasses import dataclass
@@ -16,16 +16,15 @@ from logikern.fitting.problem import Problem
 from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import log_probabilities
 
-# The logarithm of a share that is zero in double precision, kept finite.
-LOG_NOTHING = -1000.0
+# Finite logarithm of a share that is zero in double precision, and the smallest share that is not.
+LOG_ZERO, SMALLEST_SHARE = -1000.0, 1e-300
 
 
 @dataclass(eq=False)
 class DualState:
-    """Where the ascent of one weighting stands. Build it by `at_dual` or `at_latent`.
+    """The dual variables of one weighting. Build it by `at_dual` or `at_latent`.
 
-    Shares are kept as logarithms: at a large variance they become smaller than any number, and yet two of them must
-    be told apart.
+    Shares are kept as logarithms: at a large variance they underflow, and yet their ratios matter.
 
     Parameters
     ----------
@@ -41,11 +40,11 @@ class DualState:
     latent: Array
     log_shares: Array
 
-    def settle(self) -> None:
-        """Remove the rounding that shares and dual have collected: shares sum to one, duals to zero.
+    def renormalise(self) -> None:
+        """Remove accumulated rounding: shares sum to one, duals to zero.
 
-        The largest share of a point is what the others leave, and its dual what they sum to: all digits of small
-        shares are kept, and those of the small duals that are their sums.
+        The largest share of a point is one minus the others, and its dual minus their sum, so small shares and duals
+        keep all their digits.
         """
         shares = np.exp(self.log_shares)
         largest, points = self.log_shares.argmax(axis=0), np.arange(shares.shape[1])
@@ -61,54 +60,46 @@ class DualState:
         return self.log_shares - log_probabilities(self.latent)
 
     def gaps(self) -> Array:
-        """w_i KL(q_i || softmax(u_i)) of every point, (n,): what it adds to the duality gap."""
+        """w_i KL(q_i || softmax(u_i)) of every point, (n,): its part of the duality gap."""
         log_likely = log_probabilities(self.latent)
         excess = self.log_shares - log_likely
         shares = np.exp(self.log_shares)
-        # Shares and probabilities both sum to one: terms of this form are not negative, and small ones do not cancel.
+        # Shares and probabilities both sum to one: these terms are not negative, and small ones do not cancel.
         near = shares * (excess + np.expm1(-np.maximum(excess, -1.0)))
         terms = np.where(excess > -1.0, near, shares * excess - shares + np.exp(log_likely))
         return self.weights * terms.sum(axis=0)
 
     def value(self) -> float:
-        """What the dual minimises."""
+        """The dual objective."""
         entropy = self.weights @ (np.exp(self.log_shares) * self.log_shares).sum(axis=0)
         return float(0.5 * np.vdot(self.dual, self.latent) + entropy)
 
 
 def at_dual(problem: Problem, member: int, dual: Array) -> DualState:
-    """The state of a dual (C, n) of one weighting; its latents, unless it is zero, are still to be computed."""
+    """The state of a dual (C, n) of one weighting; its latents must still be computed, unless it is zero."""
     targets, weights = _data(problem, member)
     shares = targets - dual / np.where(weights > 0, weights, 1.0)
-    log_shares = np.where(shares > 0, np.log(np.maximum(shares, np.finfo(float).tiny)), LOG_NOTHING)
+    log_shares = np.where(shares > 0, np.log(np.maximum(shares, np.finfo(float).tiny)), LOG_ZERO)
     state = _state(targets, weights, log_shares)
     if dual.any():
-        state.settle()
+        state.renormalise()
     return state
 
 
 def at_latent(problem: Problem, member: int, latent: Array) -> DualState:
-    """The state whose shares are the softmax of latents (C, n); those of its dual are still to be computed."""
+    """The state whose shares are the softmax of latents (C, n); the latents of its dual must still be computed."""
     state = _state(*_data(problem, member), log_probabilities(latent.astype(np.float64)))
-    state.settle()
+    state.renormalise()
     return state
 
 
 def _data(problem: Problem, member: int) -> tuple[Array, Array]:
-    """Targets and weights in double precision; targets that were rounded to single are distributions again."""
+    """Targets and weights in double precision; targets rounded to single are normalised again."""
     targets = problem.targets.astype(np.float64)
     return targets / targets.sum(axis=0), problem.weights[member].astype(np.float64)
 
 
 def _state(targets: Array, weights: Array, log_shares: Array) -> DualState:
-    # Points of no weight have no dual, whatever their shares are.
-    log_shares = np.where(weights > 0, np.maximum(log_shares, LOG_NOTHING), -np.log(len(targets)))
+    # Points without weight have no dual, whatever their shares.
+    log_shares = np.where(weights > 0, np.maximum(log_shares, LOG_ZERO), -np.log(len(targets)))
     return DualState(targets, weights, np.zeros(targets.shape), np.zeros(targets.shape), log_shares)
-
-
-def duality_gap(problem: Problem, dual: Array, latent: Array) -> Array:
-    """Penalised loss minus its lower bound from the dual, of each weighting, (B,); dual and latent (B, C, n)."""
-    states = [at_dual(problem, member, own) for member, own in enumerate(dual)]
-    for state, own in zip(states, latent, strict=True):
-        state.latent[:] = own
-    return np.array([state.gaps().sum() for state in states])

@@ -1,66 +1,88 @@
-"""Visits to points one at a time: which problems have rows for it, who is visited, and how often."""
+"""Which problems are solved point by point, which points a round visits, and how often."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from logikern.fitting.pointwise.loops import Rows
+from logikern.fitting.pointwise.loops import PointFeatures
 from logikern.fitting.problem import Problem
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
-from logikern.operators.linear import BLOCK, FeatureProduct
+from logikern.operators.linear import FeatureProduct, function_blocks
 from logikern.structure.covariance import ClassCovariance
 
-# Classes times points from which on the compiler is worth its seconds.
-WORTHWHILE_FROM = 100_000
-# Features for each point at most: of the sums that are kept each has a value for every class. So many values at most
-# (64 MB) are kept in any case.
-MOST_FEATURES, FEW_SUMS = 4, 8_000_000
-# Of the root mean square of all residuals: points below it are settled, for the time being.
-QUIET = 0.06
-# Rounds that a point is visited after it was last seen unsettled: two points that disagree about a word move in turn.
-PATIENCE = 6
-# Visits between two looks at all points, in units of their number.
-VISITS_PER_ROUND = 8
-# What is left after some rounds are points that creep towards each other, and going further than each would go alone
-# is faster: successive over-relaxation.
-RELAXATION, RELAXED_AFTER = 1.6, 3
-# Groups of equal points that are turned around together.
-TILE = 64
+
+@dataclass(frozen=True)
+class PointwisePolicy:
+    """When pointwise ascent pays, which points a round visits, and when it gives up."""
+
+    # Classes times points from which on compilation, a few seconds, pays.
+    worthwhile_from: int = 100_000
+    # Features per point at most: every feature has a sum for every class. Up to `few_sums` of them (64 MB) are
+    # accepted in any case.
+    most_features: float = 4
+    few_sums: int = 8_000_000
+    # Residual, in units of the tolerance, below which points are skipped. Visits are cheap beside a look at all
+    # points, and held-out losses depend on the mean residual left, not on the largest.
+    finest: float = 0.03
+    # Points below this part of the root mean square residual are skipped for now.
+    quiet: float = 0.06
+    # Rounds for which a point is visited after its last large residual: two points that disagree about a word move in
+    # turn.
+    patience: int = 6
+    # Visits between two looks at all points, in units of the number of points.
+    visits_per_round: int = 8
+    # Successive over-relaxation after some rounds, when the remaining points approach each other slowly.
+    relaxation: float = 1.6
+    relaxed_after: int = 3
+    # Rounds of a fit, and rounds in which its residuals must halve: points that all see the same features are better
+    # moved together.
+    rounds: int = 40
+    halving_rounds: int = 20
+    # Rounds of a linear system before another system takes over, unless residuals still halve.
+    system_rounds: int = 12
+    system_halving_rounds: int = 4
+
+    def relaxation_after(self, n_rounds: int) -> float:
+        return self.relaxation if n_rounds >= self.relaxed_after else 1.0
 
 
-def has_rows(problem: Problem) -> bool:
+POLICY = PointwisePolicy()
+
+
+def is_supported(problem: Problem) -> bool:
     """Whether a problem can be solved point by point: classes, one kernel with sparse features, a finite bias."""
     covariance = problem.covariance
     operator = covariance.operators[0]
-    by_words = isinstance(operator, FeatureProduct) and is_sparse(operator.features)
-    alike = len(covariance.operators) == 1 and np.isfinite(covariance.bias_variance)
+    has_sparse_features = isinstance(operator, FeatureProduct) and is_sparse(operator.features)
+    has_one_kernel = len(covariance.operators) == 1 and np.isfinite(covariance.bias_variance)
     is_forest = covariance.mixing.forest is not None
-    return by_words and alike and is_forest and problem.likelihood.has_entropy_dual
+    return has_sparse_features and has_one_kernel and is_forest and problem.likelihood.has_entropy_dual
 
 
-def worthwhile(problem: Problem) -> bool:
-    """Whether it can be, is large enough, and its sums of features take a small multiple of its own memory."""
+def is_worthwhile(problem: Problem, policy: PointwisePolicy = POLICY) -> bool:
+    """Whether it is supported, large enough, and its sums of features take little memory."""
     _, n_classes, n = problem.shape
-    if not (has_rows(problem) and n_classes * n >= WORTHWHILE_FROM):
+    if not (is_supported(problem) and n_classes * n >= policy.worthwhile_from):
         return False
     n_features = problem.covariance.operators[0].features.shape[1]  # type: ignore[attr-defined]
-    return bool(n_features <= max(MOST_FEATURES * n, FEW_SUMS // n_classes))
+    return bool(n_features <= max(policy.most_features * n, policy.few_sums // n_classes))
 
 
-def rows_of(covariance: ClassCovariance) -> Rows:
-    """What a visit needs to know."""
+def point_features(covariance: ClassCovariance) -> PointFeatures:
+    """The arrays that the compiled loops need."""
     operator = covariance.operators[0]
     features = operator.features  # type: ignore[attr-defined]
     forest, variances = covariance.mixing.forest, covariance.variances.astype(np.float64)
-    assert forest is not None, "`has_rows` requires a forest"
+    assert forest is not None, "pointwise ascent requires a forest"
     inner = forest.inner
     # The root comes first; functions without a parent are attached to it.
     places = np.where(inner.class_parents < len(inner), inner.class_parents + 1, 0)
-    return Rows(
+    return PointFeatures(
         features.indptr,
         features.indices,
         features.data,
@@ -75,29 +97,28 @@ def rows_of(covariance: ClassCovariance) -> Rows:
 
 
 def _runs(places: Indices) -> Indices:
-    """Begin and end of equal numbers that follow one another, but for zeros, (R, 2)."""
+    """First and end of runs of equal numbers, except zeros, (R, 2)."""
     borders = np.flatnonzero(np.diff(places)) + 1
     runs = np.column_stack([np.append(0, borders), np.append(borders, len(places))])
     return runs[places[runs[:, 0]] > 0]
 
 
-def weigh(covariance: ClassCovariance, dual: Array) -> Array:
+def weighted_features(covariance: ClassCovariance, dual: Array) -> Array:
     """Features times dual (C, n), summed over points in float64, (d, C)."""
     transposed = covariance.operators[0].transposed  # type: ignore[attr-defined]
     weighed = np.empty((transposed.shape[0], len(dual)))
 
-    def weigh_some(start: int) -> None:
-        some = slice(start, start + BLOCK)
-        weighed[:, some] = transposed @ np.ascontiguousarray(dual[some].T, dtype=np.float64)
+    def weigh(block: slice) -> None:
+        weighed[:, block] = transposed @ np.ascontiguousarray(dual[block].T, dtype=np.float64)
 
-    for_each(weigh_some, range(0, len(dual), BLOCK))
+    for_each(weigh, function_blocks(len(dual)))
     return weighed
 
 
-def equal_rows(covariance: ClassCovariance) -> Indices:
-    """Of each point the number of its group: those of one group have the same features, (n,).
+def equal_points(covariance: ClassCovariance) -> Indices:
+    """The group number of each point, (n,): points of one group have the same features.
 
-    Inner products with two vectors drawn at random tell rows apart.
+    Inner products with two random vectors distinguish points.
     """
     features = covariance.operators[0].features  # type: ignore[attr-defined]
     if not features.has_sorted_indices:
@@ -107,103 +128,127 @@ def equal_rows(covariance: ClassCovariance) -> Indices:
 
 
 @dataclass(frozen=True, eq=False)
-class Visited:
-    """Whom a round visits: groups of equal points, each of which is one point of their whole weight.
+class Groups:
+    """Groups of equal points that a round visits, each as one point of their total weight.
 
-    What a softmax says of equal points is what it says of their mean target, and their probabilities are the same.
-    One at a time they would undo each other's steps.
+    The softmax depends on equal points only through their mean target, and gives all of them the same
+    probabilities. One at a time they would undo each other's steps.
 
     Attributes
     ----------
     points : integer array of shape (m,)
-        All points of the groups that have weight, those of a group together.
+        All points with weight, group by group.
     groups : integer array of shape (m,)
-        The place of each one's group, ascending.
+        The position of each point's group, ascending.
     first : integer array of shape (g,)
-        A point of each group.
+        One point of each group.
+    tile : int, default=64
+        Groups that are transposed at a time, few enough for the cache.
     """
 
     points: Indices
     groups: Indices
     first: Indices
+    tile: int = 64
 
     @property
     def tiles(self) -> Iterator[tuple[Indices, Indices]]:
-        """Points of some groups, and their groups: few enough for the cache, in which they are turned around."""
-        borders = np.searchsorted(self.groups, np.arange(0, max(len(self.first), 1) + TILE, TILE))
+        """Points of some groups, and the groups of these points."""
+        borders = np.searchsorted(self.groups, np.arange(0, max(len(self.first), 1) + self.tile, self.tile))
         for start, end in pairwise(borders):
             yield self.points[start:end], self.groups[start:end]
 
-    def collect(self, of_points: Callable[[Indices], Array]) -> Array:
-        """Sums over each group of what its points have, (C, k) for any k of them -> (g, C), in float64."""
+    def sum(self, values_at: Callable[[Indices], Array]) -> Array:
+        """Sums over each group of values at points, given as (C, k) for any k of them -> (g, C), in float64."""
 
-        def collect_some(tile: tuple[Indices, Indices]) -> Array:
+        def sum_some(tile: tuple[Indices, Indices]) -> Array:
             points, groups = tile
-            rows = np.ascontiguousarray(of_points(points).T, dtype=np.float64)
+            rows = np.ascontiguousarray(values_at(points).T, dtype=np.float64)
             starts = np.flatnonzero(np.diff(groups, prepend=-1))
             return rows if len(starts) == len(rows) else np.add.reduceat(rows, starts, axis=0)
 
-        return np.concatenate(for_each(collect_some, self.tiles))
+        return np.concatenate(for_each(sum_some, self.tiles))
 
-    def tell(self, tell_some: Callable[[Indices, Indices], None]) -> None:
-        """Call with points and their groups, some at a time, until all had their turn."""
-        for_each(lambda tile: tell_some(*tile), self.tiles)
+    def spread(self, write: Callable[[Indices, Indices], None]) -> None:
+        """Call `write` with points and their groups, tile by tile."""
+        for_each(lambda tile: write(*tile), self.tiles)
 
 
-def with_equals(points: Indices, numbers: Indices, weights: Array) -> Visited:
-    """Some points and all that equal them, nearly in the order of the points."""
-    lively = np.zeros(numbers.max() + 1, dtype=bool)
-    lively[numbers[points]] = True
-    everyone = np.flatnonzero(lively[numbers] & (weights > 0))
+def group_points(points: Indices, numbers: Indices, weights: Array) -> Groups:
+    """The groups of some points, nearly in the order of the points."""
+    active = np.zeros(numbers.max() + 1, dtype=bool)
+    active[numbers[points]] = True
+    everyone = np.flatnonzero(active[numbers] & (weights > 0))
     _, first, groups = np.unique(numbers[everyone], return_index=True, return_inverse=True)
     by_first = np.argsort(first)
     groups = np.argsort(by_first)[groups.reshape(-1)]
     together = np.argsort(groups, kind="stable")
-    return Visited(everyone[together], groups[together], everyone[first[by_first]])
+    return Groups(everyone[together], groups[together], everyone[first[by_first]])
 
 
 def in_products(visits: list[int], n_points: int) -> int:
-    """Visits of one round, one number for each weighting at work, in units of a product for all of these."""
+    """Visits of one round, one number for each active weighting, in units of a product for all of them."""
     return -(-sum(visits) // (n_points * len(visits)))
 
 
-def settled_below(finest: float, residuals: Array) -> float:
-    """The residual below which a point is left alone in this round."""
-    return max(finest, QUIET * float(np.sqrt(np.mean(residuals**2))))
+class Round(NamedTuple):
+    """One round of visits to the groups of one weighting.
+
+    Attributes
+    ----------
+    groups : Groups
+    weights : array of shape (g,)
+        Total weight of each group.
+    skip_below : float
+        Residual below which a point is skipped.
+    most : int
+        Largest number of visits.
+    """
+
+    groups: Groups
+    weights: Array
+    skip_below: float
+    most: int
+
+    def visit(self, visit: Callable[[Indices, Array], None], random: np.random.Generator) -> int:
+        """Visit all groups, then those above the limit, until all are below it; returns the number of visits.
+
+        Parameters
+        ----------
+        visit : callable
+            Visits positions in a given order, and writes the residual that it found at each.
+        random : Generator
+            For the order.
+        """
+        everyone, residuals = np.arange(len(self.weights)), np.empty(len(self.weights))
+        current, n_visits = everyone, 0
+        while current.size and n_visits < self.most:
+            visit(random.permutation(current), residuals)
+            n_visits += len(current)
+            left = current[residuals[current] > self.skip_below]
+            current = everyone if not left.size and len(current) < len(everyone) else left
+        return n_visits
 
 
-def still_lively(residuals: Array, settled: float, quiet_for: Array, weights: Array) -> Indices:
-    """Points of weight that were seen unsettled lately; for how many rounds each was not is counted in place."""
-    quiet_for[:] = np.where(residuals > settled, 0, quiet_for + 1)
-    return np.flatnonzero((quiet_for <= PATIENCE) & (weights > 0))
-
-
-def relaxation(n_rounds: int) -> float:
-    """How far points go after so many rounds."""
-    return RELAXATION if n_rounds >= RELAXED_AFTER else 1.0
-
-
-def visit_in_turn(
-    visit: Callable[[Indices, Array], None], n_points: int, settled: float, most: int, random: np.random.Generator
-) -> int:
-    """Visit all, then those not yet settled, until none is left and all are asked again; returns how many visits.
+def plan_round(
+    residuals: Array, tolerance: float, quiet_for: Array, weights: Array, equals: Indices, policy: PointwisePolicy
+) -> Round:
+    """Choose the points to visit from the residuals of all points, (n,).
 
     Parameters
     ----------
-    visit : callable
-        Visits places in a given order, and writes what residual it found at each.
-    n_points : int
-    settled : float
-    most : int
-        Visits after which it must do.
-    random : Generator
-        Of the order.
+    residuals : array of shape (n,)
+    tolerance : float
+    quiet_for : integer array of shape (n,)
+        Rounds since a point last had a large residual; updated in place.
+    weights : array of shape (n,)
+    equals : integer array of shape (n,)
+        Numbers of groups of equal points.
+    policy : PointwisePolicy
     """
-    everyone, residuals = np.arange(n_points), np.empty(n_points)
-    current, n_visits = everyone, 0
-    while current.size and n_visits < most:
-        visit(random.permutation(current), residuals)
-        n_visits += len(current)
-        left = current[residuals[current] > settled]
-        current = everyone if not left.size and len(current) < len(everyone) else left
-    return n_visits
+    skip_below = max(policy.finest * tolerance, policy.quiet * float(np.sqrt(np.mean(residuals**2))))
+    quiet_for[:] = np.where(residuals > skip_below, 0, quiet_for + 1)
+    active = np.flatnonzero((quiet_for <= policy.patience) & (weights > 0))
+    groups = group_points(active, equals, weights)
+    totals = np.bincount(groups.groups, weights[groups.points])
+    return Round(groups, totals, skip_below, policy.visits_per_round * len(weights))

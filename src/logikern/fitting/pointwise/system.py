@@ -10,16 +10,13 @@ import numpy as np
 from logikern.fitting.newton.systems import NewtonSystem, Response, StoppingRule
 from logikern.fitting.pointwise.loops import compiled_linearly
 from logikern.fitting.pointwise.schedule import (
-    VISITS_PER_ROUND,
-    equal_rows,
+    POLICY,
+    PointwisePolicy,
+    equal_points,
     in_products,
-    relaxation,
-    rows_of,
-    settled_below,
-    still_lively,
-    visit_in_turn,
-    weigh,
-    with_equals,
+    plan_round,
+    point_features,
+    weighted_features,
 )
 from logikern.fitting.problem import max_norm
 from logikern.likelihoods.curvature import Curvature, as_pointwise
@@ -27,18 +24,12 @@ from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, point_tiles
 from logikern.structure.covariance import ClassCovariance
 
-# Of the tolerance: points below it are settled.
-FINEST = 0.03
-# After so many rounds another system takes over what is left, unless residuals still halve within some rounds.
-MOST_ROUNDS = 12
-ROUNDS_TO_HALVE = 4
 
-
-class RowSystem(NewtonSystem):
+class PointwiseSystem(NewtonSystem):
     """(I + W K~) x = c with W of a softmax, by rounds of visits that each solve one point for all of its classes.
 
-    What a few rounds leave is left to another system. Of a rule the tolerance counts, whatever the guess; constants
-    sum to zero over classes.
+    Another system solves what a few rounds leave. Only the tolerance of a stopping rule is used, and no guess;
+    constants sum to zero over classes.
 
     Parameters
     ----------
@@ -47,7 +38,8 @@ class RowSystem(NewtonSystem):
     otherwise : callable
         Makes the other system.
     seed : int, default=0
-        Of the order in which points are visited.
+        Seed of the order in which points are visited.
+    policy : PointwisePolicy
     """
 
     def __init__(
@@ -56,13 +48,15 @@ class RowSystem(NewtonSystem):
         curvature: Curvature,
         otherwise: Callable[[], NewtonSystem],
         seed: int = 0,
+        policy: PointwisePolicy = POLICY,
     ):
         self.covariance = covariance
         self.curvature = as_pointwise(curvature)
         self.otherwise = otherwise
         self.seed = seed
-        self.rows = rows_of(covariance)
-        self.equals = equal_rows(covariance)
+        self.policy = policy
+        self.features = point_features(covariance)
+        self.equals = equal_points(covariance)
 
     def image(self, functions: Array) -> Array:
         return self.covariance.matmul(functions)
@@ -71,26 +65,30 @@ class RowSystem(NewtonSystem):
         return self.solve(self.curvature.matmul(functions), StoppingRule(tolerance))
 
     def solve(self, constant: Array, rule: StoppingRule, guess: Array | None = None) -> Response:
-        run = _begin(self, constant, rule.tolerance)
-        random, members, n_products = np.random.default_rng(self.seed), np.arange(len(constant)), 0
-        sizes: list[float] = []
+        scale, members = self.curvature.scale, np.arange(len(constant))
+        weights = np.einsum("bcn,bcn->bn", scale, scale)  # probabilities sum to one
+        # Where there is no weight there is nothing to solve.
+        value = np.where(weights[:, None, :] > 0, 0.0, constant).astype(constant.dtype)
+        run = _Run(self, constant, value, weights, rule.tolerance, np.zeros(weights.shape, dtype=np.int32))
+        random, n_products, sizes = np.random.default_rng(self.seed), 0, list[float]()
         for n_rounds in itertools.count():
-            image = self.covariance.accurate_matmul(run.value)
-            residual = self._residual(constant, run.value, image)
+            image = self.covariance.accurate_matmul(value)
+            residual = self._residual(constant, value, image)
             n_products += 1
-            # A residual is felt by the image times the variances: what is not above the tolerance must be well below.
             norms = max_norm(residual)
             left = members[~(norms <= rule.tolerance)]
             sizes.append(float(np.max(norms / rule.tolerance)))
             if not left.size:
-                return Response(run.value, image, n_products)
-            if n_rounds >= MOST_ROUNDS and not sizes[-1] <= 0.5 * sizes[-1 - ROUNDS_TO_HALVE]:
+                break
+            is_late = n_rounds >= self.policy.system_rounds
+            if is_late and not sizes[-1] <= 0.5 * sizes[-1 - self.policy.system_halving_rounds]:
                 rest = self.otherwise().solve(residual, rule)
-                return Response(run.value + rest.value, image + rest.image, n_products + rest.n_products)
-            visit = partial(run.visit, np.abs(residual, out=residual).max(axis=1), relaxation(n_rounds))
+                return Response(value + rest.value, image + rest.image, n_products + rest.n_products)
+            relaxation = self.policy.relaxation_after(n_rounds)
+            visit = partial(run.visit, np.abs(residual, out=residual).max(axis=1), relaxation)
             visits = for_each(visit, zip(left, random.spawn(len(left)), strict=True))
             n_products += in_products(visits, constant.shape[2])
-        raise AssertionError("unreachable")
+        return Response(value, image, n_products)
 
     def _residual(self, constant: Array, value: Array, image: Array) -> Array:
         residual = np.empty_like(value)
@@ -105,48 +103,37 @@ class RowSystem(NewtonSystem):
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One solve; the value and for how long points were quiet are changed in place."""
+    """The state of one solve; `value` and `quiet_for` are changed in place."""
 
-    system: RowSystem
+    system: PointwiseSystem
     constant: Array  # (B, C, n)
     value: Array  # (B, C, n)
     weights: Array  # (B, n)
     tolerance: Array  # (B,)
     quiet_for: Array  # (B, n)
 
-    def visit(self, found: Array, how_far: float, task: tuple[int, np.random.Generator]) -> int:
-        """One round of one weighting, after these residuals (B, n) were found; returns the number of visits."""
+    def visit(self, residuals: Array, relaxation: float, task: tuple[int, np.random.Generator]) -> int:
+        """One round of one weighting, given the residuals (B, n) of all points; returns the number of visits."""
         member, random = task
-        system, weights, residuals = self.system, self.weights[member], found[member]
-        constant, value = self.constant[member], self.value[member]
-        settled = settled_below(FINEST * float(self.tolerance[member]), residuals)
-        lively = still_lively(residuals, settled, self.quiet_for[member], weights)
-        visited = with_equals(lively, system.equals, weights)
+        system, weights = self.system, self.weights[member]
+        constant, value, tolerance = self.constant[member], self.value[member], float(self.tolerance[member])
+        plan = plan_round(residuals[member], tolerance, self.quiet_for[member], weights, system.equals, system.policy)
         null: Array = system.curvature.null  # type: ignore[assignment]
-        probabilities = np.ascontiguousarray(null[member][:, visited.first].T) ** 2
-        constants = visited.collect(lambda points: constant[:, points])
-        values = visited.collect(lambda points: value[:, points])
-        own, weighed = np.bincount(visited.groups, weights[visited.points]), weigh(system.covariance, value)
-        total = value.sum(axis=1, dtype=np.float64)
+        probabilities = np.ascontiguousarray(null[member][:, plan.groups.first].T) ** 2
+        constants = plan.groups.sum(lambda points: constant[:, points])
+        values = plan.groups.sum(lambda points: value[:, points])
+        weighed, total = weighted_features(system.covariance, value), value.sum(axis=1, dtype=np.float64)
 
         def visit(order: Indices, seen: Array) -> None:
-            fixed = (order, visited.first, system.rows, own, probabilities, constants)
-            compiled_linearly()(*fixed, values, weighed, total, settled, seen, how_far)
+            fixed = (order, plan.groups.first, system.features, plan.weights, probabilities, constants)
+            compiled_linearly()(*fixed, values, weighed, total, plan.skip_below, seen, relaxation)
 
-        n_visits = visit_in_turn(visit, len(own), settled, VISITS_PER_ROUND * len(weights), random)
-        # What W takes from a constant it takes from each of equal points by its weight.
-        taken = (constants - values) / own[:, None]
+        n_visits = plan.visit(visit, random)
+        # W divides what it takes from a constant among equal points by their weights.
+        taken = (constants - values) / plan.weights[:, None]
 
-        def tell(points: Indices, groups: Indices) -> None:
+        def write(points: Indices, groups: Indices) -> None:
             value[:, points] = constant[:, points] - weights[points] * taken[groups].T
 
-        visited.tell(tell)
+        plan.groups.spread(write)
         return n_visits
-
-
-def _begin(system: RowSystem, constant: Array, tolerance: Array) -> _Run:
-    scale = system.curvature.scale
-    weights = np.einsum("bcn,bcn->bn", scale, scale)  # probabilities sum to one
-    # Where there is no weight there is nothing to solve.
-    value = np.where(weights[:, None, :] > 0, 0.0, constant).astype(constant.dtype)
-    return _Run(system, constant, value, weights, tolerance, np.zeros(weights.shape, dtype=np.int32))

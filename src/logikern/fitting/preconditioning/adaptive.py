@@ -1,4 +1,4 @@
-"""Which preconditioner a Newton fit uses, how large it is and when it is rebuilt."""
+"""Which preconditioner a Newton fit uses, its rank, and when it is rebuilt."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,26 +15,68 @@ from logikern.structure.covariance import ClassCovariance
 
 Condition = Callable[[Curvature, Indices], Preconditioner]
 
-# A Woodbury matrix larger than this costs more to factor than the products that it saves.
-LARGEST_WOODBURY = 3000
-# Building a preconditioner may take the time of so many products.
-PRODUCTS_PER_BUILD = 2.0
-# A product passes once over each stored matrix, and the processor does so many operations while it reads a byte.
-FLOPS_PER_BYTE = 5.0
-# Beside each product an iteration passes so many times over all functions; it is nothing beside a dense matrix.
-PASSES_PER_PRODUCT = 20.0
-# A preconditioner of a lower rank is hardly worth its name: this one is allowed whatever the memory.
-LEAST_RANK = 4
-# Products for one direction above which a larger factor is tried.
-MANY_PRODUCTS = 25
+
+@dataclass(frozen=True)
+class RankPolicy:
+    """The rank at which a preconditioner pays: a model of the time of products and of its construction."""
+
+    # Largest Woodbury matrix: a larger one costs more to factor than the products that it saves.
+    largest_size: int = 3000
+    # Time to build the first preconditioner, in units of a product.
+    products_per_build: float = 2.0
+    # Operations of the processor while it reads a byte. A product reads each stored matrix once.
+    flops_per_byte: float = 5.0
+    # Passes over all functions beside each product; negligible beside a dense matrix.
+    passes_per_product: float = 20.0
+    # Rank that is allowed whatever the memory.
+    least_rank: int = 4
+    # Products for one direction above which a larger rank is tried.
+    many_products: int = 25
+
+    def product_cost(self, covariance: ClassCovariance, n_batch: int) -> float:
+        """Time of one product with the covariance, in floating-point operations."""
+        n_reads, itemsize = covariance.operators[0].n_reads, covariance.operators[0].dtype.itemsize
+        reading = len(covariance.operators) * n_reads * itemsize * self.flops_per_byte
+        beside = self.passes_per_product * covariance.n_points
+        return reading + (2.0 * n_reads + beside) * covariance.n_classes * n_batch
+
+    def build_cost(self, covariance: ClassCovariance, n_batch: int, rank: int) -> float:
+        """Time to build a preconditioner, in floating-point operations."""
+        size = rank * rows_per_rank(covariance)
+        return n_batch * (covariance.n_points * size**2 + size**3 / 3)
+
+    def affordable_rank(self, covariance: ClassCovariance, n_batch: int, memory: float) -> int:
+        """The rank at which building the preconditioner takes the time of a few products."""
+        per_square = n_batch * covariance.n_points * rows_per_rank(covariance) ** 2
+        by_time = np.sqrt(self.products_per_build * self.product_cost(covariance, n_batch) / per_square)
+        return int(min(by_time, self.largest_rank(covariance, n_batch, memory)))
+
+    def largest_rank(self, covariance: ClassCovariance, n_batch: int, memory: float) -> int:
+        """The rank that memory and the size of the Woodbury matrix allow."""
+        n, n_rows, n_kernels = covariance.n_points, rows_per_rank(covariance), len(covariance.operators)
+        by_size = int(min(n, self.largest_size / n_rows))
+        n_bytes = preconditioner_bytes(n_rows, n, n_kernels, n_batch, np.arange(by_size + 1))
+        return int(max(np.flatnonzero(n_bytes <= memory).max(initial=0), min(by_size, self.least_rank)))
+
+
+POLICY = RankPolicy()
+
+
+def rows_per_rank(covariance: ClassCovariance) -> int:
+    """Rows of all classes, or coordinates where these are more, for each row of an operator's factor."""
+    forest = covariance.mixing.forest
+    if forest is None or not len(forest.inner):
+        return covariance.n_classes
+    rows = sum(map(len, operators_on(forest.order.paths, covariance.assignment)))
+    return max(rows, covariance.mixing.n_latent)
 
 
 class Conditioning(ABC):
-    """A policy: from the covariance to a function that preconditions each Newton system in turn."""
+    """How the Newton systems of a covariance are preconditioned."""
 
     @abstractmethod
     def prepare(self, covariance: ClassCovariance) -> Condition:
-        """Do once what serves all systems of a fit."""
+        """Prepare what all systems of a fit share."""
 
 
 @dataclass(frozen=True)
@@ -47,20 +89,21 @@ class DiagonalConditioning(Conditioning):
 
 @dataclass(frozen=True)
 class LowRankConditioning(Conditioning):
-    """The coupled low-rank preconditioner, at a rank that pays and rebuilt only when it must.
+    """The coupled low-rank preconditioner, at a rank that pays, rebuilt only when necessary.
 
     Parameters
     ----------
     rank : int or None, default=None
-        Rank of each operator's factor; None weighs the cost of the factor against the products that it saves.
+        Rank of each operator's factor; None lets `policy` weigh the cost against the products that it saves.
     largest_rank : int, default=300
-        Bound on the rank that None begins with.
+        Bound on the first rank if None.
     staleness : float, default=0.03
         Relative change of the curvature up to which an old preconditioner is used again.
     memory : float, default=inf
-        Bytes that it may take, for all weightings together, at ranks beyond the least.
+        Largest size in bytes, for all weightings together, at ranks beyond the least.
     seed : int, default=0
-        Of the random pivots.
+        Seed of the random pivots.
+    policy : RankPolicy
     """
 
     rank: int | None = None
@@ -68,63 +111,24 @@ class LowRankConditioning(Conditioning):
     staleness: float = 0.03
     memory: float = np.inf
     seed: int = 0
+    policy: RankPolicy = POLICY
 
     def prepare(self, covariance: ClassCovariance) -> Condition:
         if covariance.mixing.forest is None:
             return DiagonalConditioning().prepare(covariance)
         return _Conditioner(self, covariance)
 
-    def rank_for(self, covariance: ClassCovariance, n_batch: int) -> int:
-        """The rank to begin with."""
+    def first_rank(self, covariance: ClassCovariance, n_batch: int) -> int:
         if self.rank is not None:
             return self.rank
-        return min(self.largest_rank, affordable_rank(covariance, n_batch, self.memory))
-
-
-def product_cost(covariance: ClassCovariance, n_batch: int) -> float:
-    """Time of one product with the covariance, in floating-point operations."""
-    n_reads, itemsize = covariance.operators[0].n_reads, covariance.operators[0].dtype.itemsize
-    reading = len(covariance.operators) * n_reads * itemsize * FLOPS_PER_BYTE
-    beside = PASSES_PER_PRODUCT * covariance.n_points
-    return reading + (2.0 * n_reads + beside) * covariance.n_classes * n_batch
-
-
-def build_cost(covariance: ClassCovariance, n_batch: int, rank: int) -> float:
-    """Time of building a preconditioner, in floating-point operations."""
-    size = rank * rows_per_rank(covariance)
-    return n_batch * (covariance.n_points * size**2 + size**3 / 3)
-
-
-def rows_per_rank(covariance: ClassCovariance) -> int:
-    """Rows of all classes, or coordinates where these are more, for each row of an operator's factor."""
-    forest = covariance.mixing.forest
-    if forest is None or not len(forest.inner):
-        return covariance.n_classes
-    rows = sum(map(len, operators_on(forest.order.paths, covariance.assignment)))
-    return max(rows, covariance.mixing.n_latent)
-
-
-def affordable_rank(covariance: ClassCovariance, n_batch: int, memory: float) -> int:
-    """The rank at which building the preconditioner takes the time of a few products."""
-    per_square = n_batch * covariance.n_points * rows_per_rank(covariance) ** 2
-    by_time = np.sqrt(PRODUCTS_PER_BUILD * product_cost(covariance, n_batch) / per_square)
-    return int(min(by_time, largest_rank(covariance, n_batch, memory)))
-
-
-def largest_rank(covariance: ClassCovariance, n_batch: int, memory: float) -> int:
-    """What memory allows, and the size of the Woodbury matrix."""
-    n, n_rows, n_kernels = covariance.n_points, rows_per_rank(covariance), len(covariance.operators)
-    by_size = int(min(n, LARGEST_WOODBURY / n_rows))
-    ranks = np.arange(by_size + 1)
-    by_memory = np.flatnonzero(preconditioner_bytes(n_rows, n, n_kernels, n_batch, ranks) <= memory).max(initial=0)
-    return int(max(by_memory, min(by_size, LEAST_RANK)))
+        return min(self.largest_rank, self.policy.affordable_rank(covariance, n_batch, self.memory))
 
 
 def preconditioner_bytes(n_rows: int, n_points: int, n_kernels: int, n_batch: int, rank: Any) -> Any:
-    """What the preconditioner of a rank holds at its peak.
+    """Peak memory of a preconditioner of some rank.
 
-    Factors of all kernels, while they are put together; for every weighting the scaled rows of all classes, and
-    Woodbury's matrix, twice while it is built. All in double precision, in which they are where variances are large.
+    Factors of all kernels, twice while they are put together; for every weighting the scaled rows of all classes, and
+    Woodbury's matrix, twice while it is built. All in double precision, which large variances need.
 
     Parameters
     ----------
@@ -140,67 +144,56 @@ def preconditioner_bytes(n_rows: int, n_points: int, n_kernels: int, n_batch: in
 class _Conditioner:
     """Builds, reuses and enlarges the low-rank preconditioner over the steps of one fit."""
 
-    def __init__(self, policy: LowRankConditioning, covariance: ClassCovariance):
-        self.policy = policy
+    def __init__(self, settings: LowRankConditioning, covariance: ClassCovariance):
+        self.settings = settings
         self.covariance = covariance
         self.rank = 0
-        self.random = np.random.default_rng(policy.seed)
+        self.random = np.random.default_rng(settings.seed)
         self.factors: CovarianceFactors | None = None
-        self.built: _Counted | None = None
+        self.built: LowRank | None = None
         self.built_for: Indices = np.arange(0)
 
     def __call__(self, curvature: Curvature, members: Indices) -> Preconditioner:
-        if self.built is not None and self._still_good(self.built, curvature, members):
+        if self.built is not None and self._is_reusable(self.built, curvature, members):
             return _Reused(self.built, curvature, np.searchsorted(self.built_for, members))
         factors = self._factors(len(members))
         self.built = None  # before its successor is built, which takes as much memory
-        self.built = _Counted(LowRank(factors, curvature.pointwise))
+        self.built = LowRank(factors, curvature.pointwise)
         self.built_for = members
         return _Reused(self.built, curvature, np.arange(len(members))) if curvature.couples_points else self.built
 
-    def _still_good(self, built: "_Counted", curvature: Curvature, members: Indices) -> bool:
-        if built.n_solves > MANY_PRODUCTS or not np.isin(members, self.built_for).all():
+    def _is_reusable(self, built: LowRank, curvature: Curvature, members: Indices) -> bool:
+        if built.n_solves > self.settings.policy.many_products or not np.isin(members, self.built_for).all():
             return False
-        old = built.inner.curvature.scale[np.searchsorted(self.built_for, members)] ** 2
+        old = built.curvature.scale[np.searchsorted(self.built_for, members)] ** 2
         new = curvature.pointwise
-        # Relative to the diagonal of W, which is far below S^2 for probabilities near zero and one.
+        # Relative to the diagonal of W, which is far below S^2 where probabilities are near zero and one.
         size = new.diagonal().sum(axis=(1, 2))
-        change, allowed = np.abs(new.scale**2 - old).sum(axis=(1, 2)), self.policy.staleness * size
+        change, allowed = np.abs(new.scale**2 - old).sum(axis=(1, 2)), self.settings.staleness * size
         return bool((change <= allowed).all())
 
     def _factors(self, n_batch: int) -> CovarianceFactors:
-        """Factors of the covariance, of twice the rank when the last direction cost more products than they would."""
-        rank = self.rank or self.policy.rank_for(self.covariance, n_batch)
-        doubled = min(2 * rank + 1, largest_rank(self.covariance, n_batch, self.policy.memory))
+        """Factors of the covariance, of twice the rank if the last direction cost more products than they would."""
+        policy, covariance = self.settings.policy, self.covariance
+        rank = self.rank or self.settings.first_rank(covariance, n_batch)
+        doubled = min(2 * rank + 1, policy.largest_rank(covariance, n_batch, self.settings.memory))
         n_solves = self.built.n_solves if self.built is not None else 0
-        cost = build_cost(self.covariance, n_batch, doubled) / product_cost(self.covariance, n_batch)
-        if self.policy.rank is None and n_solves > MANY_PRODUCTS + cost:
+        cost = policy.build_cost(covariance, n_batch, doubled) / policy.product_cost(covariance, n_batch)
+        if self.settings.rank is None and n_solves > policy.many_products + cost:
             rank = doubled
         if self.factors is None or rank > self.rank:
             self.rank = rank
             self.factors = self.built = None
-            self.factors = factorise(self.covariance, rank, self.random)
+            self.factors = factorise(covariance, rank, self.random)
         return self.factors
 
 
-class _Counted(Preconditioner):
-    """A preconditioner that counts its uses, which is how many products a direction took."""
-
-    def __init__(self, inner: LowRank):
-        self.inner = inner
-        self.n_solves = 0
-
-    def solve(self, residual: Array, members: Indices) -> Array:
-        self.n_solves += 1
-        return self.inner.solve(residual, members)
-
-
 class _Reused(Preconditioner):
-    """A preconditioner of an earlier step, projected on the range that belongs to this one."""
+    """The preconditioner of an earlier step, projected on the range of this one."""
 
-    def __init__(self, earlier: _Counted, curvature: Curvature, positions: Indices):
+    def __init__(self, earlier: LowRank, curvature: Curvature, positions: Indices):
         self.earlier = earlier
-        self.curvature = curvature.in_precision(earlier.inner.factors.dtype)
+        self.curvature = curvature.in_precision(earlier.factors.dtype)
         self.positions = positions
         earlier.n_solves = 0
 

@@ -10,14 +10,13 @@ from logikern.numerics.parallel import for_each, point_tiles
 
 
 class PointSystems:
-    """A = (I + S R S)^-1, then restricted to the range of the projector; R is what factors miss at each point.
+    """A = (I + S R S)^-1, restricted to the range of the projector; R is what the factors miss at each point.
 
-    R couples classes along the tree: Mixing diag(d) Mixing', d_p the residual variance of function p. With it
-    the functions at a point are a Gaussian chain from the root to the leaves, each node its parent plus something
-    of variance d_p, seen at leaf c with precision S_c^2. Messages up the tree carry precisions: that of node p is
-    h_p, the sum over its children of g h, where g_p = 1 / (1 + d_p h_p) is what the variance of p lets through.
-    Means f follow in one pass up and one down, and A x = g x - S g f of the parent at every leaf: without anything
-    above leaves A is the diagonal g.
+    R couples classes along the tree: Mixing diag(d) Mixing', d_p the residual variance of function p. The functions
+    at a point are a Gaussian chain from the root to the leaves: each node is its parent plus a term of variance d_p,
+    observed at leaf c with precision S_c^2. Messages up the tree carry precisions: node p has h_p, the sum of g h
+    over its children, with gain g_p = 1 / (1 + d_p h_p). Means f follow in one pass up and one down, and
+    A x = g x - S g (f of the parent) at every leaf. Without inner nodes A is the diagonal g.
 
     On the range of Pi = I - U U' the inverse is A - A U U' A / (U' A U).
 
@@ -96,11 +95,11 @@ class PointSystems:
         return result
 
     def leaf_strengths(self, member: int) -> Array:
-        """S^2 g of every class's own function, (C, n): S A S without what is above leaves."""
+        """S^2 g of every class's own function, (C, n): S A S without inner nodes."""
         return self.scale[member].astype(float) ** 2 * self.leaf_gains[member]
 
     def inner(self, member: int, number: int) -> tuple[Array, Array]:
-        """Of a function above others g and (d g)^(1/2), (n,): what it lets through, and how much it couples."""
+        """Gain g and coupling (d g)^(1/2) of an inner function, (n,) each."""
         place = self.nodes.place(number)
         return self.gains[member, place], np.sqrt(self.spreads[member, place])
 

@@ -14,13 +14,9 @@ from logikern.structure.covariance import ClassCovariance
 from logikern.structure.forest import ClassForest, ClassOrder
 from logikern.structure.mixing import Mixing
 
-LARGEST_SINGLE_ERROR = 0.2
-# Rows by which it is found how far what a factor misses is diagonal.
-N_PROBES = 32
-
 
 def operators_on(paths: list[list[int]], assignment: Indices) -> list[list[int]]:
-    """Of each path the operators that its latent functions use."""
+    """The operators used by the latent functions of each path."""
     return [sorted({int(assignment[number]) for number in path}) for path in paths]
 
 
@@ -28,8 +24,8 @@ def operators_on(paths: list[list[int]], assignment: Indices) -> list[list[int]]
 class CovarianceFactors:
     """K~ ~ Mixing blockdiag(v_p (F_p' F_p + diag(r_p))) Mixing' + bias_variance (I (x) 1 1').
 
-    Coordinates are those of latent functions, one after the other, and then of the constants of classes.
-    The *rows* of a class are the factors of all operators on its path and, for its constant, a row of ones.
+    Coordinates belong to latent functions, one after the other, and then to the constants of classes. The *rows* of a
+    class are the factors of all operators on its path and, for its constant, a row of ones.
 
     Attributes
     ----------
@@ -39,12 +35,12 @@ class CovarianceFactors:
         Square roots of the variances.
     bias_deviation : float
     residuals : array of shape (operators, n)
-        What counts of that which the factors miss on the diagonal.
+        The part of the missed diagonal that counts, see `diagonal_fraction`.
     mixing : Mixing
     dtype : numpy dtype
-        Of what is solved with it.
+        Dtype of residuals and solutions.
     scratch : list of arrays of shape (rows of all classes, n)
-        Where rows are stacked, again and again: new memory each time would cost much.
+        Buffers for stacked rows: allocating them each time would be slow.
     """
 
     factors: tuple[Array, ...]
@@ -58,7 +54,7 @@ class CovarianceFactors:
 
     @cached_property
     def offsets(self) -> Indices:
-        """Where the coordinates of each latent function begin, and then those of the constants."""
+        """First coordinate of each latent function, and then of the constants."""
         ranks = [len(self.factors[index]) for index in self.assignment]
         ranks += [1] * (self.mixing.n_classes if self.bias_deviation else 0)
         return np.concatenate([[0], np.cumsum(ranks)]).astype(int)
@@ -74,12 +70,12 @@ class CovarianceFactors:
 
     @cached_property
     def operators_of(self) -> list[list[int]]:
-        """Of each class, in their order, the operators on its path."""
+        """The operators on the path of each class, in class order."""
         return operators_on(self.order.paths, self.assignment)
 
     @cached_property
     def row_offsets(self) -> Indices:
-        """Where the rows of each class begin, in their order."""
+        """First row of each class, in class order."""
         counts = [sum(len(self.factors[index]) for index in own) for own in self.operators_of]
         return np.concatenate([[0], np.cumsum(np.array(counts) + bool(self.bias_deviation))]).astype(int)
 
@@ -89,13 +85,13 @@ class CovarianceFactors:
 
     @property
     def constants(self) -> slice:
-        """Where the coordinates of the constants are."""
+        """Coordinates of the constants."""
         return slice(self.offsets[len(self.assignment)], self.offsets[-1])
 
     def project(self, functions: Array, points: slice) -> tuple[Array, Array]:
         """Part of the coordinates of class functions (m, C, points), to be summed over points and then mixed.
 
-        With one factor for all, it is the coordinates of classes that are mixed rather than functions.
+        With one factor for all functions, `mix` mixes coordinates of classes, which is cheaper.
         """
         constants = functions.sum(axis=-1, dtype=np.float64)  # (m, C)
         if len(self.factors) > 1:
@@ -105,7 +101,7 @@ class CovarianceFactors:
         return own.astype(np.float64).reshape(*functions.shape[:2], len(factor)), constants
 
     def mix(self, parts: list[tuple[Array, Array]]) -> Array:
-        """Coordinates (m, sum of ranks) from what was projected at all points."""
+        """Coordinates (m, sum of ranks) from the projections at all points."""
         own, constants = (np.sum(pieces, axis=0) for pieces in zip(*parts, strict=True))
         coordinates = np.empty((len(constants), self.offsets[-1]))
         if self.bias_deviation:
@@ -128,7 +124,7 @@ class CovarianceFactors:
         return coordinates
 
     def unmix(self, coordinates: Array) -> tuple[Array, Array]:
-        """The transposed map of `mix`: what is expanded at every point."""
+        """The transpose of `mix`: the argument of `expand`."""
         inner = coordinates[:, : self.constants.start]
         if len(self.factors) == 1:
             rank = len(self.factors[0])
@@ -139,7 +135,7 @@ class CovarianceFactors:
         return inner, np.zeros((len(inner), n_constants)) if constants is None else constants
 
     def expand(self, unmixed: tuple[Array, Array], points: slice) -> Array:
-        """The transposed map of `project`, at some points, (m, C, points)."""
+        """The transpose of `project`, at some points, (m, C, points)."""
         own, constants = unmixed
         shape = (*constants.shape, points.stop - points.start)
         if len(self.factors) > 1:
@@ -169,14 +165,14 @@ class CovarianceFactors:
         return self.mixing.forward(latent)
 
     def borrow(self) -> Array:
-        """An array for the scaled rows of all classes, to be put back on `scratch`."""
+        """A buffer for the scaled rows of all classes, to be returned to `scratch`."""
         try:
             return self.scratch.pop()
         except IndexError:
             return np.empty((self.row_offsets[-1], self.residuals.shape[1]), dtype=self.factors[0].dtype)
 
     def scale_rows(self, place: int, weights: Array, out: Array) -> slice:
-        """Write the rows of a class times weights (n,) to theirs of the array, and say which they are."""
+        """Write the rows of a class times weights (n,) into the buffer; returns their slice."""
         rows = slice(*self.row_offsets[place : place + 2])
         start, weights = rows.start, weights.astype(out.dtype)
         for index in self.operators_of[place]:
@@ -188,7 +184,7 @@ class CovarianceFactors:
         return rows
 
     def gather(self, matrix: Array) -> Array:
-        """From a matrix over the rows of classes to one over coordinates as `arranged`, both below the diagonal."""
+        """From a matrix over rows to one over coordinates in the order `arranged`, both below the diagonal."""
         spread = self._spread
         if not len(self.forest.inner):
             matrix *= spread.data
@@ -200,12 +196,12 @@ class CovarianceFactors:
 
     @property
     def arranged(self) -> Indices | slice:
-        """Coordinates in the order of Woodbury's matrix; without links each belongs to one row, and follows it."""
+        """Coordinates in the order of Woodbury's matrix; without links, in the order of their rows."""
         return slice(None) if len(self.forest.inner) else self._spread.indices
 
     @cached_property
     def _spread(self) -> sparse.csr_array:
-        """Which coordinates make the rows of each class, (rows, coordinates)."""
+        """The linear map from coordinates to the rows of classes, (rows, coordinates)."""
         rows, columns, values = [], [], []
         for place, path in enumerate(self.order.paths):
             starts, start = {}, self.row_offsets[place]
@@ -227,18 +223,23 @@ class CovarianceFactors:
         )
 
 
-def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generator) -> CovarianceFactors:
-    """Low-rank factors of the covariance: one pivoted factor per operator."""
+def factorise(
+    covariance: ClassCovariance, rank: int, random: np.random.Generator, largest_single_error: float = 0.2
+) -> CovarianceFactors:
+    """Low-rank factors of the covariance: one pivoted factor per operator.
 
-    def factorise_one(share: tuple[KernelOperator, np.random.Generator]) -> LowRankFactor:
-        operator, own_random = share
+    They are in double precision if the Woodbury matrix, a difference of large products, would else have a rounding
+    error above `largest_single_error` beside its identity.
+    """
+
+    def factorise_one(task: tuple[KernelOperator, np.random.Generator]) -> LowRankFactor:
+        operator, own_random = task
         found = randomly_pivoted_cholesky(operator.rows, operator.diagonal(), rank, own_random)
-        return found._replace(residual=found.residual * diagonal_share(operator, found, own_random))
+        return found._replace(residual=found.residual * diagonal_fraction(operator, found, own_random))
 
     own = for_each(factorise_one, zip(covariance.operators, random.spawn(len(covariance.operators)), strict=True))
-    # The Woodbury matrix is a difference of products of this size: the identity in it must not be rounded away.
     largest = float(covariance.variances.max()) * covariance.n_points * np.finfo(np.float32).eps
-    dtype = np.float64 if largest > LARGEST_SINGLE_ERROR else own[0].factor.dtype
+    dtype = np.float64 if largest > largest_single_error else own[0].factor.dtype
     return CovarianceFactors(
         tuple(part.factor.astype(dtype, copy=False) for part in own),
         covariance.assignment,
@@ -250,16 +251,17 @@ def factorise(covariance: ClassCovariance, rank: int, random: np.random.Generato
     )
 
 
-def diagonal_share(operator: KernelOperator, found: LowRankFactor, random: np.random.Generator) -> float:
-    """How much of the residual diagonal counts: the root of its part in the squares of all entries that are missed.
+def diagonal_fraction(
+    operator: KernelOperator, found: LowRankFactor, random: np.random.Generator, n_probes: int = 32
+) -> float:
+    """The part of the residual diagonal that counts: the root of its part in the squares of all missed entries.
 
-    Where kernels are rough a factor misses a nearly diagonal matrix, and all of the diagonal counts. Where rows are
-    much alike the same diagonal belongs to few large eigenvalues and many that are nearly zero. To take it for a
-    multiple of the identity would then spread what conjugate gradients find in one place: the many directions that
-    the kernel hardly sees. Found from a few random rows.
+    If the kernel is rough, the factor misses a nearly diagonal matrix, and all of the diagonal counts. If rows are
+    similar, the same diagonal belongs to few large eigenvalues and many near zero. A multiple of the identity would
+    then spread over the many directions that the kernel hardly sees. Estimated from `n_probes` random rows.
     """
     n = len(found.residual)
-    probes = random.choice(n, size=min(N_PROBES, n), replace=False)
+    probes = random.choice(n, size=min(n_probes, n), replace=False)
     missed = operator.rows(probes) - found.factor[:, probes].T @ found.factor
     squares = float(np.einsum("in,in->", missed, missed, dtype=float))
     on_diagonal = float((found.residual[probes] ** 2).sum())

@@ -56,26 +56,32 @@ def diagonal_preconditioner(covariance: ClassCovariance, curvature: Curvature) -
 
 
 class LowRank(Preconditioner):
-    """(B + G G')^-1 by Woodbury, with the classes coupled and what the factors miss at each point.
+    """(B + G G')^-1 by Woodbury, with coupled classes and the residual of the factors at each point.
 
-    K~ ~ F' F + R, F the rows of all latent functions and constants, R between classes at single points, makes the
-    system, on the range of the projector Pi = I - U U', equal to B + G G' with B = Pi (I + S R S) Pi and
-    G = Pi S F'. `PointSystems` inverts B. Without R it would be blind at rough kernels, whose matrices are nearly
-    diagonal.
+    Let K~ ~ F' F + R, with F the rows of all latent functions and constants, and R between classes at single points.
+    On the range of the projector Pi = I - U U' the system is then B + G G' with B = Pi (I + S R S) Pi and
+    G = Pi S F'. `PointSystems` inverts B. R matters for rough kernels, whose matrices are nearly diagonal.
 
     Parameters
     ----------
     factors : CovarianceFactors
     curvature : Curvature
+
+    Attributes
+    ----------
+    n_solves : int
+        Uses so far: the products of a direction.
     """
 
     def __init__(self, factors: CovarianceFactors, curvature: PointwiseCurvature):
         self.factors = factors
+        self.n_solves = 0
         self.curvature = curvature.in_precision(factors.dtype)
         self.systems = PointSystems(factors, self.curvature)
         self.woodbury = woodbury_factors(factors, self.systems)
 
     def solve(self, residual: Array, members: Indices) -> Array:
+        self.n_solves += 1
         tiles = point_tiles(residual.shape)
         scale = self.systems.scale
         base = np.empty_like(residual)

@@ -10,9 +10,6 @@ from logikern.fitting.preconditioning.low_rank import CovarianceFactors
 from logikern.numerics.outcome import Array
 from logikern.numerics.parallel import for_each
 
-# Rows of the matrix that are computed at a time.
-ROW_CHUNK = 128
-
 
 def woodbury_factors(factors: CovarianceFactors, systems: PointSystems) -> list[tuple[Array, bool]]:
     """Cholesky factors of I + G' B^-1 G for each member of the batch, for `cho_solve`."""
@@ -28,7 +25,7 @@ def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Arr
     and for the root it is S A U / (U' A U)^(1/2).
     """
     order = factors.order
-    strength = systems.leaf_strengths(member)[order.classes]  # times gains on the way, as far as that is done
+    strength = systems.leaf_strengths(member)[order.classes]  # times the gains applied so far
     own = strength.copy()  # diagonal of S B^-1 S
     matrix = np.zeros((factors.row_offsets[-1],) * 2)
     stacked = factors.borrow()
@@ -47,7 +44,7 @@ def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Arr
         def couple_rows(rows: slice) -> None:
             matrix[rows, start : rows.stop] -= stacked[rows] @ stacked[start : rows.stop].T
 
-        # The last rows are the longest: they come first, so that threads end together.
+        # The last rows are the longest: they come first, for balanced threads.
         for_each(couple_rows, _row_chunks(start, stop)[::-1])
 
     def couple_below(numbers: list[int]) -> None:
@@ -70,17 +67,17 @@ def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Arr
     return matrix
 
 
-def _row_chunks(start: int, stop: int) -> list[slice]:
+def _row_chunks(start: int, stop: int, size: int = 128) -> list[slice]:
     """Rows of a matrix in pieces for one product each."""
-    return [slice(first, min(first + ROW_CHUNK, stop)) for first in range(start, stop, ROW_CHUNK)]
+    return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
 
 
 def _robust_cholesky(matrix: Array) -> tuple[Array, bool]:
-    """Factor of I + matrix from the part below the diagonal; a growing ridge if rounding made it indefinite."""
+    """Factor of I + matrix from its lower triangle; a growing ridge if rounding made it indefinite."""
     matrix.flat[:: len(matrix) + 1] += 1.0
     ridge = 0.0
     for _ in range(8):
-        # In the order of LAPACK rows are columns, so what is below the diagonal is above it.
+        # LAPACK reads rows as columns: its upper triangle is the part below the diagonal.
         upper, failed = dpotrf(matrix.T, lower=False, clean=False)
         if not failed:
             return upper, False

@@ -1,4 +1,4 @@
-"""What a command says while it works: lines on standard error."""
+"""Messages of a command on standard error."""
 
 import sys
 import time
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Narrator:
-    """Says what happens; `quiet` keeps warnings only."""
+class Messages:
+    """Prints messages; `quiet` prints warnings only."""
 
     quiet: bool = False
 
-    def say(self, message: str) -> None:
+    def info(self, message: str) -> None:
         if not self.quiet:
             print(message, file=sys.stderr)
 
@@ -22,14 +22,14 @@ class Narrator:
 
     @contextmanager
     def working(self, task: str) -> Iterator[None]:
-        """Announce `task`, with a sign of life on a terminal, and say how long it took."""
+        """Announce `task`, with a spinner on a terminal, and print its time."""
         began = time.perf_counter()
         if self.quiet or not sys.stderr.isatty():
-            self.say(f"{task} ...")
+            self.info(f"{task} ...")
             yield
         else:
             from rich.console import Console
 
             with Console(stderr=True).status(task):
                 yield
-        self.say(f"{task}: {time.perf_counter() - began:.1f} s")
+        self.info(f"{task}: {time.perf_counter() - began:.1f} s")

@@ -6,10 +6,9 @@ import pytest
 from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.newton.joint import joint_covariance
 from logikern.fitting.newton.systems import IterativeSystem, Response, StoppingRule
-from logikern.fitting.pointwise import schedule as visits
-from logikern.fitting.pointwise import system as row_system
-from logikern.fitting.pointwise.solver import RowAscent
-from logikern.fitting.pointwise.system import RowSystem
+from logikern.fitting.pointwise.schedule import POLICY, PointwisePolicy
+from logikern.fitting.pointwise.solver import PointwiseAscent
+from logikern.fitting.pointwise.system import PointwiseSystem
 from logikern.fitting.preconditioning.adaptive import DiagonalConditioning
 from logikern.fitting.problem import no_callback
 from tests.fitting.texts import build, optimum
@@ -20,10 +19,10 @@ class NeverNeeded:
         pytest.fail("another system was asked")
 
 
-def system_of(name, otherwise=NeverNeeded):
+def system_of(name, otherwise=NeverNeeded, policy=POLICY):
     problem = build(name)
     curvature = problem.expand(optimum(name).latent).curvature
-    return problem, curvature, RowSystem(problem.covariance, curvature, otherwise)
+    return problem, curvature, PointwiseSystem(problem.covariance, curvature, otherwise, policy=policy)
 
 
 def dense_response(problem, curvature, functions):
@@ -62,10 +61,9 @@ def test_few_rounds_are_enough_where_points_share_little():
     assert response.n_products <= 40  # a round is up to eight of visits and one to look
 
 
-def test_rounds_go_on_while_they_bring_something(monkeypatch):
-    monkeypatch.setattr(row_system, "MOST_ROUNDS", 1)
-    monkeypatch.setattr(row_system, "ROUNDS_TO_HALVE", 1)
-    problem, curvature, system = system_of("chain")
+def test_rounds_go_on_while_residuals_halve():
+    early = PointwisePolicy(system_rounds=1, system_halving_rounds=1)
+    problem, curvature, system = system_of("chain", policy=early)
     constant = np.random.default_rng(0).standard_normal(problem.shape)
     constant -= constant.mean(axis=1, keepdims=True)
     response = system.solve(constant, StoppingRule(np.full(1, 1e-3)))
@@ -95,9 +93,8 @@ def test_what_creeps_is_left_to_another_system():
 
 
 def test_order_of_visits_follows_the_seed_of_newton(monkeypatch):
-    monkeypatch.setattr(visits, "WORTHWHILE_FROM", 0)
-    monkeypatch.setattr(RowAscent, "fit", lambda *arguments: optimum("flat"))
+    monkeypatch.setattr(PointwiseAscent, "fit", lambda *arguments: optimum("flat"))
     problem = build("flat")
-    fit = Newton(seed=5).begin(problem, None, no_callback, 1e-4)
+    fit = Newton(seed=5, pointwise=PointwisePolicy(worthwhile_from=0)).begin(problem, None, no_callback, 1e-4)
     curvature = problem.expand(optimum("flat").latent).curvature
     assert fit.make_system(curvature, np.arange(1)).seed == 5

@@ -14,10 +14,10 @@ from logikern.fitting.iteration import Budget
 from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.pairwise.state import at_dual
 from logikern.fitting.pointwise import loops as dual_points
-from logikern.fitting.pointwise import schedule as visits
-from logikern.fitting.pointwise import solver as row_ascent
-from logikern.fitting.pointwise.schedule import has_rows, rows_of
-from logikern.fitting.pointwise.solver import RowAscent
+from logikern.fitting.pointwise import schedule
+from logikern.fitting.pointwise import solver as ascent_module
+from logikern.fitting.pointwise.schedule import POLICY, PointwisePolicy, is_supported, is_worthwhile, point_features
+from logikern.fitting.pointwise.solver import PointwiseAscent
 from logikern.fitting.problem import InterruptedFitError
 from logikern.kernels import Gaussian, Linear
 from logikern.likelihoods.poisson import Poisson
@@ -26,7 +26,8 @@ from tests.fitting import catalogue
 from tests.fitting.texts import CREEPING, N_POINTS, N_WORDS, PROBLEMS, build, make, optimum, texts, texts_repeated
 from tests.structure.trees import TREES
 
-FINE = RowAscent(tolerance=1e-9, budget=Budget(newton=500))
+PLAIN = PointwisePolicy(relaxation=1.0)
+FINE = PointwiseAscent(tolerance=1e-9, budget=Budget(newton=500))
 
 
 # --- the optimum ---
@@ -49,27 +50,26 @@ def test_it_ends_there_from_other_latents(name):
 
 
 def test_from_its_own_latents_it_has_nothing_to_do():
-    assert RowAscent(1e-6).fit(build("chain"), optimum("chain").latent).trace[-1].step == 0
+    assert PointwiseAscent(1e-6).fit(build("chain"), optimum("chain").latent).trace[-1].step == 0
 
 
 @pytest.mark.parametrize("name", ["balanced", "chain", "variances of classes"])
 def test_single_precision_comes_close(name):
     problem = build(name)
     targets, weights = problem.targets.astype(np.float32), problem.weights.astype(np.float32)
-    result = RowAscent(1e-4).fit(replace(problem, targets=targets, weights=weights))
+    result = PointwiseAscent(1e-4).fit(replace(problem, targets=targets, weights=weights))
     assert result.outcome is Outcome.CONVERGED
     assert result.dual.dtype == np.float32
     np.testing.assert_allclose(result.dual, optimum(name).dual, atol=1e-3)
 
 
-def test_no_round_without_relaxation_raises_the_dual(monkeypatch):
-    monkeypatch.setattr(visits, "RELAXATION", 1.0)
+def test_no_round_without_relaxation_raises_the_dual():
     # Shares are a distribution at every point after every round, so that the dual has a value.
     problem = make(TREES["chain"], variances=100.0)
     shares_at = []
 
     def value_of(budget):
-        dual = RowAscent(1e-9, Budget(newton=budget)).fit(problem).dual[0]
+        dual = PointwiseAscent(1e-9, Budget(newton=budget), policy=PLAIN).fit(problem).dual[0]
         state = at_dual(problem, 0, dual)
         state.latent[:] = problem.covariance.matmul(dual[None])[0]
         shares_at.append(problem.targets - dual)
@@ -83,19 +83,18 @@ def test_no_round_without_relaxation_raises_the_dual(monkeypatch):
         np.testing.assert_allclose(shares.sum(axis=0), 1.0, atol=1e-12)
 
 
-def test_relaxation_ends_sooner_where_points_creep(monkeypatch):
-    problem, few = make(TREES["chain"], variances=100.0), RowAscent(1e-6, Budget(newton=200))
+def test_relaxation_ends_sooner_where_points_creep():
+    problem, few = make(TREES["chain"], variances=100.0), PointwiseAscent(1e-6, Budget(newton=200))
     relaxed = few.fit(problem).trace[-1].step
-    monkeypatch.setattr(visits, "RELAXATION", 1.0)
-    assert relaxed < 0.7 * few.fit(problem).trace[-1].step
+    assert relaxed < 0.7 * replace(few, policy=PLAIN).fit(problem).trace[-1].step
 
 
 def test_equal_points_of_different_classes_are_one_point(monkeypatch):
     # One at a time each would undo what the others have done.
     problem = make(TREES["balanced"], variances=10.0, X=texts_repeated())
-    ascent = RowAscent(1e-6, Budget(newton=300))
+    ascent = PointwiseAscent(1e-6, Budget(newton=300))
     together = ascent.fit(problem)
-    monkeypatch.setattr(row_ascent, "equal_rows", lambda covariance: np.arange(N_POINTS))
+    monkeypatch.setattr(ascent_module, "equal_points", lambda covariance: np.arange(N_POINTS))
     assert together.trace[-1].step < 0.5 * ascent.fit(problem).trace[-1].step
     equal = together.dual[0][:, ::10] - problem.targets[:, ::10]
     np.testing.assert_allclose(equal, np.repeat(equal[:, :1], equal.shape[1], axis=1), atol=1e-12)
@@ -104,7 +103,7 @@ def test_equal_points_of_different_classes_are_one_point(monkeypatch):
 def test_latents_of_a_smaller_variance_do_not_lead_astray():
     # Shares that are nearly right are far from it for latents of a variance in the thousands.
     smaller, larger = (make(TREES["balanced"], variances=variance) for variance in (30.0, 3000.0))
-    result = RowAscent(1e-3, Budget(newton=500)).fit(larger, FINE.fit(smaller).latent)
+    result = PointwiseAscent(1e-3, Budget(newton=500)).fit(larger, FINE.fit(smaller).latent)
     losses = [step.loss for step in result.trace]
     assert max(losses[1:]) < losses[0]
 
@@ -113,7 +112,7 @@ def test_classes_that_can_be_told_apart_are_no_work_at_any_variance():
     # A share that is off by a thousandth is felt by the latents times the variance.
     random = np.random.default_rng(0)
     X = sparse.csr_array(sparse.random(N_POINTS, 200, 0.1, random_state=random))
-    result = RowAscent(1e-4).fit(make(TREES["balanced"], variances=1e7, X=X))
+    result = PointwiseAscent(1e-4).fit(make(TREES["balanced"], variances=1e7, X=X))
     assert result.outcome is Outcome.CONVERGED
     assert result.trace[-1].step <= 10
     losses = [step.loss for step in result.trace]
@@ -121,7 +120,7 @@ def test_classes_that_can_be_told_apart_are_no_work_at_any_variance():
 
 
 def test_two_fits_are_the_same_but_for_rounding():
-    first, second = (RowAscent(1e-3).fit(build("weightings")) for _ in range(2))
+    first, second = (PointwiseAscent(1e-3).fit(build("weightings")) for _ in range(2))
     np.testing.assert_allclose(first.dual, second.dual, atol=1e-10)  # far below the tolerance
 
 
@@ -131,7 +130,7 @@ def test_two_fits_are_the_same_but_for_rounding():
 def rows_of_tree(name, bias):
     tree = TREES[name]
     problem = make(tree, variances=np.arange(1.0, 1.0 + tree.n_latent), bias_variance=bias)
-    return rows_of(problem.covariance), problem
+    return point_features(problem.covariance), problem
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -209,13 +208,13 @@ def test_points_that_are_settled_are_left_alone():
 
 @pytest.fixture
 def everything_is_large(monkeypatch):
-    monkeypatch.setattr(visits, "WORTHWHILE_FROM", 0)
+    monkeypatch.setitem(vars(POLICY), "worthwhile_from", 0)
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
 @pytest.mark.usefixtures("everything_is_large")
 def test_newton_goes_on_where_it_was_too_slow(monkeypatch, rounds):
-    monkeypatch.setattr(RowAscent, "budget", Budget(newton=rounds))
+    monkeypatch.setitem(vars(POLICY), "rounds", rounds)
     problem = build("weightings")
     result = Newton(tolerance=1e-9).fit(problem)
     assert result.outcome is Outcome.CONVERGED
@@ -228,7 +227,7 @@ def test_newton_goes_on_where_it_was_too_slow(monkeypatch, rounds):
 @pytest.mark.usefixtures("everything_is_large")
 def test_newton_goes_on_where_it_creeps(name):
     problem = build(name)
-    assert RowAscent(1e-9, Budget(newton=500)).fit(problem).trace[-1].step < 150  # far from 500 rounds
+    assert PointwiseAscent(1e-9, Budget(newton=500)).fit(problem).trace[-1].step < 150  # far from 500 rounds
     result = Newton(tolerance=1e-9).fit(problem)
     assert result.outcome is Outcome.CONVERGED
     np.testing.assert_allclose(result.dual, optimum(name).dual, atol=1e-6)
@@ -250,7 +249,7 @@ def test_products_that_are_used_up_are_not_given_again():
 
 @pytest.mark.usefixtures("everything_is_large")
 def test_interruption_after_the_rounds_keeps_them(monkeypatch):
-    monkeypatch.setattr(RowAscent, "budget", Budget(newton=3))
+    monkeypatch.setitem(vars(POLICY), "rounds", 3)
     seen = []
 
     def interrupt(step):
@@ -263,21 +262,20 @@ def test_interruption_after_the_rounds_keeps_them(monkeypatch):
     assert [step.step for step in caught.value.result.trace] == list(range(6))
 
 
-@pytest.mark.usefixtures("everything_is_large")
-def test_many_words_for_few_points_are_left_to_newton(monkeypatch):
-    assert visits.worthwhile(build("chain"))
-    monkeypatch.setattr(visits, "MOST_FEATURES", 0.5 * N_WORDS / N_POINTS)
-    assert visits.worthwhile(build("chain"))  # the sums are small
-    monkeypatch.setattr(visits, "FEW_SUMS", N_WORDS)
-    assert not visits.worthwhile(build("chain"))
+def test_many_words_for_few_points_are_left_to_newton():
+    large = PointwisePolicy(worthwhile_from=0)
+    assert is_worthwhile(build("chain"), large)
+    few_features = replace(large, most_features=0.5 * N_WORDS / N_POINTS)
+    assert is_worthwhile(build("chain"), few_features)  # the sums are small
+    assert not is_worthwhile(build("chain"), replace(few_features, few_sums=N_WORDS))
 
 
-def test_equal_rows_are_known_whatever_the_order_of_their_words():
+def test_equal_points_are_known_whatever_the_order_of_their_words():
     X = sparse.csr_array(np.random.default_rng(0).standard_normal((3, 7)))
     X.indices[7:14], X.data[7:14] = X.indices[:7][::-1], X.data[:7][::-1]
     X.has_sorted_indices = False
     covariance = SimpleNamespace(operators=(SimpleNamespace(features=X),))
-    numbers = visits.equal_rows(covariance)
+    numbers = schedule.equal_points(covariance)
     assert numbers[0] == numbers[1] != numbers[2]
 
 
@@ -292,7 +290,7 @@ def test_newton_ends_without_a_system_where_it_was_not():
 
 
 def test_small_problems_are_left_to_newton(monkeypatch):
-    monkeypatch.setattr(RowAscent, "fit", lambda *_: pytest.fail("visited point by point"))
+    monkeypatch.setattr(PointwiseAscent, "fit", lambda *_: pytest.fail("visited point by point"))
     assert Newton().fit(build("flat")).outcome is Outcome.CONVERGED
 
 
@@ -313,9 +311,9 @@ def test_what_it_cannot_do_is_refused():
     dense = catalogue.make_problem(Gaussian(1.0), texts().toarray(), catalogue.labels(N_POINTS))
     counts = replace(build("flat"), likelihood=Poisson())
     for problem in (dense, counts, make(bias_variance=np.inf)):
-        assert not has_rows(problem)
+        assert not is_supported(problem)
         with pytest.raises(ValueError, match="sparse features"):
-            RowAscent().fit(problem)
+            PointwiseAscent().fit(problem)
 
 
 # --- beyond one fit ---
@@ -328,7 +326,7 @@ def test_probabilities_of_an_estimator_are_those_of_newton(monkeypatch):
     settings = {"criterion": None, "variance": 20.0, "solver": "newton", "operator": "features", "tol": 1e-7}
     model = KernelLogisticClassifier(Linear(), hierarchy="paths", **settings)
     plain = model.fit(X, paths).predict_proba(X)
-    monkeypatch.setattr(visits, "WORTHWHILE_FROM", 0)
+    monkeypatch.setitem(vars(POLICY), "worthwhile_from", 0)
     rounds = model.fit(X, paths)
     assert rounds.newton_trace_[0].products == 0
     np.testing.assert_allclose(rounds.predict_proba(X), plain, atol=1e-6)
@@ -340,7 +338,7 @@ def test_criterion_and_its_gradient_are_those_of_newton(monkeypatch):
     folds = Folds(1.0 - held_out, held_out)
     criterion = CrossValidation(problem.likelihood, problem.targets, folds, Newton(tolerance=1e-8))
     plain = criterion.evaluate(problem.covariance, None, 1e-8)
-    monkeypatch.setattr(visits, "WORTHWHILE_FROM", 0)
+    monkeypatch.setitem(vars(POLICY), "worthwhile_from", 0)
     for start in (None, plain.state):
         own = criterion.evaluate(problem.covariance, start, 1e-8)
         assert own.value == pytest.approx(plain.value, abs=1e-8)

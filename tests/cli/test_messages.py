@@ -3,7 +3,7 @@
 import io
 import sys
 
-from logikern.cli.session.narration import Narrator
+from logikern.cli.session.messages import Messages
 
 
 class Terminal(io.StringIO):
@@ -12,7 +12,7 @@ class Terminal(io.StringIO):
 
 
 def test_work_is_announced_and_timed(capsys):
-    with Narrator().working("task"):
+    with Messages().working("task"):
         pass
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "task ..." and said[1].startswith("task: ") and len(said) == 2
@@ -20,12 +20,12 @@ def test_work_is_announced_and_timed(capsys):
 
 def test_work_on_a_terminal_is_timed(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with Narrator().working("task"):
+    with Messages().working("task"):
         pass
     assert "task: 0.0 s" in sys.stderr.getvalue()
 
 
 def test_quiet_keeps_warnings(capsys):
-    Narrator(quiet=True).say("nothing")
-    Narrator(quiet=True).warn("beware")
+    Messages(quiet=True).info("nothing")
+    Messages(quiet=True).warn("beware")
     assert capsys.readouterr().err == "warning: beware\n"

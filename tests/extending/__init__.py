@@ -1,0 +1,1 @@
+"""Extensions from outside the package, one of each interface; docs/architecture.md points here."""
