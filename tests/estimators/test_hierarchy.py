@@ -294,7 +294,7 @@ ERRORS = {
     "free constants": ({"bias_variance": np.inf}, Y, "infinite, which a hierarchy does not allow"),
     "loo of coarse labels": ({"criterion": "loo"}, coarse_labels(), "labels are inner nodes"),
     "unknown tying": ({"tying": "tied"}, Y, "`tying` must be one of"),
-    "unknown node in tying": ({"tying": {"arts": 1}}, Y, "'arts', which is no node"),
+    "unknown node in tying": ({"tying": {"arts": 1}}, Y, "'arts', which is not a node"),
     "tying too short": ({"tying": [0, 1]}, Y, "one group label per node with siblings"),
     "variances too many": ({"variance": [1.0, 2.0], "tying": "level"}, Y, "has 3"),
     "too many columns": ({}, np.full((len(X), 7), 1 / 7), "over the 6 leaves or over all 10 nodes"),
