@@ -13,6 +13,7 @@ from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Effort, Task, free_parameters, minimise
 from logikern.structure.flat import Flat
 from logikern.structure.tying import tie
+from tests.policies import change_policy
 from tests.selection.samples import N_LOSSES, Bowl, Fixed, log, plan, rung, start
 from tests.structure.trees import TREES
 
@@ -23,8 +24,7 @@ BEFORE = np.linspace(0.5, 1.5, N_LOSSES)
 @pytest.fixture(autouse=True)
 def faint_prior(monkeypatch):
     """Minima are where the criterion has them."""
-    for name in ("KERNEL_SCALE", "VARIANCE_SCALE"):
-        monkeypatch.setattr(growth, name, 1e6)
+    change_policy(monkeypatch, growth, kernel_scale=1e6, variance_scale=1e6)
 
 
 def grow(criterion, own_plan, own_ledger=None, effort=EXACT, seed=0):

@@ -1,1 +1,1 @@
-"""How does a shell see it? One file per command; see `logikern --help`."""
+"""The command line, one file per command; see `logikern --help`."""

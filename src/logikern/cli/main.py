@@ -13,7 +13,7 @@ from logikern.cli.predict import predict
 
 app = typer.Typer(
     name="logikern",
-    help="A kernel softmax classifier that tunes itself and gives calibrated probabilities.",
+    help="A kernel softmax classifier that tunes itself and gives probabilities you can trust.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -46,7 +46,7 @@ def _logikern(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """A kernel softmax classifier that tunes itself and gives calibrated probabilities."""
+    """A kernel softmax classifier that tunes itself and gives probabilities you can trust."""
 
 
 def main() -> None:

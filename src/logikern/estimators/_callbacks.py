@@ -18,7 +18,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Nothing to support."""
 
-    def with_callbacks(method: Any) -> Any:  # type: ignore[no-redef]
+    def with_callbacks(method: Any) -> Any:
         """The method as it is."""
         return method
 

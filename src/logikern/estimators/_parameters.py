@@ -16,6 +16,7 @@ from logikern.estimators._inputs.arguments import (
     check_positive,
     check_whole,
     is_auto,
+    is_number,
 )
 from logikern.operators.choose import OPERATORS
 
@@ -46,7 +47,7 @@ class Parameters:
     tying: Any
     rate: Any
     variance: Any
-    bias_variance: float
+    bias_variance: Any
     criterion: str | None
     cv: Any
     ard: bool | str
@@ -66,9 +67,9 @@ class Parameters:
     max_iter: int
     class_weight: Any = None
     memory_limit: float | None
-    n_jobs: int | None
+    n_jobs: Any
     random_state: Any
-    verbose: int
+    verbose: Any
 
     @property
     def grows(self) -> bool:
@@ -78,7 +79,7 @@ class Parameters:
     @property
     def is_bias_free(self) -> bool:
         """Whether constants have no penalty."""
-        return self.bias_variance == np.inf
+        return bool(self.bias_variance == np.inf)
 
     def draw_seed(self) -> int:
         """The next seed from `random_state`."""
@@ -118,7 +119,7 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
     check_positive("tol", parameters.tol)
     check_whole("max_iter", parameters.max_iter, 1)
     bias = parameters.bias_variance
-    if not isinstance(bias, numbers.Real) or not bias >= 0:
+    if not is_number(bias) or not bias >= 0:
         raise ValueError(
             f"`bias_variance` must be a number that is not negative, but is {bias!r}. Pass 0 to leave constants out."
         )
@@ -132,7 +133,7 @@ def _check_running(parameters: Parameters) -> None:
     if not isinstance(parameters.verbose, numbers.Integral) or parameters.verbose < 0:
         raise ValueError(f"`verbose` must be a whole number of at least 0, but is {parameters.verbose!r}.")
     n_jobs = parameters.n_jobs
-    counts = isinstance(n_jobs, numbers.Integral) and (n_jobs == -1 or 1 <= n_jobs <= MOST_THREADS)
+    counts = is_number(n_jobs, numbers.Integral) and (n_jobs == -1 or 1 <= n_jobs <= MOST_THREADS)
     if n_jobs is not None and not counts:
         raise ValueError(f"`n_jobs` must be None, -1 or a positive number up to {MOST_THREADS}, but is {n_jobs!r}.")
     check_random_state(parameters.random_state)
@@ -176,7 +177,7 @@ def parse_memory(limit: Any) -> float | None:
     """Bytes from a number or from text like "500MB" and "1.5 GB"."""
     if limit is None:
         return None
-    if isinstance(limit, numbers.Real) and not isinstance(limit, bool):
+    if is_number(limit):
         value = float(limit)
     else:
         match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)i?b?\s*", str(limit).lower())

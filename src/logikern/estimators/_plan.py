@@ -65,15 +65,15 @@ def resolve(
     resources : Resources
     """
     if parameters.criterion is None:
-        return FitPlan(start, None, _plan_solvers(parameters, data, start, {start.tying}, resources), resources)
+        return FitPlan(start, None, _plan_solvers(parameters, data, start, [start.tying], resources), resources)
     growth = plan_growth(parameters, data, start)
-    tyings = {start.tying, *(tying for _, tying in growth.tyings)}
+    tyings = [start.tying, *(tying for _, tying in growth.tyings)]
     solvers = _plan_solvers(parameters, data, start, tyings, resources)
     return FitPlan(start, plan_search(parameters, data, start, growth, given, resources), solvers, resources)
 
 
 def _plan_solvers(
-    parameters: Parameters, data: TrainingData, start: Specification, tyings: set[Tying], resources: Resources
+    parameters: Parameters, data: TrainingData, start: Specification, tyings: list[Tying], resources: Resources
 ) -> dict[Tying, SolverPlan]:
     seed = parameters.draw_seed()
     return {tying: plan_solver(parameters, data, spread(start, tying), resources, seed) for tying in tyings}

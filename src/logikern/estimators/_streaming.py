@@ -193,7 +193,7 @@ def _chunk(
     known = None if tree is None else tree_targets(tree, y)
     rows = y if known is None else known.targets.argmax(axis=0)
     X, rows = check(X, rows)
-    classes = declared if tree is None else tree.classes
+    classes: Array = declared.classes if isinstance(declared, Tree) else declared
     targets = _targets(rows, names, classes) if known is None else _leaf_targets(known)
     labels = targets.argmax(axis=0)
     weights = weigh_rows(parameters.class_weight, labels, classes, sample_weight, may_vanish=True)

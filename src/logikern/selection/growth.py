@@ -11,28 +11,12 @@ from logikern.kernels.parameters import RATES
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array, Indices
 from logikern.selection.inheritance import inherit_curvature, trace_parameters
+from logikern.selection.policy import USUAL
 from logikern.selection.prior import NestedPrior, NormalPrior
 from logikern.selection.search import Effort, Found, SearchData, SearchLog, Task, free_parameters, minimise
 from logikern.structure.base import Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.tying import Tying, ever_finer, tie
-
-# An input must earn its rate: the rate of one that explains nothing falls by this many powers of e.
-RELEVANCE_CENTRE = -4.0
-RELEVANCE_SCALE = 1.0
-# Standard deviations of other log parameters of kernels, and of log variances, around values read off the data.
-KERNEL_SCALE = 1.5
-VARIANCE_SCALE = 1.5
-VARIANCE_SCALE_BESIDE_RELEVANCE = 0.7
-START_SPREAD = 1.5
-# Rates grow with the number of points at most by this power.
-LARGEST_POWER = 1.0
-# The power is trusted for so many times the step, in logs of the number of points, from which it was read.
-LONGEST_LEVER = 1.5
-# A candidate that has not gained this part of what chance would give it is given up early.
-HURDLE = 0.5
-# Variances change with the number of points at most by this power.
-LARGEST_VARIANCE_POWER = 3.0
 
 
 @dataclass(frozen=True)
@@ -114,7 +98,7 @@ class Learned:
 
 
 def plan_tyings(
-    tying: str | Sequence, mixing: Mixing, excluded: Collection[str] = ()
+    tying: str | dict | Sequence, mixing: Mixing, excluded: Collection[str] = ()
 ) -> tuple[tuple[str, Tying], ...]:
     """The path of growth: from one shared kernel to the tying asked for, or all that "auto" tries.
 
@@ -214,8 +198,8 @@ def extrapolate_rates(coarse: Specification, fine: Specification, sizes: tuple[i
         return fine
     values = fine.log_parameters
     moved = (values - coarse.log_parameters)[: len(is_rate)][is_rate]
-    power = np.clip(moved.mean() / (more - few), 0.0, LARGEST_POWER)
-    values[: len(is_rate)][is_rate] += power * min(total - more, LONGEST_LEVER * (more - few))
+    power = np.clip(moved.mean() / (more - few), 0.0, USUAL.largest_power)
+    values[: len(is_rate)][is_rate] += power * min(total - more, USUAL.longest_lever * (more - few))
     return fine.with_log_parameters(values)
 
 
@@ -239,7 +223,7 @@ class _Growth:
         for number in range(self.plan.n_starts):
             origin = start
             if number:
-                shift = START_SPREAD * random.standard_normal(len(free)) * free
+                shift = USUAL.start_spread * random.standard_normal(len(free)) * free
                 origin = start.with_log_parameters(start.log_parameters + shift)
             found = minimise(origin, free, self.rung, self.effort, self.task(name, start), self.log)
             if found is not None and (self.best is None or found.objective < self.best.objective):
@@ -279,8 +263,8 @@ class _Growth:
         if len(self.path) < 2:
             return 0.0
         (few, before), (more, now) = self.path[-2:]
-        power = np.clip((now - before) / (more - few), -LARGEST_VARIANCE_POWER, LARGEST_VARIANCE_POWER)
-        return float(power * min(np.log(n_points) - more, LONGEST_LEVER * (more - few)))
+        power = np.clip((now - before) / (more - few), -USUAL.largest_variance_power, USUAL.largest_variance_power)
+        return float(power * min(np.log(n_points) - more, USUAL.longest_lever * (more - few)))
 
     def candidates(self) -> Iterator[tuple[str, Specification, bool]]:
         """Each next model, from the optimum of the one kept before it, and whether it is wanted in any case."""
@@ -305,17 +289,17 @@ class _Growth:
         is_rate = np.array(roles) == RATES[1]
         centre = spread(self.start, specification.tying)
         if not is_rate.any():
-            scale = self._scale(self.start, KERNEL_SCALE, VARIANCE_SCALE)
+            scale = self._scale(self.start, USUAL.kernel_scale, USUAL.variance_scale)
             origins = trace_parameters(self.start, specification)
             free = free_parameters(specification, self.plan.learn_bias)
             return Task(name, NestedPrior(NormalPrior(scale), origins[free], scale), centre.log_parameters)
         if _has_single_rates(centre):
             centre = with_relevance(centre, self.plan.n_inputs)
         # With all rates pulled down a variance would rise without end to make up for them.
-        of_kernels = np.where(is_rate, RELEVANCE_SCALE, KERNEL_SCALE)
-        scale = self._scale(specification, of_kernels, VARIANCE_SCALE_BESIDE_RELEVANCE)
+        of_kernels = np.where(is_rate, USUAL.relevance_scale, USUAL.kernel_scale)
+        scale = self._scale(specification, of_kernels, USUAL.variance_scale_beside_relevance)
         pulled = np.zeros(len(scale))
-        pulled[: len(is_rate)][is_rate] = RELEVANCE_CENTRE
+        pulled[: len(is_rate)][is_rate] = USUAL.relevance_centre
         return Task(name, NormalPrior(scale, pulled), centre.log_parameters)
 
     def _scale(self, specification: Specification, of_kernels: float | Array, of_others: float) -> Array:
@@ -335,7 +319,7 @@ class _Growth:
         before = free_parameters(self.best.specification, self.plan.learn_bias)
         criterion = self.rung.criterion
         optimism = 0.5 * (int(free.sum()) - int(before.sum())) / criterion.n_cases
-        effort = self.effort if is_given else replace(self.effort, hurdle=HURDLE * optimism)
+        effort = self.effort if is_given else replace(self.effort, hurdle=USUAL.hurdle * optimism)
         inherited = inherit_curvature(self.best.inverse_hessian, self.best.specification, candidate, free)
         task = self.task(name, candidate)
         found = minimise(candidate, free, self.rung, effort, task, self.log, inherited, self.best)

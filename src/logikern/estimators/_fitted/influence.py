@@ -1,7 +1,6 @@
 """What a fitted model would say of its training rows had it not seen them, and which rows look wrong."""
 
 import copy
-import numbers
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +12,13 @@ from logikern.criteria.leave_one_out.expansion import ExactExpansion
 from logikern.criteria.leave_one_out.refits import exact_leave_one_out
 from logikern.estimators import _memory
 from logikern.estimators._fitted.doubts import check_fit, tell
+from logikern.estimators._inputs.arguments import check_whole
 from logikern.estimators._parameters import parse_memory
 from logikern.estimators._solver_plan import refitting_solver
 from logikern.fitting.footprint import Size, search_conditioning
 from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax
+from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array, Outcome
 from logikern.numerics.parallel import own_threads
 from logikern.numerics.simplex import log_probabilities
@@ -51,6 +52,11 @@ USUAL = InfluencePolicy()
 
 class InfluenceMixin:
     """Leave-one-out predictions of the training rows, by one more look at the final fit."""
+
+    n_jobs: int | None
+    memory_limit: Any
+    model_: FittedModel
+    _seed: int
 
     @property
     def loo_proba_(self) -> Array:
@@ -107,9 +113,8 @@ class InfluenceMixin:
             distribution), `probability` that of the label without the row, `likely` the label that is then most
             probable.
         """
-        is_whole = isinstance(n_suspects, numbers.Integral) and not isinstance(n_suspects, bool)
-        if n_suspects is not None and not (is_whole and n_suspects >= 1):
-            raise ValueError(f"`n_suspects` must be a positive whole number or None, but is {n_suspects!r}.")
+        if n_suspects is not None:
+            check_whole("n_suspects", n_suspects, 1)
         import pandas as pd
 
         data, losses = self._training_data(), self._loo_losses()

@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from logikern.estimators._inputs.data import as_objects, is_precomputed, takes_objects
 from logikern.estimators._memory import prediction_tile
 from logikern.estimators._parameters import parse_memory
 from logikern.kernels import new_points
+from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array
 
 
@@ -22,7 +22,7 @@ def new_data(estimator: Any, X: Any) -> Any:
     X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
     if not is_precomputed(kernel):
         return X
-    X = X.toarray() if sparse.issparse(X) else X
+    X = X.toarray() if is_sparse(X) else X
     return new_points(X)
 
 

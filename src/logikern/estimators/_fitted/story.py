@@ -1,4 +1,4 @@
-"""The story of a search, in words."""
+"""A fit in words: its plan, the stages of its search, and their cost."""
 
 from typing import Any
 
@@ -6,9 +6,10 @@ from logikern.numerics.temperature import Temperature
 
 
 def explain(estimator: Any) -> str:
-    """What was tried, what it brought, what was kept, and what it cost."""
+    """The stages that were tried, their gains, which were kept, their cost, and the plan behind it all."""
+    plan = [f"Plan.\n{estimator.plan_}"] if hasattr(estimator, "plan_") else []  # model files have none
     if not estimator.verdicts_:
-        return "Hyperparameters were fixed: nothing was searched for."
+        return "\n".join(["Hyperparameters were fixed: nothing was searched for.", *plan])
     records = estimator.trace_
     seconds = sum(record.seconds for record in records)
     products = sum(record.n_products for record in records)
@@ -21,7 +22,7 @@ def explain(estimator: Any) -> str:
     lines += [estimator.criterion_doubt_] if getattr(estimator, "criterion_doubt_", "") else []
     lines += _temperature(estimator.model_.specification.temperature)
     lines.append(f"Final fit: {len(estimator.newton_trace_) - 1} steps. {estimator.outcome_.value}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *plan])
 
 
 def _temperature(found: Temperature) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 def check_whole(argument: str, value: Any, least: int) -> None:
     """Raise unless the value is a whole number of at least `least`."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+    if not is_number(value, numbers.Integral) or value < least:
         raise ValueError(f"`{argument}` must be a whole number of at least {least}, but is {value!r}.")
 
 
@@ -30,6 +30,11 @@ def check_flag(argument: str, value: Any) -> None:
         raise ValueError(f"`{argument}` must be True or False, but is {value!r}.")
 
 
+def is_number(value: Any, kind: type = numbers.Real) -> bool:
+    """Whether the value is a number; True and False are not."""
+    return isinstance(value, kind) and type(value) is not bool
+
+
 def is_auto(value: Any) -> bool:
     """Whether a setting is "auto"; comparing an array with text would give an array."""
     return isinstance(value, str) and value == "auto"
@@ -37,5 +42,5 @@ def is_auto(value: Any) -> bool:
 
 def check_positive(argument: str, value: Any) -> None:
     """Raise unless the value is a positive finite number."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 < value < np.inf:
+    if not is_number(value) or not 0 < value < np.inf:
         raise ValueError(f"`{argument}` must be a positive number, but is {value!r}.")

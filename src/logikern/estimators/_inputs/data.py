@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
 from logikern.estimators._inputs.hierarchy import tree_targets, warn_of_guesses
@@ -13,6 +12,7 @@ from logikern.estimators._inputs.labels import is_table, read_distributions, rea
 from logikern.estimators._inputs.weights import weigh_rows
 from logikern.estimators._parameters import Parameters
 from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves, training_points
+from logikern.kernels.inputs import is_sparse
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
@@ -153,20 +153,20 @@ def check_together(estimator: Any, X: Any, y: Any, numbers_only: bool = False, r
             "Pass the kernel values of all training points against each other."
         )
     if is_precomputed(kernel):
-        X = X.toarray() if sparse.issparse(X) else X
+        X = X.toarray() if is_sparse(X) else X
         _check_symmetric(X)
     return X, y
 
 
 def _check_magnitude(X: Any) -> None:
     """Refuse inputs whose squares overflow, or whose squared differences all vanish."""
-    values = X.data[:, None] if sparse.issparse(X) else X
+    values = X.data[:, None] if is_sparse(X) else X
     highest, lowest = (values.max(axis=0), values.min(axis=0)) if len(values) else (np.zeros(1), np.zeros(1))
     largest = float(max(highest.max(), -lowest.min()))
     advice = "Scale the inputs, for instance by StandardScaler or by a change of units."
     if largest > LARGEST_INPUT:
         raise ValueError(f"`X` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. {advice}")
-    spread = largest if sparse.issparse(X) else float((highest - lowest).max())
+    spread = largest if is_sparse(X) else float((highest - lowest).max())
     if 0 < spread < SMALLEST_INPUT:
         raise ValueError(
             f"`X` must have rows that differ by {SMALLEST_INPUT:g} or more, or not at all, but the largest "
@@ -187,7 +187,7 @@ def _check_symmetric(matrix: Array) -> None:
 
 def as_objects(X: Any) -> Any:
     """Any sequence as something that can be indexed by arrays; a table as its rows."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         return X.toarray()
     if isinstance(X, np.ndarray) and X.ndim:
         return X

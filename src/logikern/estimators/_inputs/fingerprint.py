@@ -156,7 +156,8 @@ class _Reader:
             if _looked_up(value, reduced) is not value:
                 raise _UnknownValueError(f"{value!r} is not found under its name")
             return _named(value.__module__, reduced)
-        maker, arguments, state, items, pairs = (*reduced[:5], *[None] * (5 - len(reduced)))
+        parts: list[Any] = [*reduced[:5], None, None, None]
+        maker, arguments, state, items, pairs = parts[:5]
         if isinstance(state, dict):
             state = {name: part for name, part in state.items() if not _is_cached(type(value), name)}
         return self._all("object", (maker, arguments, state, list(items or ()), list(pairs or ())))

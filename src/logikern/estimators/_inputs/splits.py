@@ -27,7 +27,7 @@ class GivenRows(NamedTuple):
     groups: Any
 
 
-def list_splits(cv: Any, given: GivenRows, data: TrainingData, seen: Indices) -> int | Splits | None:
+def list_splits(cv: Any, given: GivenRows, data: TrainingData, seen: Indices) -> Any:
     """The pairs (kept, held out) of rows among those with numbers `seen`; a number of folds, or None, is returned.
 
     Splits are read, and random ones drawn, once for all stages of a search.

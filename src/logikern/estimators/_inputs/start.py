@@ -96,7 +96,7 @@ def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
         From the kernel's name to a rate, asked only where it is needed.
     """
     if isinstance(kernel, str) and kernel in KERNELS:
-        kind = KERNELS[kernel]
+        kind: Any = KERNELS[kernel]
         if "rate" not in kind.__dataclass_fields__:
             return kind() if rate is None else _refuse_rate(kernel)
         value = default_rate(kernel) if rate is None else rate
