@@ -13,13 +13,11 @@ from logikern.estimators._fitted.decisions import DecisionMixin
 from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._fitted.influence import InfluenceMixin
 from logikern.estimators._fitted.prediction import latents
-from logikern.estimators._fitted.story import explain
+from logikern.estimators._fitted.story import SearchStory
 from logikern.estimators._inputs.data import (
     TrainingData,
     check_groups,
     check_together,
-    is_precomputed,
-    takes_objects,
     training_data,
 )
 from logikern.estimators._inputs.labels import class_against_rest
@@ -40,15 +38,13 @@ from logikern.estimators._run import run, stored_points, threads
 from logikern.estimators._search_plan import leaves_one_out
 from logikern.estimators._streaming import StreamingMixin
 from logikern.fitting.newton.free_bias import free_constants
-from logikern.model import persistence
 from logikern.model.fitted import FittedModel
-from logikern.numerics.outcome import Array, Outcome
+from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import log_probabilities
-from logikern.report.search import plot_search
 
 
 class KernelLogisticClassifier(
-    DecisionMixin, InfluenceMixin, StreamingMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+    DecisionMixin, InfluenceMixin, StreamingMixin, SearchStory, CallbackSupportMixin, ClassifierMixin, BaseEstimator
 ):
     """Joint softmax kernel classifier, fitted by Newton's method from kernel products.
 
@@ -350,30 +346,8 @@ class KernelLogisticClassifier(
         return hyperparameter_frame(self.model_.specification, self.start_, self.classes_)
 
     def explain(self) -> str:
-        """What the search tried, what it brought, and what was kept, in words."""
-        check_is_fitted(self)
-        if "binaries_" in self.__dict__:
-            stories = zip(self.classes_, self.binaries_, strict=True)
-            return "\n".join(f"{label} against the rest:\n{binary.explain()}" for label, binary in stories)
-        return explain(self)
-
-    def plot_search(self, ax: Any = None) -> Any:
-        """Draw the criterion over the time of the search; returns the matplotlib Axes."""
-        check_is_fitted(self)
-        if not self.verdicts_:
-            raise ValueError("There is no search to draw: hyperparameters were fixed. Fit with criterion='cv'.")
-        return plot_search(self.trace_, ax)
-
-    def save_model(self, path: Any) -> None:
-        """Write the fitted classifier to a file that `logikern.load_model` reads without running code."""
-        check_is_fitted(self)
-        persistence.save_model(self, path)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not takes_objects(self.kernel)
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return isinstance(getattr(self, "outcome_", None), Outcome)
+        """The plan of the fit, the stages of the search with their gains, and which were kept, in words."""
+        if "binaries_" not in self.__dict__:
+            return super().explain()
+        stories = zip(self.classes_, self.binaries_, strict=True)
+        return "\n".join(f"{label} against the rest:\n{binary.explain()}" for label, binary in stories)

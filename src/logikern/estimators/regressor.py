@@ -11,8 +11,8 @@ from logikern.estimators import _failures
 from logikern.estimators._callbacks import CallbackSupportMixin, listen, with_callbacks
 from logikern.estimators._fitted.frames import hyperparameter_frame
 from logikern.estimators._fitted.prediction import latents
-from logikern.estimators._fitted.story import explain
-from logikern.estimators._inputs.data import check_groups, check_together, is_precomputed, takes_objects
+from logikern.estimators._fitted.story import SearchStory
+from logikern.estimators._inputs.data import check_groups, check_together
 from logikern.estimators._inputs.regression import numbers
 from logikern.estimators._inputs.splits import GivenRows
 from logikern.estimators._inputs.start import start_specification
@@ -28,12 +28,10 @@ from logikern.estimators._results import (
     write,
 )
 from logikern.estimators._run import run, stored_points, threads
-from logikern.model import persistence
-from logikern.numerics.outcome import Array, Outcome
-from logikern.report.search import plot_search
+from logikern.numerics.outcome import Array
 
 
-class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEstimator):
     """Penalised least squares with kernels: the mean of a Gaussian process, tuned by exact leave-one-out.
 
     The functions u_c of the outputs minimise sum_i (y_ic - u_c(x_i))^2 / 2 + |u_c|^2 / 2 in the function space of
@@ -248,30 +246,13 @@ class KernelRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         return frame.rename(columns={"classes": "outputs"})
 
     def explain(self) -> str:
-        """What the search tried, what it brought, and what was kept, in words."""
-        check_is_fitted(self)
+        """The plan of the fit, the stages of the search with their gains, and which were kept, in words."""
+        told = super().explain()
         if not self.verdicts_:
-            return explain(self)
-        return f"{explain(self)}\nOf rows left out {1 - self.held_out_error_:.1%} of the variance is explained."
+            return told
+        return f"{told}\nHeld-out rows: {1 - self.held_out_error_:.1%} of the variance is explained."
 
-    def plot_search(self, ax: Any = None) -> Any:
-        """Draw the criterion over the time of the search; returns the matplotlib Axes."""
-        check_is_fitted(self)
-        if not self.verdicts_:
-            raise ValueError("There is no search to draw: hyperparameters were fixed. Fit with criterion='loo'.")
-        return plot_search(self.trace_, ax)
-
-    def save_model(self, path: Any) -> None:
-        """Write the fitted regressor to a file that `logikern.load_model` reads without running code."""
-        check_is_fitted(self)
-        persistence.save_model(self, path)
-
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not takes_objects(self.kernel)
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
         tags.target_tags.multi_output = True
         return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return isinstance(getattr(self, "outcome_", None), Outcome)
