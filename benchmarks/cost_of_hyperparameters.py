@@ -24,7 +24,7 @@ from logikern.fitting.preconditioning.adaptive import LowRankConditioning
 from logikern.kernels import Gaussian
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.parallel import own_threads
-from logikern.operators.choose import Points, choose
+from logikern.operators.choose import PointSet, choose
 from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
@@ -91,7 +91,7 @@ def measure_cases(split: Split, cases: list[Case], repeats: int) -> list[Timing]
     return timings
 
 
-def _evaluate(case: Case, criterion: CrossValidation, points: Points) -> Timing:
+def _evaluate(case: Case, criterion: CrossValidation, points: PointSet) -> Timing:
     began = time.perf_counter()
     evaluation = criterion.evaluate(case.specification.bind(points), None, SEARCH_TOLERANCE)
     gradient = case.collect(case.specification.collect(evaluation.gradient))

@@ -24,7 +24,7 @@ from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.preconditioning.adaptive import LowRankConditioning
 from logikern.likelihoods.softmax import Softmax
-from logikern.operators.choose import Points, choose
+from logikern.operators.choose import PointSet, choose
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from raetsch import read_partitions
@@ -49,7 +49,7 @@ def problems() -> list[tuple[Split, int]]:
     return [(banana, 2), (waveform, 2), (satimage, 2), (satimage, 3), (letter, 3), (satimage, 6), (letter, 6)]
 
 
-def criterion_of(split: Split, specification: Specification, n_folds: int | None) -> tuple[Criterion, Points]:
+def criterion_of(split: Split, specification: Specification, n_folds: int | None) -> tuple[Criterion, PointSet]:
     """As the classifier sets it up; no folds stand for leave-one-out."""
     targets = from_labels(split.y, split.n_classes)
     exact = n_folds is None or len(split.y) <= USUAL.exact_up_to

@@ -28,9 +28,9 @@ class Budget:
     direction: int = 500
     products: int = 5000
 
-    def shortened(self) -> "Budget":
+    def shortened(self, newton: int = 25, products: int = 1000) -> "Budget":
         """The budget of single precision, after which double precision is tried."""
-        return Budget(min(self.newton, 25), self.direction, min(self.products, 1000))
+        return Budget(min(self.newton, newton), self.direction, min(self.products, products))
 
     def exhausted(self, step: int, n_products: int) -> Outcome | None:
         """The outcome of a fit that has used up its budget, else None."""

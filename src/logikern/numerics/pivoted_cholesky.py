@@ -81,8 +81,11 @@ def randomly_pivoted_cholesky(
     return LowRankFactor(factor, residual, np.concatenate([np.arange(0), *pivots]))
 
 
-def _accept(gram: Array, proposal: Array, random: np.random.Generator) -> tuple[Array, Array]:
-    """Candidates that survive rejection, and the Cholesky factor of their block."""
+def _accept(gram: Array, proposal: Array, random: np.random.Generator, smallest: float = 1e-6) -> tuple[Array, Array]:
+    """Candidates that survive rejection, and the Cholesky factor of their block.
+
+    A pivot below `smallest` times its proposal is rounding, which a division would amplify.
+    """
     n_candidates = len(gram)
     lower = np.zeros_like(gram)
     remaining = gram.diagonal().copy()
@@ -90,8 +93,7 @@ def _accept(gram: Array, proposal: Array, random: np.random.Generator) -> tuple[
     draws = random.random(n_candidates)
     for candidate in range(n_candidates):
         pivot = remaining[candidate]
-        # A pivot far below its proposal is rounding: dividing by it would amplify the error.
-        if pivot <= 1e-6 * proposal[candidate] or draws[candidate] * proposal[candidate] > pivot:
+        if pivot <= smallest * proposal[candidate] or draws[candidate] * proposal[candidate] > pivot:
             continue
         position = len(chosen)
         column = gram[:, candidate] - lower[:, :position] @ lower[candidate, :position]

@@ -55,13 +55,13 @@ class Choice:
     memory: float
     spare_memory: float = np.inf
 
-    def points(self, X: Any, keep_distances: bool = False) -> "Points":
+    def points(self, X: Any, keep_distances: bool = False) -> "PointSet":
         """The points, ready to be bound to one kernel after the other."""
-        return Points(self, X, keep_distances)
+        return PointSet(self, X, keep_distances)
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class PointSet:
     """Points to which kernels are bound; distances are computed once if several kernels need them.
 
     Parameters

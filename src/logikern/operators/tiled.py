@@ -70,7 +70,7 @@ class Tiled(KernelOperator):
         return self.kernel.contract_gradient(self.X, self.X, left, right)
 
 
-def tiled(kernel: Kernel, X: Any, dtype: np.dtype, memory: float) -> Tiled:
-    """Tiles of as many points as keep a tile and its temporaries within `memory` bytes."""
+def tiled(kernel: Kernel, X: Any, dtype: np.dtype, memory: float, fewest: int = 16, most: int = 4096) -> Tiled:
+    """Tiles that keep within `memory` bytes, with two temporaries, but for their fewest and most points."""
     bytes_per_row = 3 * np.dtype(dtype).itemsize * X.shape[0]
-    return Tiled(kernel, X, int(np.clip(memory // bytes_per_row, 16, 4096)), dtype)
+    return Tiled(kernel, X, int(np.clip(memory // bytes_per_row, fewest, most)), dtype)

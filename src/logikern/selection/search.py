@@ -10,7 +10,7 @@ import scipy.optimize
 
 from logikern.criteria.base import Criterion
 from logikern.numerics.outcome import Array, Mask
-from logikern.operators.choose import Points
+from logikern.operators.choose import PointSet
 from logikern.selection.journal import Entry, Journal
 from logikern.selection.prior import Prior
 from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
@@ -104,12 +104,12 @@ class SearchData:
     Parameters
     ----------
     criterion : Criterion
-    points : Points
+    points : PointSet
     n_points : int
     """
 
     criterion: Criterion
-    points: Points
+    points: PointSet
     n_points: int
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.numerics.temperature import Temperature
-from logikern.operators.choose import Points
+from logikern.operators.choose import PointSet
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 from logikern.structure.mixing import Mixing
 from logikern.structure.tying import Tying
@@ -72,7 +72,7 @@ class Specification:
         variances = np.bincount(self.tying.variance_of, weights=gradient.variances, minlength=len(self.variances))
         return np.concatenate([*gradient.kernels, variances, [gradient.bias_variance]])
 
-    def bind(self, points: Points) -> ClassCovariance:
+    def bind(self, points: PointSet) -> ClassCovariance:
         """The covariance of all class functions on the points."""
         return ClassCovariance(
             tuple(points.bind(kernel) for kernel in self.kernels),

@@ -72,16 +72,20 @@ def _row_chunks(start: int, stop: int, size: int = 128) -> list[slice]:
     return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
 
 
-def _robust_cholesky(matrix: Array) -> tuple[Array, bool]:
-    """Factor of I + matrix from its lower triangle; a growing ridge if rounding made it indefinite."""
+def _robust_cholesky(matrix: Array, ridge_unit: float = 1e-7, n_tries: int = 8) -> tuple[Array, bool]:
+    """Factor of I + matrix from its lower triangle.
+
+    If rounding made it indefinite, a ridge is added: first `ridge_unit` times the mean diagonal, then ten times as
+    much each time.
+    """
     matrix.flat[:: len(matrix) + 1] += 1.0
     ridge = 0.0
-    for _ in range(8):
+    for _ in range(n_tries):
         # LAPACK reads rows as columns: its upper triangle is the part below the diagonal.
         upper, failed = dpotrf(matrix.T, lower=False, clean=False)
         if not failed:
             return upper, False
-        added = max(9 * ridge, 1e-7 * float(np.trace(matrix)) / len(matrix))
+        added = max(9 * ridge, ridge_unit * float(np.trace(matrix)) / len(matrix))
         matrix.flat[:: len(matrix) + 1] += added
         ridge += added
     return np.diag(np.sqrt(np.maximum(np.diag(matrix), 0.0) + 1.0)), False
