@@ -168,6 +168,8 @@ class KernelLogisticClassifier(
         Name, class or group, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
+    plan_ : FitPlan
+        Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
         How products were computed, and why, as a sentence.
     n_features_in_ : int

@@ -36,15 +36,15 @@ def is_ours(model: Any) -> bool:
     return _name(model) in _CHECKS
 
 
-def check_estimator(estimator: Any) -> None:
-    """Raise a ValueError if fitted attributes contradict each other."""
-    _CHECKS[_name(estimator)](estimator)
-    _check_ending(estimator)
+def check_loaded(loaded: Any) -> None:
+    """Raise a ValueError if the fitted attributes of an object from a file contradict each other."""
+    _CHECKS[_name(loaded)](loaded)
+    _check_ending(vars(loaded))
 
 
-def _check_ending(estimator: Any) -> None:
+def _check_ending(found: dict[str, Any]) -> None:
     """How the fit ended, and the records behind `explain`."""
-    found = vars(estimator)
+    _require(isinstance(found.get("plan_", ""), str), "its plan is no text")
     _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
     _check_records(found.get("trace_"), NewtonStep | Record, "its trace is no trace")
     _check_records(found.get("newton_trace_"), NewtonStep, "its steps are no steps")
@@ -86,7 +86,7 @@ def _check_classifier(classifier: Any) -> None:
         for part, binary in zip(model.models, binaries, strict=True):
             _check_class_model(part, 2, n_features)
             _check_classifier(binary)
-            _check_ending(binary)
+            _check_ending(vars(binary))
             _require(np.array_equal(part.dual, binary.model_.dual), "its models are not those of its classes")
         kernels = tuple(part.specification.kernels[0] for part in model.models)
         variances = np.array([part.specification.latent_variances[1] for part in model.models])

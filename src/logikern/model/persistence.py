@@ -21,13 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 from logikern import __version__
 from logikern.kernels import FunctionKernel, Kernel
 from logikern.model.audit import TRUSTED, audit, file_size
-from logikern.model.integrity import check_estimator, final_step, is_ours
+from logikern.model.integrity import check_loaded, final_step, is_ours
 from logikern.numerics.outcome import Outcome
 
 FORMAT = 3
 HEADER = "logikern.json"
 # Attributes that only leave-one-out and further fits need.
-UNKEPT = ("_training", "_left_out", "_seed", "plan_")
+UNKEPT = ("_training", "_left_out", "_seed")
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -118,12 +118,14 @@ def _header() -> dict[str, Any]:
 
 
 def _bare(model: Any) -> Any:
-    """A copy without callbacks and training labels, with the outcome's name: skops cannot store an Enum."""
+    """A copy without callbacks and training labels, with the outcome's name and the plan's text: skops stores no Enum."""
     bare = copy.copy(model)
     if isinstance(model, Pipeline):
         bare.steps = [*model.steps[:-1], (model.steps[-1][0], _bare(final_step(model)))]
     else:
         bare.outcome_ = model.outcome_.name
+        if "plan_" in vars(model):
+            bare.plan_ = str(model.plan_)
         bare.checkpoint = None if model.checkpoint is None else os.fspath(model.checkpoint)
         if not isinstance(vars(model).get("hierarchy"), str | None):
             # It may be a graph or a table. None if it was set after the fit.
@@ -151,16 +153,16 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
         expected = "a KernelLogisticClassifier or a KernelRegressor is expected"
         raise ValueError(f"it holds a {type(estimator).__name__}, but {expected}")
     _restore(estimator)
-    check_estimator(estimator)
+    check_loaded(estimator)
     return model
 
 
-def _restore(estimator: Any) -> None:
+def _restore(loaded: Any) -> None:
     """The outcome from its name, and defaults for settings that are newer than the file."""
-    estimator.outcome_ = Outcome[estimator.outcome_]
-    for name, value in type(estimator)().get_params(deep=False).items():
-        vars(estimator).setdefault(name, value)
-    for binary in vars(estimator).get("binaries_", ()):
+    loaded.outcome_ = Outcome[loaded.outcome_]
+    for name, value in type(loaded)().get_params(deep=False).items():
+        vars(loaded).setdefault(name, value)
+    for binary in vars(loaded).get("binaries_", ()):
         _restore(binary)
 
 

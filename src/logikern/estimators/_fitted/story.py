@@ -13,7 +13,7 @@ from logikern.report.search import plot_search
 
 def explain(estimator: Any) -> str:
     """The stages that were tried, their gains, which were kept, their cost, and the plan behind it all."""
-    plan = [f"Plan.\n{estimator.plan_}"] if hasattr(estimator, "plan_") else []  # model files have none
+    plan = [f"Plan.\n{estimator.plan_}"] if hasattr(estimator, "plan_") else []
     if not estimator.verdicts_:
         return "\n".join(["Hyperparameters were fixed: nothing was searched for.", *plan])
     records = estimator.trace_
