@@ -118,7 +118,7 @@ def _header() -> dict[str, Any]:
 
 
 def _bare(model: Any) -> Any:
-    """A copy without callbacks and training labels, with the outcome's name and the plan's text: skops stores no Enum."""
+    """A copy without callbacks and training labels; outcome and plan as text, since skops stores no Enum."""
     bare = copy.copy(model)
     if isinstance(model, Pipeline):
         bare.steps = [*model.steps[:-1], (model.steps[-1][0], _bare(final_step(model)))]
