@@ -10,6 +10,8 @@ from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue
 
 every_fit = pytest.mark.parametrize("case, solver", catalogue.FITS, ids=str)
+# Claims about records, which depend on the solver more than on the problem: a seventh of the fits has every solver.
+some_fits = pytest.mark.parametrize("case, solver", catalogue.FITS[::7], ids=str)
 
 # Newton and exact duals agree to this.
 AGREEMENT = 1e-6
@@ -94,7 +96,7 @@ def test_penalised_loss_does_not_fall_in_any_direction(case, solver):
             assert catalogue.penalised_loss(problem, dense, moved, member) >= value - 1e-12 * abs(value)
 
 
-@every_fit
+@some_fits
 def test_loss_of_the_last_step_is_the_penalised_loss(case, solver):
     problem, result = build(case.name), fit(case.name, solver)
     expected = sum(
@@ -104,7 +106,7 @@ def test_loss_of_the_last_step_is_the_penalised_loss(case, solver):
     assert result.trace[-1].loss == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@every_fit
+@some_fits
 def test_gradient_norm_is_that_of_the_dual(case, solver):
     problem, result = build(case.name), fit(case.name, solver)
     expected = np.abs(problem.gradient(result.dual, image(case, result.dual))).max(axis=(1, 2))
@@ -121,13 +123,13 @@ def test_loss_never_rises(case, solver):
     assert (np.diff(losses) <= 1e-10 * np.abs(losses[:-1])).all()
 
 
-@every_fit
+@some_fits
 def test_steps_are_numbered(case, solver):
     trace = fit(case.name, solver).trace
     assert [step.step for step in trace] == list(range(len(trace)))
 
 
-@every_fit
+@some_fits
 def test_products_are_counted(case, solver):
     result = fit(case.name, solver)
     counts = [step.products for step in result.trace]
