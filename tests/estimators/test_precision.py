@@ -1,11 +1,14 @@
 """Single precision where it does no harm: every result is that of the true model, whatever the inputs look like."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from logikern import KernelLogisticClassifier
+from logikern import KernelLogisticClassifier, Linear
 
 
 def labels(inputs, random, noise=0.3):
@@ -96,3 +99,16 @@ def test_an_outlier_does_not_mislead_the_default_rate(size, kind):
     X[7] = size
     with_outlier = KernelLogisticClassifier(criterion=None).fit(kind(X), y).kernels_[0].rate
     assert with_outlier == pytest.approx(rate, rel=0.02)
+
+
+def test_features_of_single_precision_rows_keep_their_digits():
+    X, y = cloud(60)
+    X = X.astype(np.float32)
+    settings = {"criterion": None, "variance": 1e7, "solver": "newton", "max_iter": 3}
+    kernel = 1e-3 * Linear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        single, double = (KernelLogisticClassifier(kernel, **settings).fit(rows, y) for rows in (X, X.astype(float)))
+    # The same duals, so that nothing but the predictions may differ.
+    single.model_ = replace(single.model_, dual=double.model_.dual)
+    np.testing.assert_allclose(single.decision_function(X), double.decision_function(X), rtol=1e-9, atol=1e-9)

@@ -8,6 +8,7 @@ import numpy as np
 
 from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import log_probabilities
+from logikern.operators.base import in_precision
 from logikern.structure.specification import Specification
 
 # Default number of kernel values between new points and training points that are computed at a time.
@@ -74,7 +75,9 @@ class FittedModel:
     def _slopes(self, number: int, functions: Array) -> Array:
         """Coefficients of the features, computed once, (d, r)."""
         if number not in self._known_slopes:
-            self._known_slopes[number] = self.specification.kernels[number].features(self.points).T @ functions.T
+            # Features of rows in single precision would be rounded to it.
+            points = in_precision(self.points, np.dtype(np.float64))
+            self._known_slopes[number] = self.specification.kernels[number].features(points).T @ functions.T
         return self._known_slopes[number]
 
     def __getstate__(self) -> dict[str, Any]:
