@@ -149,3 +149,12 @@ def test_temporaries_are_smaller_than_half_the_result():
 def test_tiles_cover_every_row_once(n_rows, n_columns):
     rows = [row for tile in row_tiles(n_rows, n_columns) for row in range(tile.start, tile.stop)]
     assert rows == list(range(n_rows))
+
+
+@pytest.mark.parametrize("n_near", [2, 40])
+def test_near_points_are_told_apart_whatever_their_norm(n_near):
+    """The square root in Matern kernels would turn the rounding of their expansion into a hundred times its size."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((60, 3)) * 30
+    X[:n_near] = X[0] + 1e-6 * generator.standard_normal((n_near, 3))
+    np.testing.assert_allclose(squared_distances(X, X), differences(X, X), rtol=1e-6)

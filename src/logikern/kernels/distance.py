@@ -36,6 +36,12 @@ class DistancePolicy:
     # Rounding error of s(x, z) that the expansion ||x||^2 + ||z||^2 - 2 x'z may have. Points for which it could be
     # larger are compared by differences. A kernel changes by half of it, far below single precision.
     rounding: float = 1e-10
+    # Distances below this many times their noise are computed by differences. Square roots are then right to 1e-8 of
+    # the points' norm where the noise is 1e-12 of its square, instead of 1e-6.
+    near: float = 1e4
+    # Share of near pairs from which differences of all pairs are as fast, and entries that are mended at a time.
+    many_near: float = 0.1
+    mended_entries: int = 2**18
     # Largest number of inputs of sparse points that are compared as dense ones: centred, they keep their digits.
     most_dense_inputs: int = 128
     # Points whose median is the centre of dense points.
@@ -86,15 +92,32 @@ class Block:
         inner_products(rows, self.folded, out=out)
         out += norms[:, np.newaxis]
         out += self.column_norms
-        # s is small beside ||x||^2 only if z is close to x, so ||x||^2 alone bounds the noise. This also makes the
-        # distance of a point to its copy exactly zero: the square root in Matern kernels would turn an error of
-        # 1e-12 into one of 1e-6.
-        np.copyto(out, 0.0, where=out <= (self.noise * norms)[:, np.newaxis])
+        self._mend_near(tile, out)
         if (far := self.are_far(norms)).size:
             out[far] = cdist(rows[far], self.columns, "sqeuclidean")
         if (far := self.are_far(self.column_norms)).size:
             out[:, far] = cdist(rows, self.columns[far], "sqeuclidean")
         return out
+
+    def _mend_near(self, tile: slice, out: np.ndarray) -> None:
+        """Compare near points by differences: the square root in Matern kernels turns an error of 1e-12 into 1e-6.
+
+        s is small beside ||x||^2 only if z is close to x, so ||x||^2 alone bounds the noise. Sparse points within the
+        noise count as equal.
+        """
+        noise = (self.noise * self.row_norms[tile])[:, np.newaxis]
+        if is_sparse(self.rows) or is_sparse(self.columns):
+            np.copyto(out, 0.0, where=out <= noise)
+            return
+        rows, (near, others) = self.rows[tile], np.nonzero(out <= POLICY.near * noise)
+        if len(near) > POLICY.many_near * out.size:
+            out[:] = cdist(rows, self.columns, "sqeuclidean")
+            return
+        step = max(1, POLICY.mended_entries // max(1, rows.shape[1]))
+        for start in range(0, len(near), step):
+            i, j = near[start : start + step], others[start : start + step]
+            difference = rows[i] - self.columns[j]
+            out[i, j] = np.einsum("ij,ij->i", difference, difference)
 
     def contract_inputs(self, weights: np.ndarray) -> np.ndarray:
         """sum_ik weights_ik (x_ij - z_kj)^2 for every input j (d,); weights (n, m)."""
