@@ -250,12 +250,12 @@ def _scaled(data: TrainingData, n_points: int) -> float:
 
 
 def _bytes(data: TrainingData, n_points: int) -> float:
-    """Of so many of the points."""
+    """Bytes of this many of the points."""
     return bytes_of(data.points) * n_points / max(1, len(data.weights))
 
 
 def bytes_of(points: Any) -> float:
-    """Of points of any kind, in double precision; those of objects are not counted."""
+    """Bytes of points of any kind, in double precision; objects are not counted."""
     if isinstance(points, KernelRows):
         return 0.0 if points.values is None else float(points.values.nbytes)
     if is_sparse(points):

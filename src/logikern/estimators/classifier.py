@@ -334,7 +334,7 @@ class KernelLogisticClassifier(
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
-        # Of latents that differ in their last digit alone the probabilities are equal: the first class wins.
+        # Latents that differ only in their last digit have equal probabilities: the first class wins.
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 

@@ -51,7 +51,7 @@ class Likelihood(ABC):
         return False
 
     def gap(self, dual: Array, latent: Array, targets: Array, weights: Array) -> Array | None:
-        """Duality gap, (B,): loss at the latents + its conjugate at -dual + dual' u. None if not implemented."""
+        """Duality gap, (B,): loss at the latents + its conjugate at -dual + dual' u. None without a closed form."""
         return None
 
     def smoothed_label_latents(self, targets: Array) -> Array | None:

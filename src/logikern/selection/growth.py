@@ -275,7 +275,7 @@ class _Growth:
             yield name, spread(self.best.specification, tying), is_given
             given = self.best.specification if is_given else given
         if self.plan.relevance and _has_single_rates(self.best.specification):
-            # Of the least that is wanted.
+            # A rate per input refines the least fine tying that the user accepts.
             yield "rate per input", with_relevance(given, self.plan.n_inputs), not self.plan.compare
 
     def task(self, name: str, specification: Specification) -> Task:

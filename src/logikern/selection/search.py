@@ -351,7 +351,7 @@ class _Stage:
         covariance = specification.bind(self.rung.points)
         state = self.log.journal.state
         if state is not None and state.shape[-1] != self.rung.n_points:
-            # Of a smaller rung. To carry latents over to further points saves nothing: some of those are then wrong
+            # The state of a smaller rung. To carry latents over to further points saves nothing: some of those are then wrong
             # with confidence, from where Newton's method takes more steps than from zero.
             state = None
         tolerance = self.effort.first_tolerance if self.radius > 0.3 else self.effort.last_tolerance

@@ -1,4 +1,4 @@
-"""Whether leave-one-out in closed form is to be believed, by refits without some rows."""
+"""Refits without some rows show whether leave-one-out in closed form can be trusted."""
 
 import warnings
 from dataclasses import replace
@@ -14,14 +14,14 @@ from logikern.numerics.outcome import Array
 from logikern.selection.search import SearchData
 from logikern.structure.specification import Specification
 
-# Of refits that are only to tell whether the closed form is far from them.
+# Tolerance of refits, which only show whether the closed form is far from them.
 TOLERANCE = 1e-3
 # Constants without a penalty make refits slow: then only smaller tables are checked.
 MOST_ROWS_WITH_FREE_CONSTANTS = 500
 
 
 def check_search(rung: SearchData, specification: Specification, seed: int, size: Size) -> SpotCheck | None:
-    """Of the criterion that hyperparameters were learned by; None where it needs no check."""
+    """Check the criterion that hyperparameters were learned by; None if it needs no check."""
     criterion = rung.criterion
     if not isinstance(criterion, LeaveOneOut) or _is_slow(specification, rung.n_points):
         return None
@@ -31,7 +31,7 @@ def check_search(rung: SearchData, specification: Specification, seed: int, size
 def check_fit(
     specification: Specification, problem: Problem, latent: Array, left_out: Array, seed: int, size: Size
 ) -> SpotCheck | None:
-    """Of a fit, from its latents (1, C, n) and those of rows left out, (C, n)."""
+    """Check a fit, from its latents (1, C, n) and the latents of rows left out, (C, n)."""
     if _is_slow(specification, problem.shape[2]):
         return None
     how = _refitting(specification, seed, size)

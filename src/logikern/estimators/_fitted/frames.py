@@ -21,7 +21,7 @@ def labelled_frame(X: Any, values: Array, classes: Array) -> Any:
     pandas = _pandas()
     # A tuple is a label, not one for each of several levels.
     columns = pandas.Index(list(classes), tupleize_cols=False)
-    # Of a list `index` is a function.
+    # The `index` of a list is a function.
     index = X.index if isinstance(X, pandas.DataFrame | pandas.Series) else None
     return pandas.DataFrame(values, columns=columns, index=index)
 
