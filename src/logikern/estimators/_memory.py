@@ -48,7 +48,6 @@ USUAL = MemoryPolicy()
 
 _FITTING = {
     "newton": footprint.newton,
-    "auto": footprint.newton,
     "exact": footprint.exact,
     "kcg": footprint.kernel_gradient,
     "smo": footprint.pairs,

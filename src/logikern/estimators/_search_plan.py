@@ -186,7 +186,8 @@ def plan_search(
     sizes = larger or few
     finest = spread(start, growth.tyings[-1][1])
     rows = [np.sort(subset) for subset in _nested_subsets(data, sizes, seed)]
-    cv = None if criterion == "loo" and data.labels is not None else _splits(parameters, given, data, rows[-1])
+    is_unused = criterion == "loo" and data.labels is not None
+    cv = None if is_unused else list_splits(parameters.cv, given, data, data.kept[rows[-1]])
     rungs = tuple(
         _plan_rung(parameters, data, finest, resources, own, criterion, cv, given.groups, seed) for own in rows
     )
@@ -207,11 +208,6 @@ def plan_search(
 def _nested_subsets(data: TrainingData, sizes: list[int], seed: int) -> list[Indices]:
     order = nested_order(data, USUAL.smallest_class, seed)
     return [order[:size] for size in sizes]
-
-
-def _splits(parameters: Parameters, given: GivenRows, data: TrainingData, rows: Indices) -> Any:
-    """What `cv` makes of the rows that any rung sees."""
-    return list_splits(parameters.cv, given, data, np.sort(data.kept[rows]))
 
 
 def _plan_rung(

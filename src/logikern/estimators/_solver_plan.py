@@ -110,8 +110,10 @@ class SolverPlan:
 
 def solver_name(parameters: Parameters, data: TrainingData, n_points: int) -> str:
     """The solver for so many points, before pairwise training is considered."""
-    if parameters.is_bias_free or parameters.solver != "auto":
-        return "exact" if parameters.is_bias_free else parameters.solver
+    if parameters.is_bias_free:
+        return "exact"
+    if parameters.solver != "auto":
+        return parameters.solver
     likelihood: Likelihood = data.likelihood
     # Labels that are completed in every step take many steps; digits beyond the tolerance would cost most of them.
     quadratic = likelihood.is_quadratic

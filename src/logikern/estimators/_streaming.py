@@ -21,11 +21,10 @@ from logikern.estimators._memory import find_resources
 from logikern.estimators._parameters import Parameters, check_classification, read_parameters
 from logikern.estimators._plan import resolve
 from logikern.estimators._results import class_results, fit_results, forget_fit, search_results, write
-from logikern.estimators._run import FitReport, solve, stored_points
+from logikern.estimators._run import FitReport, solve, stored_points, threads
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array, Outcome
-from logikern.numerics.parallel import own_threads
 from logikern.structure.hierarchy import encode, read_tree
 from logikern.structure.targets import from_labels
 from logikern.structure.tree import Tree, as_labels
@@ -89,7 +88,7 @@ class StreamingMixin:
         dual = np.zeros((len(data.classes), len(data.weights)))
         if fitted is not None:
             dual[:, : len(fitted.data.weights)] = fitted.model.dual
-        with own_threads(None if parameters.n_jobs == -1 else parameters.n_jobs):
+        with threads(parameters.n_jobs):
             plan = resolve(parameters, data, chosen, GivenRows(X, y, None), find_resources(parameters.memory_limit))
             result, covariance, operator = solve(
                 plan.solver_for(chosen), chosen, data, lambda step: log_step(parameters.verbose, step), dual

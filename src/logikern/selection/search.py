@@ -351,8 +351,8 @@ class _Stage:
         covariance = specification.bind(self.rung.points)
         state = self.log.journal.state
         if state is not None and state.shape[-1] != self.rung.n_points:
-            # The state of a smaller rung. To carry latents over to further points saves nothing: some of those are then wrong
-            # with confidence, from where Newton's method takes more steps than from zero.
+            # The state of a smaller rung. Carrying its latents over to further points saves nothing: some would be
+            # confidently wrong, from where Newton's method takes more steps than from zero.
             state = None
         tolerance = self.effort.first_tolerance if self.radius > 0.3 else self.effort.last_tolerance
         evaluation = self.rung.criterion.evaluate(covariance, state, tolerance)

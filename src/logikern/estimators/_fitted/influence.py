@@ -14,13 +14,13 @@ from logikern.estimators import _memory
 from logikern.estimators._fitted.doubts import check_fit, tell
 from logikern.estimators._inputs.arguments import check_whole
 from logikern.estimators._parameters import parse_memory
+from logikern.estimators._run import threads
 from logikern.estimators._solver_plan import refitting_solver
 from logikern.fitting.footprint import Size, search_conditioning
 from logikern.fitting.problem import FitResult, Problem
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array, Outcome
-from logikern.numerics.parallel import own_threads
 from logikern.numerics.simplex import log_probabilities
 from logikern.operators.choose import choose
 
@@ -84,7 +84,7 @@ class InfluenceMixin:
 
     def exact_loo(self) -> Array:
         """The same as `loo_proba_` by fitting again without each row, (n_samples, n_classes): slow, a reference."""
-        with own_threads(None if self.n_jobs == -1 else self.n_jobs):
+        with threads(self.n_jobs):
             data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
             is_free = bool(np.isinf(specification.bias_variance))
             batch = _memory.refits_at_a_time(data, self._resources(), size, specification.kernels[0], is_free)
@@ -140,7 +140,7 @@ class InfluenceMixin:
     def _loo_log_proba(self) -> Array:
         kept: Array | None = self.__dict__.get("_left_out")
         if kept is None:
-            with own_threads(None if self.n_jobs == -1 else self.n_jobs):
+            with threads(self.n_jobs):
                 rank, data, kernel = self._loo_rank(), self._training_data(), self.model_.specification.kernels[0]
                 size = self._loo_size()
                 room = _memory.check_leave_one_out(data, self._resources(), rank, size, kernel)
