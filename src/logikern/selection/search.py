@@ -169,7 +169,7 @@ class TimeIsUpError(Exception):
 
 @dataclass(eq=False)
 class SearchLog:
-    """What all stages of a search share: the journal, the trace, the clock.
+    """What all stages of a search share: the journal, the trace, the clock, the warm start.
 
     Parameters
     ----------
@@ -183,6 +183,8 @@ class SearchLog:
         Why the search ended early; empty while it goes on.
     method : str
         How the criterion was computed last, in words; empty if that is not worth a word.
+    warm_start : array or None
+        State of the last usable evaluation.
     """
 
     journal: Journal
@@ -191,6 +193,7 @@ class SearchLog:
     records: list[Record] = field(default_factory=list)
     stopped: str = ""
     method: str = ""
+    warm_start: Array | None = None
 
     def check_clock(self, n_points: int) -> None:
         """End the search where an evaluation on so many points would take too long, by what the last one took."""
@@ -317,7 +320,9 @@ class _Stage:
     def trial(self, point: Array) -> Trial:
         """Criterion and prior at a point, from the journal or computed."""
         self.log.check_clock(self.rung.n_points)
-        entry = self.log.journal.answer(point, lambda: self._compute(point))
+        entry = self.log.journal.answer(point, lambda: self._compute(point, self._warm_start()))
+        if entry.state is not None:
+            self.log.warm_start = entry.state
         self.n_evaluations += 1
         trial = Trial(np.inf, np.zeros(len(point)), False)
         if entry.usable:
@@ -345,20 +350,23 @@ class _Stage:
         values[self.free] = point
         return self.start.with_log_parameters(values)
 
-    def _compute(self, point: Array) -> tuple[Entry, Array | None]:
+    def _warm_start(self) -> Array | None:
+        """The state of the last usable evaluation, if it is one of this rung.
+
+        Carrying latents of a smaller rung over to further points saves nothing: some would be confidently wrong, from
+        where Newton's method takes more steps than from zero.
+        """
+        state = self.log.warm_start
+        return state if state is not None and state.shape[-1] == self.rung.n_points else None
+
+    def _compute(self, point: Array, start: Array | None) -> Entry:
         began = time.monotonic()
-        specification = self.specification_at(point)
-        covariance = specification.bind(self.rung.points)
-        state = self.log.journal.state
-        if state is not None and state.shape[-1] != self.rung.n_points:
-            # The state of a smaller rung. Carrying its latents over to further points saves nothing: some would be
-            # confidently wrong, from where Newton's method takes more steps than from zero.
-            state = None
+        covariance = self.specification_at(point).bind(self.rung.points)
         tolerance = self.effort.first_tolerance if self.radius > 0.3 else self.effort.last_tolerance
-        evaluation = self.rung.criterion.evaluate(covariance, state, tolerance)
+        evaluation = self.rung.criterion.evaluate(covariance, start, tolerance)
         if evaluation.usable:
             self.log.method = evaluation.method
-        entry = Entry(
+        return Entry(
             point.copy(),
             evaluation.value,
             evaluation.gradient,
@@ -367,8 +375,8 @@ class _Stage:
             evaluation.n_products,
             time.monotonic() - began,
             evaluation.temperature,
+            evaluation.state if evaluation.usable else None,
         )
-        return entry, evaluation.state if evaluation.usable else None
 
     def _note(self, point: Array, entry: Entry, objective: float) -> None:
         if entry.usable and self.found is None:
