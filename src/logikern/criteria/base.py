@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from logikern.criteria.folds import Folds
+from logikern.fitting.newton.method import NewtonSolver
+from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.numerics.temperature import Temperature
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
@@ -87,6 +90,34 @@ class Criterion(ABC):
     @abstractmethod
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         """Value and gradient; inner fits start from `start` and stop at the tolerance."""
+
+
+@dataclass(frozen=True, eq=False)
+class CriterionData:
+    """What a criterion is made from: the points that a search sees, and how their fits are solved.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+    targets : array of shape (C, n)
+    weights : array of shape (n,)
+    folds : Folds or None
+        Drawn by `cv`; None for leave-one-out.
+    groups : array of shape (n,) or None
+        Points with equal labels are held out together.
+    solver : NewtonSolver
+        For inner fits.
+    sharpen : bool
+        Whether losses are taken at the best temperature.
+    """
+
+    likelihood: Likelihood
+    targets: Array
+    weights: Array
+    folds: Folds | None
+    groups: Array | None
+    solver: NewtonSolver
+    sharpen: bool
 
 
 def count_cases(weights: Array, points: Indices) -> float:

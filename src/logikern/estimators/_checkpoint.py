@@ -22,7 +22,7 @@ def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -
     if parameters.checkpoint is None:
         return ""
     told = {field.name: getattr(parameters, field.name) for field in fields(parameters) if field.name not in UNTOLD}
-    told["hierarchy"] = data.tree  # in whatever form it was given
+    told["hierarchy"] = data.mixing if data.mixing.is_coupled else None  # in whatever form it was given
     told |= {"X": data.points, "y": data.targets, "sample_weight": data.weights, "groups": groups}
     return fingerprint("settings", {name: fingerprint(name, value) for name, value in told.items()})
 

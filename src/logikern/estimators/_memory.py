@@ -7,6 +7,7 @@ import numpy as np
 
 from logikern.criteria.leave_one_out.criterion import DEFAULT_POLICY
 from logikern.estimators._inputs.data import TrainingData, leaves
+from logikern.estimators._names.solvers import SOLVERS
 from logikern.estimators._parameters import Parameters
 from logikern.fitting import footprint
 from logikern.fitting.footprint import Size
@@ -46,14 +47,7 @@ class MemoryPolicy:
 
 USUAL = MemoryPolicy()
 
-_FITTING = {
-    "newton": footprint.newton,
-    "exact": footprint.exact,
-    "kcg": footprint.kernel_gradient,
-    "smo": footprint.pairs,
-}
-
-
+# How the fits of a criterion are evaluated.
 _CRITERIA = {
     "newton": footprint.cross_validation,
     "exact": footprint.exact,
@@ -146,7 +140,7 @@ def room_for_fit(
         One of the model's kernels, which are all of one kind.
     """
     n, dense = size.n_points, solver == "exact"
-    needed = _FITTING[solver](size)
+    needed = SOLVERS[solver].footprint(size)
     if solver == "smo" and parameters.solver == "auto":
         needed = max(needed, footprint.newton(size))  # the fallback
     needed += _copies(data, n)

@@ -11,13 +11,21 @@ from sklearn.utils.validation import column_or_1d
 
 from logikern.estimators._callbacks import log_step
 from logikern.estimators._failures import warn_unless_converged
-from logikern.estimators._inputs.data import CheckTogether, TrainingData, check_together, is_precomputed
+from logikern.estimators._inputs.data import (
+    CheckTogether,
+    TrainingData,
+    check_together,
+    class_structure,
+    has_own_structure,
+    is_precomputed,
+)
 from logikern.estimators._inputs.hierarchy import TreeTargets, tree_targets
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
 from logikern.estimators._inputs.splits import GivenRows
 from logikern.estimators._inputs.start import start_specification
 from logikern.estimators._inputs.weights import weigh_rows
 from logikern.estimators._memory import find_resources
+from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.estimators._parameters import Parameters, check_classification, read_parameters
 from logikern.estimators._plan import resolve
 from logikern.estimators._results import class_results, fit_results, forget_fit, search_results, write
@@ -140,7 +148,7 @@ def _read_fitted(attributes: dict[str, Any]) -> _Fitted | None:
 
 def _declared(parameters: Parameters, classes: Any, fitted: _Fitted | None) -> Array | Tree:
     """All classes, or their tree, from the first call on."""
-    if parameters.hierarchy is not None:
+    if parameters.hierarchy is not None and not has_own_structure(parameters.hierarchy):
         return _declared_tree(parameters.hierarchy, classes, fitted)
     if fitted is not None and classes is not None and not _same(np.unique(np.asarray(classes)), fitted.classes):
         raise ValueError(
@@ -207,8 +215,8 @@ def _chunk(
         np.ascontiguousarray(targets[:, kept]),
         weights[kept],
         classes,
-        tree,
-        Softmax(),
+        class_structure(parameters.hierarchy, classes) if tree is None else tree,
+        LIKELIHOODS["classes"](),
         labels[kept],
         kept,
         X.shape[0],

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -57,9 +58,10 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     bias_variance : float, default=16.0
         Prior variance, over that of the noise, of a constant around the mean of y. 0 leaves constant and mean out,
         as KernelRidge does; infinity leaves them free (with dense factors only, and not with criterion="cv").
-    criterion : {"loo", "cv"} or None, default="loo"
+    criterion : {"loo", "cv"}, callable or None, default="loo"
         What hyperparameters are learned by, with its exact gradient: the mean squared error of rows left out, in
-        closed form from a single fit and exact, or of folds that are each fitted. None keeps them fixed.
+        closed form from a single fit and exact, or of folds that are each fitted. A function makes another
+        `Criterion` from a `CriterionData`. None keeps them fixed.
     cv : int, splitter, iterable of splits or None, default=None
         What is held out together. None is each row alone, and five folds with criterion="cv". Folds that hold out
         every row once may be left out in closed form as well. A number of folds respects the groups of `fit`. A
@@ -84,11 +86,13 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
         one fit at a time, and only the same data and settings, of which the code of functions is a part.
-    solver : {"auto", "newton", "exact", "kcg"}, default="auto"
+    solver : {"auto", "newton", "exact", "kcg"} or Solver, default="auto"
         "newton" needs kernel products only; "exact" factors the matrix in O(n_outputs * n^3); "kcg" takes conjugate
-        gradients in the function space, one product a step, to a gap of tol^2; "auto" goes by size.
-    operator : {"auto", "dense", "tiled", "features"}, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features.
+        gradients in the function space, one product a step, to a gap of tol^2; "auto" goes by size. Another Solver
+        has its own tolerance and budget.
+    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
+        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features. A function
+        (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
     precision : {"auto", "single", "double"}, default="auto"
         Of the kernel products; the exact solver has double always. "auto" is single for large data, with
         function values recomputed in double before the fit is believed.
@@ -126,7 +130,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         n_outputs / 2 times the log of `held_out_error_`: what was minimised.
     held_out_error_ : float
         Mean squared error of rows left out at the hyperparameters found, in units of the variance of y: about one
-        less the score to expect.
+        less the score to expect. It is nan for a criterion of one's own.
     hyperparameters_ : frame
         Name, outputs, value and start of every hyperparameter.
     outcome_ : Outcome
@@ -230,7 +234,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
             report = run(plan, own.data, *listeners)
             model = fitted_numbers(report, stored_points(own.data), own)
             found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
-            found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale))
+            named = not callable(self.criterion)
+            found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale)) if named else np.nan
             write(self, found | number_results(own, model))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self
@@ -250,7 +255,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     def explain(self) -> str:
         """The plan of the fit, the stages of the search with their gains, and which were kept, in words."""
         told = super().explain()
-        if not self.verdicts_:
+        if not self.verdicts_ or callable(self.criterion):
             return told
         return f"{told}\nHeld-out rows: {1 - self.held_out_error_:.1%} of the variance is explained."
 

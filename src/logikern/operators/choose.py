@@ -1,8 +1,9 @@
 """How a kernel's products are computed: the only place that decides it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class OperatorPolicy:
 
 
 POLICY = OperatorPolicy()
+MakeOperator: TypeAlias = Callable[[Kernel, Any, np.dtype, float], KernelOperator]
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Choice:
     Parameters
     ----------
     name : str
-        "dense", "tiled" or "features".
+        One of `OPERATORS`, or the name of the user's function.
     dtype : numpy dtype
         Dtype of the products.
     reason : str
@@ -47,6 +49,8 @@ class Choice:
         Bytes that the model may use.
     spare_memory : float, default=inf
         Bytes for each operator that may hold a matrix in double precision beside the one in single precision.
+    own : callable or None, default=None
+        The user's function (kernel, X, dtype, memory) -> KernelOperator, X in double precision.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Choice:
     reason: str
     memory: float
     spare_memory: float = np.inf
+    own: MakeOperator | None = None
 
     def points(self, X: Any, keep_distances: bool = False) -> "PointSet":
         """The points, ready to be bound to one kernel after the other."""
@@ -79,34 +84,49 @@ class PointSet:
 
     def bind(self, kernel: Kernel) -> KernelOperator:
         """The operator of one kernel on the points."""
-        X, choice = self.in_double, self.choice
-        if choice.name == "tiled":
-            return tiled(kernel, X, choice.dtype, POLICY.tile_fraction * choice.memory)
-        if choice.name == "features":
-            return feature_product(kernel, X, choice.dtype)
-        if self.keep_distances and is_isotropic(kernel):
-            return isotropic(kernel, X, self._distances_for(kernel), choice.spare_memory)
-        return dense(kernel, X, choice.dtype, choice.spare_memory)
+        choice = self.choice
+        if choice.own is not None:
+            return choice.own(kernel, self.in_double, choice.dtype, choice.memory)
+        return OPERATORS[choice.name](self, kernel)
 
     @cached_property
     def in_double(self) -> Any:
         """The points in double precision, whatever the products: distances keep their digits."""
         return in_precision(self.X, np.dtype(np.float64))
 
-    def _distances_for(self, kernel: Stationary) -> Distances:
+    def distances_for(self, kernel: Stationary) -> Distances:
         """Squared distances of all pairs, recomputed only if a rate is too large for them."""
         if not self._latest_distances or not self._latest_distances[0].serve(kernel):
             self._latest_distances[:] = [distances_for(kernel, self.in_double, self.choice.dtype)]
         return self._latest_distances[0]
 
 
-OPERATORS = ("dense", "tiled", "features")
+def _dense(points: PointSet, kernel: Kernel) -> KernelOperator:
+    X, choice = points.in_double, points.choice
+    if points.keep_distances and is_isotropic(kernel):
+        return isotropic(kernel, X, points.distances_for(kernel), choice.spare_memory)
+    return dense(kernel, X, choice.dtype, choice.spare_memory)
+
+
+def _tiled(points: PointSet, kernel: Kernel) -> KernelOperator:
+    return tiled(kernel, points.in_double, points.choice.dtype, POLICY.tile_fraction * points.choice.memory)
+
+
+def _features(points: PointSet, kernel: Kernel) -> KernelOperator:
+    return feature_product(kernel, points.in_double, points.choice.dtype)
+
+
+OPERATORS: dict[str, Callable[[PointSet, Kernel], KernelOperator]] = {
+    "dense": _dense,
+    "tiled": _tiled,
+    "features": _features,
+}
 
 
 def choose(
     kernels: tuple[Kernel, ...],
     X: Any,
-    operator: str = "auto",
+    operator: str | MakeOperator = "auto",
     precision: str = "auto",
     memory_limit: float | None = None,
     n_matrices: int | None = None,
@@ -118,7 +138,7 @@ def choose(
     kernels : tuple of Kernel
         One per operator of the model.
     X : the points
-    operator : {"auto", "dense", "tiled", "features"}, default="auto"
+    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
     precision : {"auto", "single", "double"}, default="auto"
     memory_limit : float or None, default=None
         Bytes; None takes what the machine has free.
@@ -129,6 +149,9 @@ def choose(
     memory = available_memory() if memory_limit is None else memory_limit
     single = precision == "single" or (precision == "auto" and n >= POLICY.single_from)
     dtype = np.dtype(np.float32 if single else np.float64)
+    if not isinstance(operator, str):
+        name = getattr(operator, "__name__", type(operator).__name__)
+        return Choice(name, dtype, f"Products are those of {name}, as requested.", memory, own=operator)
     n_matrices = n_matrices or len(kernels) + (len(kernels) > 1)
     matrices, room = n_matrices * n * n * dtype.itemsize, POLICY.matrix_fraction * memory
     if operator == "features" and any(kernel.features(X[:1]) is None for kernel in kernels):

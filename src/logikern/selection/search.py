@@ -139,13 +139,11 @@ class Found:
     Attributes
     ----------
     specification : Specification
-    value : float
-        The criterion.
-    objective : float
-        The criterion and the prior: what was minimised, and what the best is the best of.
+    value, objective : float
+        The criterion, and the criterion with the prior, which is minimised.
     losses : array of shape (n_losses,)
     gradient : CovarianceGradient
-        Of the criterion, by operators and latent functions: the same functions under another tying have it, too.
+        Of the criterion; the same for the same functions under another tying.
     inverse_hessian : array of shape (p, p) or None
         Of the objective by the free parameters, if the search has seen any of it.
     """
@@ -267,8 +265,7 @@ def _creep(run: "_Stage", position: Position, bounds: tuple[Array, Array]) -> No
         "xatol": SIMPLEX_LENGTH,
     }
     inside = list(zip(*bounds, strict=True))
-    minimiser: Any = scipy.optimize.minimize
-    minimiser(
+    scipy.optimize.minimize(  # type: ignore[call-overload]
         lambda point: run.trial(point).value, position.point, method="Nelder-Mead", bounds=inside, options=options
     )
 
@@ -351,12 +348,10 @@ class _Stage:
         return self.start.with_log_parameters(values)
 
     def _warm_start(self) -> Array | None:
-        """The state of the last usable evaluation, if it is one of this rung.
-
-        Carrying latents of a smaller rung over to further points saves nothing: some would be confidently wrong, from
-        where Newton's method takes more steps than from zero.
-        """
+        """The state of the last usable evaluation, if it belongs to this rung."""
         state = self.log.warm_start
+        # Latents of a smaller rung would be confidently wrong at some of the other points, from where Newton's method
+        # takes more steps than from zero.
         return state if state is not None and state.shape[-1] == self.rung.n_points else None
 
     def _compute(self, point: Array, start: Array | None) -> Entry:

@@ -27,7 +27,7 @@ def explain(estimator: Any) -> str:
     )
     lines += [estimator.criterion_doubt_] if getattr(estimator, "criterion_doubt_", "") else []
     lines += _temperature(estimator.model_.specification.temperature)
-    lines.append(f"Final fit: {len(estimator.newton_trace_) - 1} steps. {estimator.outcome_.value}")
+    lines.append(f"Final fit: {max(0, len(estimator.newton_trace_) - 1)} steps. {estimator.outcome_.value}")
     return "\n".join([*lines, *plan])
 
 

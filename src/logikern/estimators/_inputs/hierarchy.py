@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from logikern.estimators._callbacks import WRAPPER_FRAMES
+from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.likelihoods.base import Likelihood
-from logikern.likelihoods.coarse import CoarseSoftmax
-from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.hierarchy import N_NAMED, encode, read_tree
 from logikern.structure.links import shown
@@ -95,8 +94,8 @@ def _columns(tree: Tree, n_columns: int, names: Any) -> Indices:
 def _targets(tree: Tree, at_nodes: Array) -> TreeTargets:
     coarse = at_nodes[tree.n_children > 0].any()
     if coarse:
-        return TreeTargets(tree, at_nodes, CoarseSoftmax(tree))
-    return TreeTargets(tree, np.ascontiguousarray(at_nodes[tree.leaves]), Softmax())
+        return TreeTargets(tree, at_nodes, LIKELIHOODS["nodes"](tree))
+    return TreeTargets(tree, np.ascontiguousarray(at_nodes[tree.leaves]), LIKELIHOODS["classes"]())
 
 
 def warn_of_guesses(tree: Tree, targets: Array) -> None:

@@ -69,10 +69,8 @@ def _variances(parameters: Parameters, kernel: Any, data: TrainingData, n_varian
 
 
 def _path_length(data: TrainingData) -> float:
-    """Mean number of latent functions that add up to a class function."""
-    if data.tree is None:
-        return 1.0
-    return float(data.tree.latent_depths[data.tree.leaf_latents].mean())
+    """Mean variance of a class function whose latent functions have variance one: in a tree, their number."""
+    return float(data.mixing.forward_diagonal(np.ones((data.mixing.n_latent, 1))).mean())
 
 
 def parse_numbers(argument: str, values: Any) -> tuple[float, ...]:
