@@ -62,6 +62,9 @@ def low_rank_model(covariance: ClassCovariance, contrast: Contrast) -> LowRankMo
     return LowRankModel(factors, shares @ np.stack([part.residual for part in parts]))
 
 
+# For classes without a hierarchy `preconditioning/woodbury` factors the same I + Phi W_D Phi'. It is not shared: a
+# preconditioner handles trees, may round its factors and may add a ridge, while leave-one-out needs exact factors of
+# several kernels at once, W_D itself and L^-1, and must see where the matrix is not positive definite.
 class Woodbury:
     """W_D = (I + W D)^-1 W and the Cholesky factor L of I + Phi W_D Phi', of one weighting.
 
