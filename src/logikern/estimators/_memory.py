@@ -57,19 +57,10 @@ _CRITERIA = {
 
 @dataclass(frozen=True)
 class Resources:
-    """What a call may use.
+    """What a call may use."""
 
-    Parameters
-    ----------
-    memory : float
-        Bytes.
-    is_given : bool
-        Whether `memory_limit` sets them; otherwise they are what is free.
-    n_threads : int
-    """
-
-    memory: float
-    is_given: bool
+    memory: float  # bytes
+    is_given: bool  # whether `memory_limit` sets them; otherwise they are what is free
     n_threads: int
 
     def __str__(self) -> str:

@@ -15,22 +15,11 @@ from logikern.structure.tying import Tying
 
 @dataclass(frozen=True, eq=False)
 class FitPlan:
-    """All decisions about a fit.
+    """All decisions about a fit."""
 
-    Parameters
-    ----------
-    start : Specification
-        The model that the search begins with, or the final model.
-    search : SearchPlan or None
-        None for fixed hyperparameters.
-    solvers : dict from Tying to SolverPlan
-        For every model that the search may end with.
-    resources : Resources
-    """
-
-    start: Specification
-    search: SearchPlan | None
-    solvers: dict[Tying, SolverPlan]
+    start: Specification  # the model that the search begins with, or the final model
+    search: SearchPlan | None  # None for fixed hyperparameters
+    solvers: dict[Tying, SolverPlan]  # for every model that the search may end with
     resources: Resources
 
     def solver_for(self, specification: Specification) -> SolverPlan:

@@ -20,29 +20,15 @@ from logikern.structure.specification import Specification
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The result of a search.
-
-    Attributes
-    ----------
-    specification : Specification
-    value : float
-    verdicts : tuple of Verdict
-    records : tuple of Record
-    stopped : str
-        Why it ended early; empty if it did not.
-    method : str
-        The criterion in words.
-    check : SpotCheck or None, default=None
-        Of leave-one-out in closed form by refits.
-    """
+    """The result of a search."""
 
     specification: Specification
     value: float
     verdicts: tuple[Verdict, ...]
     records: tuple[Record, ...]
-    stopped: str
-    method: str
-    check: SpotCheck | None = None
+    stopped: str  # why it ended early; empty if it did not
+    method: str  # the criterion in words
+    check: SpotCheck | None = None  # of leave-one-out in closed form by refits
 
 
 def search(plan: SearchPlan, start: Specification, data: TrainingData, callback: Callback) -> Tuned:

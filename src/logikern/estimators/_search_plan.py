@@ -87,61 +87,28 @@ USUAL = SearchPolicy()
 
 @dataclass(frozen=True, eq=False)
 class Rung:
-    """One subset of the points, and how the criterion is evaluated on it.
-
-    Parameters
-    ----------
-    rows : integer array
-    folds : Folds or None
-        None for leave-one-out.
-    groups : array or None
-        Points that are held out together.
-    is_exact : bool
-        Whether inner fits have dense factors.
-    operator : Choice
-    conditioning : float
-        Bytes of the preconditioner.
-    """
+    """One subset of the points, and how the criterion is evaluated on it."""
 
     rows: Indices
-    folds: Folds | None
-    groups: Array | None
-    is_exact: bool
+    folds: Folds | None  # None for leave-one-out
+    groups: Array | None  # points that are held out together
+    is_exact: bool  # whether inner fits have dense factors
     operator: Choice
-    conditioning: float
+    conditioning: float  # bytes of the preconditioner
 
 
 @dataclass(frozen=True, eq=False)
 class SearchPlan:
-    """How hyperparameters are learned.
-
-    Parameters
-    ----------
-    criterion : CriterionKind
-    growth : Plan
-        Which models are tried.
-    rungs : tuple of Rung
-        From few points to many.
-    effort : Effort
-    sharpen : bool
-        Whether an adaptive temperature is learned.
-    unit : float
-        Weight that counts as one row.
-    seed : int
-    identity : str
-        Fingerprint of data and settings, if there is a checkpoint.
-    checkpoint : path or None
-    max_time : float or None
-    """
+    """How hyperparameters are learned."""
 
     criterion: CriterionKind
-    growth: Plan
-    rungs: tuple[Rung, ...]
+    growth: Plan  # which models are tried
+    rungs: tuple[Rung, ...]  # from few points to many
     effort: Effort
-    sharpen: bool
-    unit: float
+    sharpen: bool  # whether an adaptive temperature is learned
+    unit: float  # weight that counts as one row
     seed: int
-    identity: str
+    identity: str  # fingerprint of data and settings, if there is a checkpoint
     checkpoint: Any
     max_time: float | None
 

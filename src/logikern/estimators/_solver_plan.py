@@ -52,33 +52,16 @@ logger = logging.getLogger("logikern")
 
 @dataclass(frozen=True, eq=False)
 class SolverPlan:
-    """How the final fit is solved.
+    """How the final fit is solved."""
 
-    Parameters
-    ----------
-    name : str
-        One of `SOLVERS`, or the class of the user's solver.
-    operator : Choice
-        How products are computed, in which precision, and with how much memory.
-    state : dtype
-        Of coefficients and latents.
-    tolerance : float
-    max_steps : int
-    seed : int
-    fallback : SolverPlan or None, default=None
-        Continues where this solver stops before it converges.
-    own : Solver or None, default=None
-        The user's solver.
-    """
-
-    name: str
-    operator: Choice
-    state: np.dtype
+    name: str  # one of `SOLVERS`, or the class of the user's solver
+    operator: Choice  # how products are computed, in which precision, and with how much memory
+    state: np.dtype  # of coefficients and latents
     tolerance: float
     max_steps: int
     seed: int
-    fallback: "SolverPlan | None" = None
-    own: Solver | None = None
+    fallback: "SolverPlan | None" = None  # continues where this solver stops before it converges
+    own: Solver | None = None  # the user's solver
 
     def build(self) -> Solver:
         """The solver itself."""

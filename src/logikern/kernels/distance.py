@@ -55,26 +55,14 @@ POLICY = DistancePolicy()
 
 @dataclass(frozen=True)
 class Block:
-    """Some inputs of two sets of points, scaled so that s(x, z) is the plain squared distance, in float64.
-
-    Parameters
-    ----------
-    rows, columns : array or CSR matrix, (n, d) and (m, d)
-        The points.
-    row_norms, column_norms : array, (n,) and (m,)
-        Their squared norms.
-    folded : array or CSR matrix, (m, d)
-        -2 times `columns`, which saves a pass over every product.
-    noise : float
-        The expansion's rounding error is below `noise` * (||x||^2 + ||z||^2).
-    """
+    """Some inputs of two sets of points, scaled so that s(x, z) is the plain squared distance, in float64."""
 
     rows: Any
     columns: Any
-    row_norms: np.ndarray
+    row_norms: np.ndarray  # squared norms
     column_norms: np.ndarray
-    folded: Any
-    noise: float
+    folded: Any  # -2 times `columns`, which saves a pass over every product
+    noise: float  # the expansion's rounding error is below `noise` * (||x||^2 + ||z||^2)
 
     @property
     def largest_norm(self) -> float:
@@ -140,21 +128,12 @@ class Block:
 
 @dataclass(frozen=True)
 class ScaledPair:
-    """Two sets of points, prepared for their squared distances. Build it by `compare`.
+    """Two sets of points, prepared for their squared distances. Build it by `compare`."""
 
-    Parameters
-    ----------
-    blocks : tuple of Block
-        All inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
-    dense_inputs : array of int
-        Places of the inputs of the second block, which are zero in the first one.
-    dtype : numpy dtype
-        Dtype of results: single if both sets are.
-    """
-
+    # All inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
     blocks: tuple[Block, ...]
-    dense_inputs: np.ndarray
-    dtype: np.dtype
+    dense_inputs: np.ndarray  # places of the inputs of the second block, which are zero in the first one
+    dtype: np.dtype  # dtype of results: single if both sets are
 
     @property
     def shape(self) -> tuple[int, int]:

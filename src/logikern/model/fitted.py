@@ -20,19 +20,12 @@ class FittedModel:
     """Latents u_c(x) = sum_i dual_ic v_c k_c(x, x_i) + constant_c, constant_c = bias_variance sum_i dual_ic.
 
     Predictions scale them by the specification's temperature.
-
-    Parameters
-    ----------
-    specification : Specification
-    points : the training points with positive weight
-    dual : array of shape (C, n)
-    free_constants : array of shape (C,) or None, default=None
-        Constants for an infinite bias variance, which do not follow from the dual.
     """
 
     specification: Specification
     points: Any
-    dual: Array
+    dual: Array  # (C, n)
+    # (C,): constants for an infinite bias variance, which do not follow from the dual.
     free_constants: Array | None = None
 
     @property
@@ -79,15 +72,9 @@ class FittedModel:
 
 @dataclass(frozen=True, eq=False)
 class OneAgainstRest:
-    """Binary models, one per class; the latent of a class is the log probability from its model.
+    """Binary models, one per class; the latent of a class is the log probability from its model."""
 
-    Parameters
-    ----------
-    models : tuple of FittedModel
-        Each has two classes: the rest, and the class of the model.
-    """
-
-    models: tuple[FittedModel, ...]
+    models: tuple[FittedModel, ...]  # each has two classes: the rest, and the class of the model
 
     def latents(self, X: Any, tile_entries: int = TILE_ENTRIES) -> Array:
         """Log probabilities of each class against the rest, (n_new, C)."""

@@ -67,18 +67,11 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class PointSet:
-    """Points to which kernels are bound; distances are computed once if several kernels need them.
-
-    Parameters
-    ----------
-    choice : Choice
-    X : the points
-    keep_distances : bool
-        Whether distances are kept: worth a second matrix in memory only if more than one kernel is bound.
-    """
+    """Points to which kernels are bound; distances are computed once if several kernels need them."""
 
     choice: Choice
     X: Any
+    # Whether distances are kept: worth a second matrix in memory only if more than one kernel is bound.
     keep_distances: bool
     _latest_distances: list[Distances] = field(default_factory=list, repr=False)
 

@@ -14,18 +14,11 @@ from logikern.operators.base import count_points, in_precision, product_towards
 
 @dataclass(frozen=True, eq=False)
 class KernelExpansion:
-    """f_r(x) = sum_i coefficients_ri k(x, x_i), through explicit features if the kernel has them.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : the training points
-    coefficients : array of shape (r, n)
-    """
+    """f_r(x) = sum_i coefficients_ri k(x, x_i), through explicit features if the kernel has them."""
 
     kernel: Kernel
     X: Any
-    coefficients: Array
+    coefficients: Array  # (r, n)
 
     def at(self, new: Any) -> Array:
         """The functions at new points, (r, n_new); all kernel values are in memory at once (see `tiles_of`)."""

@@ -17,22 +17,12 @@ from logikern.operators.dense import StoredOperator
 
 @dataclass(frozen=True, eq=False)
 class Isotropic(StoredOperator):
-    """K = f(rate / unit * D) in memory, beside the squared distances D, which all rates and classes share.
+    """K = f(rate / unit * D) in memory, beside the squared distances D, which all rates and classes share."""
 
-    Parameters
-    ----------
-    kernel : Stationary
-        With one rate for all inputs.
-    X : the points
-    distances : Distances
-    matrix : array of shape (n, n)
-    spare_memory : float
-    """
-
-    kernel: Stationary
+    kernel: Stationary  # with one rate for all inputs
     X: Any
     distances: "Distances" = field(repr=False)
-    matrix: Array = field(repr=False)
+    matrix: Array = field(repr=False)  # (n, n)
     spare_memory: float
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
@@ -74,19 +64,11 @@ def is_isotropic(kernel: Kernel) -> TypeGuard[Stationary]:
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """All squared distances at a rate, the unit, from which those at other rates follow.
+    """All squared distances at a rate, the unit, from which those at other rates follow."""
 
-    Parameters
-    ----------
-    squared : array of shape (n, n)
-    unit : float
-        A power of four: distances at another unit have the same digits.
-    largest_factor : float, default=256.0
-        Rates above this times the unit need distances of their own: rounding errors grow with the rate.
-    """
-
-    squared: Array = field(repr=False)
-    unit: float
+    squared: Array = field(repr=False)  # (n, n)
+    unit: float  # a power of four: distances at another unit have the same digits
+    # Rates above this times the unit need distances of their own: rounding errors grow with the rate.
     largest_factor: float = 256.0
 
     def serve(self, kernel: Stationary) -> bool:

@@ -16,41 +16,21 @@ from logikern.operators.base import KernelOperator
 
 
 class Nystrom(NamedTuple):
-    """K ~ K_nL (K_LL + jitter)^-1 K_Ln + diag(residual), with the right diagonal.
+    """K ~ K_nL (K_LL + jitter)^-1 K_Ln + diag(residual), with the right diagonal."""
 
-    Attributes
-    ----------
-    landmarks : integer array of shape (r,)
-    rows : array of shape (r, n)
-        K_Ln.
-    factor : array of shape (r, n)
-        Its product with its transpose is the first part.
-    interpolation : array of shape (r, n)
-        (K_LL + jitter)^-1 K_Ln.
-    diagonal, residual : arrays of shape (n,)
-    """
-
-    landmarks: Indices
-    rows: Array
-    factor: Array
-    interpolation: Array
-    diagonal: Array
-    residual: Array
+    landmarks: Indices  # (r,)
+    rows: Array  # (r, n): K_Ln
+    factor: Array  # (r, n): its product with its transpose is the first part
+    interpolation: Array  # (r, n): (K_LL + jitter)^-1 K_Ln
+    diagonal: Array  # (n,)
+    residual: Array  # (n,)
 
 
 class PairWeights(NamedTuple):
-    """Weights M of all pairs of points; N = (M + M') / 2 is given by its product with the interpolation.
+    """Weights M of all pairs of points; N = (M + M') / 2 is given by its product with the interpolation."""
 
-    Attributes
-    ----------
-    diagonal : array of shape (n,)
-        Diagonal of M.
-    beyond : array of shape (r, n)
-        interpolation 2 (N - diag N).
-    """
-
-    diagonal: Array
-    beyond: Array
+    diagonal: Array  # (n,): diagonal of M
+    beyond: Array  # (r, n): interpolation 2 (N - diag N)
 
 
 def random_landmarks(operator: KernelOperator, rank: int, seed: int = 0) -> Indices:
@@ -117,16 +97,9 @@ def _weigh_diagonal(operator: KernelOperator, weights: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Landmarked(KernelOperator):
-    """The approximation itself as an operator: products in O(n r).
+    """The approximation itself as an operator: products in O(n r)."""
 
-    Parameters
-    ----------
-    inner : KernelOperator
-        The operator that is approximated.
-    nystrom : Nystrom
-    """
-
-    inner: KernelOperator
+    inner: KernelOperator  # the operator that is approximated
     nystrom: Nystrom = field(repr=False)
 
     @property

@@ -56,36 +56,18 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which models are tried.
+    """Which models are tried."""
 
-    Parameters
-    ----------
-    tyings : tuple of (name, Tying)
-        In the order of growth.
-    compare : bool
-        Whether a later model must beat the earlier one; otherwise the last is wanted, the others lead to it.
-    relevance : bool
-        Whether a rate per input is tried after them (`compare`), or wanted (not `compare`).
-    n_inputs : int
-    n_points : int
-        That the model is for, of which the rungs are parts.
-    learn_bias : bool
-    n_starts : int
-    grow_last : bool
-        Whether it is on the last rung that the first model grows, rather than on the first.
-    n_given : int
-        Of the tyings, how many need not beat the one before: the last of these is the least that is wanted.
-    """
-
-    tyings: tuple[tuple[str, Tying], ...]
+    tyings: tuple[tuple[str, Tying], ...]  # in the order of growth
+    # Whether a later model must beat the earlier one; otherwise the last is wanted, the others lead to it.
     compare: bool
-    relevance: bool
+    relevance: bool  # whether a rate per input is tried after them (`compare`), or wanted (not `compare`)
     n_inputs: int
-    n_points: int
+    n_points: int  # that the model is for, of which the rungs are parts
     learn_bias: bool = False
     n_starts: int = 1
-    grow_last: bool = False
-    n_given: int = 1
+    grow_last: bool = False  # whether it is on the last rung that the first model grows, rather than on the first
+    n_given: int = 1  # tyings that need not beat the one before; the last of them is the coarsest that may result
 
 
 @dataclass(frozen=True, eq=False)

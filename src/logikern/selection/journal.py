@@ -25,33 +25,17 @@ LONGEST_HEADER = 128
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One evaluation of a criterion, as a search sees it.
+    """One evaluation of a criterion, as a search sees it."""
 
-    Attributes
-    ----------
-    point : array of shape (p,)
-        Log parameters at which it was taken.
-    value : float
-    gradient : CovarianceGradient
-        By operators and latent functions, whatever these share.
-    losses : array of shape (n_losses,)
-    usable : bool
-    n_products : int
-    seconds : float
-    temperature : Temperature
-    state : array or None, default=None
-        Warm start of a later evaluation; none of an unusable one.
-    """
-
-    point: Array
+    point: Array  # (p,): log parameters at which it was taken
     value: float
-    gradient: CovarianceGradient
-    losses: Array
+    gradient: CovarianceGradient  # by operators and latent functions, whatever these share
+    losses: Array  # (n_losses,)
     usable: bool
     n_products: int
     seconds: float
     temperature: Temperature = Temperature()
-    state: Array | None = None
+    state: Array | None = None  # warm start of a later evaluation; none of an unusable one
 
 
 @dataclass(eq=False)
@@ -60,17 +44,11 @@ class Journal:
 
     A search is a deterministic function of the values and gradients that it is given. To resume one it is run
     again from its beginning with the answers in the journal, and then goes on with new ones.
-
-    Parameters
-    ----------
-    path : Path or None
-        Where it is kept, under a lock of the caller (see `opened`); None keeps it in memory only.
-    fingerprint : str
-        Of data and settings: a journal of other ones is refused.
     """
 
+    # Where it is kept, under a lock of the caller (see `opened`); None keeps it in memory only.
     path: Path | None = None
-    fingerprint: str = ""
+    fingerprint: str = ""  # of data and settings: a journal of other ones is refused
     entries: list[Entry] = field(default_factory=list)
     cursor: int = 0
 

@@ -24,28 +24,15 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """Where a search stands: all that it needs to go on.
+    """Where a search stands: all that it needs to go on."""
 
-    Attributes
-    ----------
-    point, gradient : arrays of shape (p,)
-    value : float
-    inverse_hessian : array of shape (p, p)
-    radius : float
-        Bound on the change of any parameter in the next step.
-    scaled : bool
-        Whether the inverse Hessian has been fitted to the size of the curvature yet.
-    small_steps : int
-        How many steps in a row have brought next to nothing.
-    """
-
-    point: Array
+    point: Array  # (p,)
     value: float
-    gradient: Array
-    inverse_hessian: Array
-    radius: float
-    scaled: bool = False
-    small_steps: int = 0
+    gradient: Array  # (p,)
+    inverse_hessian: Array  # (p, p)
+    radius: float  # bound on the change of any parameter in the next step
+    scaled: bool = False  # whether the inverse Hessian has been fitted to the size of the curvature yet
+    small_steps: int = 0  # how many steps in a row have brought next to nothing
 
 
 def begin(point: Array, trial: Trial, inverse_hessian: Array | None = None, radius: float = FIRST_RADIUS) -> Position:

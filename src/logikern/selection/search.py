@@ -24,39 +24,20 @@ SIMPLEX_LENGTH = 0.05
 
 @dataclass(frozen=True)
 class Effort:
-    """How far a search goes.
+    """How far a search goes."""
 
-    Parameters
-    ----------
-    max_evaluations : int, default=40
-        Of one stage.
-    relative_worth : float, default=1e-3
-        A step is small if it lowers the criterion by less than this part of it.
-    least_size : float, default=0.0
-        What the criterion counts as where it is nearer to zero, which that of numbers may cross.
-    small_steps : int, default=2
-        After so many small steps in a row a stage ends.
-    simplex : bool, default=False
-        Whether the search ignores gradients: the simplex of Nelder and Mead instead of quasi-Newton steps.
-    range : float, default=9.0
-        Largest change of a log parameter in one stage.
-    hurdle : float, default=0.0
-        A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
-    patience : int, default=4
-    first_tolerance, last_tolerance : float, default=2e-4, 1e-4
-        Of the inner fits, while steps are long and when they have become short.
-    """
-
-    max_evaluations: int = 40
-    relative_worth: float = 1e-3
-    least_size: float = 0.0
-    small_steps: int = 2
+    max_evaluations: int = 40  # of one stage
+    relative_worth: float = 1e-3  # a step is small if it lowers the criterion by less than this part of it
+    least_size: float = 0.0  # lower bound on |criterion| in this comparison: that of a regression may cross zero
+    small_steps: int = 2  # after so many small steps in a row a stage ends
+    # Whether the search ignores gradients: the simplex of Nelder and Mead instead of quasi-Newton steps.
     simplex: bool = False
-    range: float = 9.0
+    range: float = 9.0  # largest change of a log parameter in one stage
+    # A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
     hurdle: float = 0.0
     patience: int = 4
-    first_tolerance: float = 2e-4
-    last_tolerance: float = 1e-4
+    first_tolerance: float = 2e-4  # of inner fits while steps are long
+    last_tolerance: float = 1e-4  # of inner fits when steps have become short
 
     def worth(self, value: float) -> float:
         """What a step must bring, at this value of the criterion, to be none of the small ones."""
@@ -99,14 +80,7 @@ Callback = Callable[[Record], None]
 
 @dataclass(frozen=True, eq=False)
 class SearchData:
-    """Where specifications compete: points, and a criterion on them.
-
-    Parameters
-    ----------
-    criterion : Criterion
-    points : PointSet
-    n_points : int
-    """
+    """Where specifications compete: points, and a criterion on them."""
 
     criterion: Criterion
     points: PointSet
@@ -115,44 +89,23 @@ class SearchData:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a stage is called, and where it is held.
+    """What a stage is called, and where it is held."""
 
-    Parameters
-    ----------
-    name : str
-        For people.
-    prior : Prior
-        Weak pull of the log parameters.
-    centre : array
-        Where they are pulled to: `log_parameters` of the same model at values read off the data.
-    """
-
-    name: str
-    prior: Prior
-    centre: Array
+    name: str  # for people
+    prior: Prior  # weak pull of the log parameters
+    centre: Array  # where they are pulled to: `log_parameters` of the same model at values read off the data
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best of one stage.
-
-    Attributes
-    ----------
-    specification : Specification
-    value, objective : float
-        The criterion, and the criterion with the prior, which is minimised.
-    losses : array of shape (n_losses,)
-    gradient : CovarianceGradient
-        Of the criterion; the same for the same functions under another tying.
-    inverse_hessian : array of shape (p, p) or None
-        Of the objective by the free parameters, if the search has seen any of it.
-    """
+    """The best of one stage."""
 
     specification: Specification
-    value: float
-    objective: float
-    losses: Array
-    gradient: CovarianceGradient
+    value: float  # the criterion
+    objective: float  # the criterion with the prior, which is minimised
+    losses: Array  # (n_losses,)
+    gradient: CovarianceGradient  # of the criterion; the same for the same functions under another tying
+    # (p, p): of the objective by the free parameters, if the search has seen any of it.
     inverse_hessian: Array | None = None
 
     def answers(self, specification: Specification) -> bool:
@@ -167,31 +120,16 @@ class TimeIsUpError(Exception):
 
 @dataclass(eq=False)
 class SearchLog:
-    """What all stages of a search share: the journal, the trace, the clock, the warm start.
-
-    Parameters
-    ----------
-    journal : Journal
-    callback : callable
-        Sees every record.
-    deadline : float
-        On the clock of `time.monotonic`; an evaluation that would probably end later is not begun.
-    records : list of Record
-    stopped : str
-        Why the search ended early; empty while it goes on.
-    method : str
-        How the criterion was computed last, in words; empty if that is not worth a word.
-    warm_start : array or None
-        State of the last usable evaluation.
-    """
+    """What all stages of a search share: the journal, the trace, the clock, the warm start."""
 
     journal: Journal
-    callback: Callback
+    callback: Callback  # sees every record
+    # On the clock of `time.monotonic`; an evaluation that would probably end later is not begun.
     deadline: float = np.inf
     records: list[Record] = field(default_factory=list)
-    stopped: str = ""
-    method: str = ""
-    warm_start: Array | None = None
+    stopped: str = ""  # why the search ended early; empty while it goes on
+    method: str = ""  # how the criterion was computed last, in words; empty if that is not worth a word
+    warm_start: Array | None = None  # state of the last usable evaluation
 
     def check_clock(self, n_points: int) -> None:
         """End the search where an evaluation on so many points would take too long, by what the last one took."""

@@ -19,18 +19,10 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True, eq=False)
 class LowRankModel:
-    """K~ = Phi' Phi + D of the functions that the likelihood distinguishes. Build it by `low_rank_model`.
+    """K~ = Phi' Phi + D of the functions that the likelihood distinguishes. Build it by `low_rank_model`."""
 
-    Parameters
-    ----------
-    factors : list of arrays of shape (r, n), one per function
-        The blocks of Phi.
-    residual : array of shape (F, n)
-        The diagonal D.
-    """
-
-    factors: list[Array]
-    residual: Array
+    factors: list[Array]  # (r, n), one per function: the blocks of Phi
+    residual: Array  # (F, n): the diagonal D
 
     @property
     def places(self) -> list[slice]:

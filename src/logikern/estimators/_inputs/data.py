@@ -30,38 +30,19 @@ CheckTogether: TypeAlias = Callable[..., tuple[Any, Any]]
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What a fit works on: the rows that carry weight.
-
-    Parameters
-    ----------
-    points : the inputs of those rows
-    targets : array of shape (C, n), or (N, n) where labels name inner nodes
-    weights : array of shape (n,)
-    classes : array of shape (C,)
-    mixing : Mixing
-        How classes share latent functions.
-    likelihood : Likelihood
-        What compares latents with the targets.
-    labels : integer array of shape (n,) or None
-        The most likely class of each row, in whose proportion rows are drawn; None where targets are numbers.
-    kept : integer array of shape (n,)
-        Their places among the rows given.
-    n_rows : int
-        Number of rows given.
-    row_labels : integer array of shape (n_rows,) or None, default=None
-        `labels` of all rows given, whatever their weight.
-    """
+    """What a fit works on: the rows that carry weight."""
 
     points: Any
-    targets: Array
-    weights: Array
-    classes: Array
-    mixing: Mixing
-    likelihood: Likelihood
+    targets: Array  # (C, n), or (N, n), where labels name inner nodes
+    weights: Array  # (n,)
+    classes: Array  # (C,)
+    mixing: Mixing  # how classes share latent functions
+    likelihood: Likelihood  # what compares latents with the targets
+    # (n,): the most likely class of each row, in whose proportion rows are drawn; None where targets are numbers.
     labels: Indices | None
-    kept: Indices
-    n_rows: int
-    row_labels: Indices | None = None
+    kept: Indices  # (n,): their places among the rows given
+    n_rows: int  # number of rows given
+    row_labels: Indices | None = None  # (n_rows,): `labels` of all rows given, whatever their weight
 
     @property
     def all_weights(self) -> Array:

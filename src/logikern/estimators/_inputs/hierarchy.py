@@ -19,19 +19,11 @@ from logikern.structure.tree import Tree
 
 
 class TreeTargets(NamedTuple):
-    """What is known of every row.
-
-    Attributes
-    ----------
-    tree : Tree
-    targets : array of shape (C, n), or (N, n) where some label is an inner node
-    likelihood : Likelihood
-        What compares latents with such targets.
-    """
+    """What is known of every row."""
 
     tree: Tree
-    targets: Array
-    likelihood: Likelihood
+    targets: Array  # (C, n), or (N, n), where some label is an inner node
+    likelihood: Likelihood  # what compares latents with such targets
 
 
 def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:

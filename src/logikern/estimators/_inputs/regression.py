@@ -24,19 +24,12 @@ class Numbers(NamedTuple):
 
     A fit is linear in its targets, so that the scale changes nothing but what a tolerance means. The offset is
     where the constants of the model are drawn to; a model without constants has none.
-
-    Attributes
-    ----------
-    data : TrainingData
-    offset, scale : arrays of shape (n_outputs,)
-    is_table : bool
-        Whether y had columns.
     """
 
     data: TrainingData
-    offset: Array
-    scale: Array
-    is_table: bool
+    offset: Array  # (n_outputs,)
+    scale: Array  # (n_outputs,)
+    is_table: bool  # whether y had columns
 
 
 def numbers(parameters: Parameters, check: CheckTogether, X: Any, y: Any, sample_weight: Any) -> Numbers:

@@ -26,15 +26,9 @@ class Preconditioner(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Diagonal(Preconditioner):
-    """diag(I + V' K~ V)^-1, Seeger (2008), App. B, projected on both sides.
+    """diag(I + V' K~ V)^-1, Seeger (2008), App. B, projected on both sides."""
 
-    Parameters
-    ----------
-    inverse : array of shape (B, C, n)
-    curvature : Curvature
-    """
-
-    inverse: Array
+    inverse: Array  # (B, C, n)
     curvature: Curvature
 
     def solve(self, residual: Array, members: Indices) -> Array:
