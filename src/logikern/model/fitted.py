@@ -40,7 +40,7 @@ class FittedModel:
         """The constant of each class, (C,)."""
         if self.free_constants is not None:
             return self.free_constants
-        return np.asarray(self.specification.bias_variance * self.dual.sum(axis=1))
+        return np.asarray(self.specification.bias_variance * self.dual.sum(axis=1, dtype=np.float64))
 
     def latents(self, X: Any, tile_entries: int = TILE_ENTRIES) -> Array:
         """Scaled class functions at new points, (n_new, C)."""
@@ -53,8 +53,8 @@ class FittedModel:
     def _latents(self, X: Any) -> Array:
         specification, mixing = self.specification, self.specification.mixing
         if len(specification.kernels) == 1:
-            latent = self._image(0, X, self.dual)
-            return mixing.couple(latent, specification.latent_variances).T + self.constants
+            latent = mixing.couple(self._image(0, X, self.dual), specification.latent_variances)
+            return latent.T + self.constants.astype(latent.dtype, copy=False)
         kernel_of = np.array(specification.tying.kernel_of)
         inner = mixing.adjoint(self.dual)
         outer = np.empty((len(inner), X.shape[0]))
