@@ -109,7 +109,7 @@ class FitResult:
     dual, latent : arrays of shape (B, C, n)
     gradient_norm : array of shape (B,)
         Largest absolute component of `Problem.gradient`, in units of the weights and of the largest residual of the
-        targets if that is below one; where converged, at latents recomputed from the dual.
+        targets if that is below one; at latents recomputed from the dual, unless interrupted.
     outcomes : tuple of Outcome, one per weighting
     trace : tuple of NewtonStep
     n_products : int

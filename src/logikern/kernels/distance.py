@@ -43,6 +43,7 @@ class DistancePolicy:
     many_near: float = 0.1
     mended_entries: int = 2**18
     # Largest number of inputs of sparse points that are compared as dense ones: centred, they keep their digits.
+    # Points with no more inputs are compared as dense altogether if some values are large or many points near.
     most_dense_inputs: int = 128
     # Points whose median is the centre of dense points.
     centre_sample: int = 63
@@ -90,22 +91,23 @@ class Block:
     def _mend_near(self, tile: slice, out: np.ndarray) -> None:
         """Compare near points by differences: the square root in Matern kernels turns an error of 1e-12 into 1e-6.
 
-        s is small beside ||x||^2 only if z is close to x, so ||x||^2 alone bounds the noise. Sparse points within the
-        noise count as equal.
+        s is small beside ||x||^2 only if z is close to x, so ||x||^2 alone bounds the noise.
         """
         noise = (self.noise * self.row_norms[tile])[:, np.newaxis]
-        if is_sparse(self.rows) or is_sparse(self.columns):
-            np.copyto(out, 0.0, where=out <= noise)
+        rows, is_near = self.rows[tile], out <= POLICY.near * noise
+        has_sparse = is_sparse(rows) or is_sparse(self.columns)
+        if has_sparse:
+            is_near[self.row_norms[tile] == 0] = False  # many rows may be empty, and their expansion is exact
+        near, others = np.nonzero(is_near)
+        may_be_dense = not has_sparse or rows.shape[1] <= POLICY.most_dense_inputs
+        if len(near) > POLICY.many_near * out.size and may_be_dense:
+            out[:] = cdist(_as_dense(rows), _as_dense(self.columns), "sqeuclidean")
             return
-        rows, (near, others) = self.rows[tile], np.nonzero(out <= POLICY.near * noise)
-        if len(near) > POLICY.many_near * out.size:
-            out[:] = cdist(rows, self.columns, "sqeuclidean")
-            return
-        step = max(1, POLICY.mended_entries // max(1, rows.shape[1]))
+        step = max(1, POLICY.mended_entries // max(1, longest_row(rows), longest_row(self.columns)))
         for start in range(0, len(near), step):
             i, j = near[start : start + step], others[start : start + step]
             difference = rows[i] - self.columns[j]
-            out[i, j] = np.einsum("ij,ij->i", difference, difference)
+            out[i, j] = squared_norms(difference if is_sparse(difference) else np.asarray(difference))
 
     def contract_inputs(self, weights: np.ndarray) -> np.ndarray:
         """sum_ik weights_ik (x_ij - z_kj)^2 for every input j (d,); weights (n, m)."""
@@ -187,6 +189,8 @@ def compare(X: Any, Z: Any, rate: Rate = 1.0) -> ScaledPair:
             return ScaledPair((block,), heavy, dtype)
         rates = tuple(rate[place] for place in heavy) if isinstance(rate, tuple) else rate
         dense = _dense_block(_take_inputs(X, heavy), _take_inputs(Z, heavy), rates)
+        if len(heavy) == X.shape[1]:
+            return ScaledPair((dense,), heavy, dtype)
         light = _block(without_inputs(rows, heavy), without_inputs(columns, heavy))
         return ScaledPair((light, dense), heavy, dtype)
 
@@ -237,10 +241,12 @@ def _block(rows: Any, columns: Any) -> Block:
 
 
 def _heavy_inputs(block: Block) -> np.ndarray:
-    """The largest inputs, without which every squared norm is small enough for the expansion."""
-    allowed = POLICY.rounding / block.noise
+    """The largest inputs, without which every squared norm is small enough for the expansion; all if few."""
+    allowed, n_inputs = POLICY.rounding / block.noise, block.rows.shape[1]
     if block.largest_norm <= allowed:
         return np.zeros(0, dtype=np.intp)
+    if n_inputs <= POLICY.most_dense_inputs:
+        return np.arange(n_inputs)
     largest = np.maximum(largest_squares(block.rows), largest_squares(block.columns))
     n_terms = max(1, longest_row(block.rows), longest_row(block.columns))
     order = np.argsort(-largest, kind="stable")[: POLICY.most_dense_inputs]
@@ -248,4 +254,8 @@ def _heavy_inputs(block: Block) -> np.ndarray:
 
 
 def _take_inputs(X: Any, places: np.ndarray) -> np.ndarray:
-    return X[:, places].toarray() if is_sparse(X) else X[:, places]
+    return _as_dense(X[:, places])
+
+
+def _as_dense(X: Any) -> np.ndarray:
+    return X.toarray() if is_sparse(X) else X

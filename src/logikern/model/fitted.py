@@ -33,7 +33,7 @@ class FittedModel:
         """The constant of each class, (C,)."""
         if self.free_constants is not None:
             return self.free_constants
-        return np.asarray(self.specification.bias_variance * self.dual.sum(axis=1))
+        return np.asarray(self.specification.bias_variance * self.dual.sum(axis=1, dtype=np.float64))
 
     def latents(self, X: Any, tile_entries: int = TILE_ENTRIES) -> Array:
         """Scaled class functions at new points, (n_new, C)."""
@@ -44,8 +44,8 @@ class FittedModel:
     def _latents(self, X: Any) -> Array:
         specification, mixing = self.specification, self.specification.mixing
         if len(specification.kernels) == 1:
-            latent = self._expansions[0].at(X)
-            return mixing.couple(latent, specification.latent_variances).T + self.constants
+            latent = mixing.couple(self._expansions[0].at(X), specification.latent_variances)
+            return latent.T + self.constants.astype(latent.dtype, copy=False)
         kernel_of = np.array(specification.tying.kernel_of)
         outer = np.empty((len(kernel_of), X.shape[0]))
         for number, expansion in enumerate(self._expansions):

@@ -125,6 +125,18 @@ class _Iteration(Iteration):
                 self.expansion = expansion
                 break
             self.retire(members[done], self.norms)
+        self._set_loss()
+
+    def settle(self) -> None:
+        members = self.members
+        members = members[~self.fresh[members] | (self.verifies & ~self.verified[members])]
+        if members.size:
+            self.verified[members] = self.verifies
+            self._recompute(members)
+            self.retire(members, self.norms)
+            self._set_loss()
+
+    def _set_loss(self) -> None:
         self.loss = float((self.problem.loss(self.latent) + 0.5 * inner_products(self.dual, self.latent)).sum())
 
     def _set_norms(self, members: Indices, likelihood_gradient: Array) -> None:
@@ -133,7 +145,12 @@ class _Iteration(Iteration):
         self.norms[members] = max_norm(gradient) / self.sizes[members]
 
     def _refresh(self, members: Indices) -> None:
-        """Recompute latents from the dual, summed in float64; give up where that does not help."""
+        """Recompute latents from the dual; give up where that does not help."""
+        self._recompute(members)
+        self.judge_refresh(members, self.norms, self.descent.policy.no_step)
+
+    def _recompute(self, members: Indices) -> None:
+        """Latents from the dual, summed in float64, and the norm of the gradient there."""
         part = self.problem.restrict(members)
         for verified in {bool(verified) for verified in self.verified[members]}:
             own = members[self.verified[members] == verified]
@@ -143,7 +160,6 @@ class _Iteration(Iteration):
         self.fresh[members] = True
         _, gradient = part.likelihood.loss_and_gradient(self.latent[members], part.targets, part.weights)
         self._set_norms(members, gradient)
-        self.judge_refresh(members, self.norms, self.descent.policy.no_step)
 
     def failure(self) -> Outcome | None:
         """A useless direction that took its whole budget is the last one; a slow start is broken off."""
