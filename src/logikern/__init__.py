@@ -15,6 +15,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "FunctionKernel",
         "Gaussian",
         "Kernel",
+        "Laplacian",
         "Linear",
         "Matern12",
         "Matern32",

@@ -262,7 +262,7 @@ def _check_rates(kernel: Kernel) -> None:
     if not isinstance(kernel, Stationary):
         raise ValueError(
             f"`ard` is True, but a rate per input needs a kernel of distances, and `kernel` is {kernel!r}. "
-            "Use a Gaussian, a Matern or a rational quadratic kernel."
+            "Use a Gaussian, a Matern, a rational quadratic or a Laplacian kernel."
         )
 
 

@@ -88,9 +88,10 @@ class PointSet:
         return in_precision(self.X, np.dtype(np.float64))
 
     def distances_for(self, kernel: Stationary) -> Distances:
-        """Squared distances of all pairs, recomputed only if a rate is too large for them."""
+        """Distances of all pairs, recomputed only for another metric, or if a rate is too large for them."""
         if not self._latest_distances or not self._latest_distances[0].serve(kernel):
-            self._latest_distances[:] = [distances_for(kernel, self.in_double, self.choice.dtype)]
+            self._latest_distances.clear()  # one matrix at a time
+            self._latest_distances.append(distances_for(kernel, self.in_double, self.choice.dtype))
         return self._latest_distances[0]
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 
 from logikern.kernels.base import Kernel
-from logikern.kernels.distance import squared_distances
+from logikern.kernels.metrics import Metric
 from logikern.kernels.stationary import Stationary
 from logikern.numerics.outcome import Array
 from logikern.numerics.parallel import for_each, row_tiles
@@ -17,7 +17,7 @@ from logikern.operators.dense import StoredOperator
 
 @dataclass(frozen=True, eq=False)
 class Isotropic(StoredOperator):
-    """K = f(rate / unit * D) in memory, beside the squared distances D, which all rates and classes share."""
+    """K = f(rate / unit * D) in memory, beside the distances D, which all rates and classes share."""
 
     kernel: Stationary  # with one rate for all inputs
     X: Any
@@ -64,39 +64,40 @@ def is_isotropic(kernel: Kernel) -> TypeGuard[Stationary]:
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """All squared distances at a rate, the unit, from which those at other rates follow."""
+    """All distances of one metric at a rate, the unit, from which those at other rates follow."""
 
-    squared: Array = field(repr=False)  # (n, n)
+    metric: Metric
+    values: Array = field(repr=False)  # (n, n)
     unit: float  # a power of four: distances at another unit have the same digits
     # Rates above this times the unit need distances of their own: rounding errors grow with the rate.
     largest_factor: float = 256.0
 
     def serve(self, kernel: Stationary) -> bool:
-        """Whether the distances are accurate enough for the kernel's rate."""
-        return self.factor(kernel) <= self.largest_factor
+        """Whether the distances are of the kernel's metric, and accurate enough for its rate."""
+        return self.metric == kernel.metric and self.factor(kernel) <= self.largest_factor
 
     def factor(self, kernel: Stationary) -> float:
         """The kernel's rate in units of the distances' rate."""
         return cast(float, kernel.rate) / self.unit
 
     def scaled_for(self, kernel: Stationary, *places: slice) -> Array:
-        """Squared distances of some rows, or of some rows and columns, at the kernel's rate; a new array."""
-        return self.squared[places] * self.squared.dtype.type(self.factor(kernel))
+        """Distances of some rows, or of some rows and columns, at the kernel's rate; a new array."""
+        return self.values[places] * self.values.dtype.type(self.factor(kernel))
 
 
 def distances_for(kernel: Stationary, X: Any, dtype: np.dtype) -> Distances:
-    """Squared distances of all pairs of points, accurate for the kernel's rate."""
+    """Distances of all pairs of points, accurate for the kernel's rate."""
     unit = 4.0 ** round(0.5 * math.log2(cast(float, kernel.rate)))
-    return Distances(squared_distances(X, X, unit, dtype), unit)
+    return Distances(kernel.metric, kernel.metric.distances(X, X, unit, dtype), unit)
 
 
 def isotropic(kernel: Stationary, X: Any, distances: Distances, spare_memory: float) -> Isotropic:
     """The kernel matrix from the distances: one pass over them."""
-    matrix = np.empty_like(distances.squared)
+    matrix = np.empty_like(distances.values)
     factor = matrix.dtype.type(distances.factor(kernel))
 
     def fill(tile: slice) -> None:
-        np.multiply(distances.squared[tile], factor, out=matrix[tile])
+        np.multiply(distances.values[tile], factor, out=matrix[tile])
         kernel.to_correlation(matrix[tile])
 
     for_each(fill, row_tiles(*matrix.shape))

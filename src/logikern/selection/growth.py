@@ -68,6 +68,7 @@ class Plan:
     n_starts: int = 1
     grow_last: bool = False  # whether it is on the last rung that the first model grows, rather than on the first
     n_given: int = 1  # tyings that need not beat the one before; the last of them is the coarsest that may result
+    columns: tuple[int, ...] | None = None  # column of every input; inputs of one column of a table share a rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +259,8 @@ class _Growth:
             given = self.best.specification if is_given else given
         if self.plan.relevance and _has_single_rates(self.best.specification):
             # A rate per input refines the least fine tying that the user accepts.
-            yield "rate per input", with_relevance(given, self.plan.n_inputs), not self.plan.compare
+            finer = with_relevance(given, self.plan.n_inputs, self.plan.columns)
+            yield "rate per input", finer, not self.plan.compare
 
     def task(self, name: str, specification: Specification) -> Task:
         """A stage and its prior, centred at the values read off the data.
@@ -276,7 +278,7 @@ class _Growth:
             free = free_parameters(specification, self.plan.learn_bias)
             return Task(name, NestedPrior(NormalPrior(scale), origins[free], scale), centre.log_parameters)
         if _has_single_rates(centre):
-            centre = with_relevance(centre, self.plan.n_inputs)
+            centre = with_relevance(centre, self.plan.n_inputs, self.plan.columns)
         # With all rates pulled down a variance would rise without end to make up for them.
         of_kernels = np.where(is_rate, USUAL.relevance_scale, USUAL.kernel_scale)
         scale = self._scale(specification, of_kernels, USUAL.variance_scale_beside_relevance)
@@ -350,10 +352,20 @@ def spread(specification: Specification, tying: Tying) -> Specification:
     )
 
 
-def with_relevance(specification: Specification, n_inputs: int) -> Specification:
-    """The same kernels with a rate for each input."""
+def with_relevance(
+    specification: Specification, n_inputs: int, columns: tuple[int, ...] | None = None
+) -> Specification:
+    """The same kernels with a rate for each input, or for each column that several inputs encode.
+
+    Parameters
+    ----------
+    specification : Specification
+    n_inputs : int
+    columns : tuple of int or None, default=None
+        Column of every input; None gives each input a rate of its own. Columns that a kernel names take precedence.
+    """
     kernels = tuple(
-        replace(kernel, rate=(kernel.rate,) * n_inputs)
+        kernel.spread_rate(n_inputs, columns)
         for kernel in specification.kernels
         if isinstance(kernel, Stationary) and isinstance(kernel.rate, float)
     )
