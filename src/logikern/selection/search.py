@@ -3,23 +3,18 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import scipy.optimize
 
 from logikern.criteria.base import Criterion
 from logikern.numerics.outcome import Array, Mask
 from logikern.operators.choose import PointSet
 from logikern.selection.journal import Entry, Journal
+from logikern.selection.nelder_mead import minimise_values
 from logikern.selection.prior import Prior
 from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
 from logikern.structure.covariance import CovarianceGradient
 from logikern.structure.specification import Specification
-
-# Without gradients a stage takes more evaluations, and ends when its corners are so close in all log parameters.
-SIMPLEX_EVALUATIONS = 5
-SIMPLEX_LENGTH = 0.05
 
 
 @dataclass(frozen=True)
@@ -243,7 +238,10 @@ def _descend(run: "_Stage", origin: Array) -> None:
     bounds = (origin - effort.range, origin + effort.range)
     position = run.first_position(origin)
     if effort.simplex and position is not None:
-        return _creep(run, position, bounds)
+        worth = effort.worth(position.value)
+        return minimise_values(
+            lambda point: run.trial(point).value, position.point, bounds, worth, effort.max_evaluations
+        )
     while position is not None and run.n_evaluations < effort.max_evaluations:
         worth = effort.worth(position.value)
         if finished(position, bounds, worth, effort.small_steps) or run.hopeless:
@@ -251,23 +249,6 @@ def _descend(run: "_Stage", origin: Array) -> None:
         run.radius = position.radius
         position = advance(position, run.trial, bounds, worth)
         run.inverse_hessian = position.inverse_hessian if position.scaled else None
-
-
-def _creep(run: "_Stage", position: Position, bounds: tuple[Array, Array]) -> None:
-    """The simplex of Nelder and Mead, which looks at values alone."""
-    n_parameters = len(position.point)
-    corners = np.vstack([position.point, position.point + np.eye(n_parameters)])
-    options: Any = {
-        "initial_simplex": np.clip(corners, *bounds),
-        "maxfev": SIMPLEX_EVALUATIONS * run.effort.max_evaluations,
-        "fatol": run.effort.worth(position.value),
-        "xatol": SIMPLEX_LENGTH,
-    }
-    inside = list(zip(*bounds, strict=True))
-    minimiser: Any = scipy.optimize.minimize
-    minimiser(
-        lambda point: run.trial(point).value, position.point, method="Nelder-Mead", bounds=inside, options=options
-    )
 
 
 @dataclass(eq=False)
