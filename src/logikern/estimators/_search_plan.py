@@ -7,6 +7,7 @@ import numpy as np
 
 from logikern.criteria.folds import Folds
 from logikern.estimators import _memory
+from logikern.estimators._callbacks import SearchLength
 from logikern.estimators._checkpoint import identify
 from logikern.estimators._inputs.arguments import is_auto
 from logikern.estimators._inputs.data import TrainingData
@@ -22,6 +23,7 @@ from logikern.kernels import Kernel, Linear, Stationary
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import Choice, choose
+from logikern.selection import nelder_mead
 from logikern.selection.growth import Plan, plan_tyings, spread
 from logikern.selection.search import Effort
 from logikern.structure.specification import Specification
@@ -111,13 +113,21 @@ class SearchPlan:
     identity: str  # fingerprint of data and settings, if there is a checkpoint
     checkpoint: Any
     max_time: float | None
+    keep_interrupted: bool  # whether Ctrl-C keeps the best so far, rather than raise
+
+    @property
+    def length(self) -> SearchLength:
+        """A stage for every model that may be tried and for each further subset."""
+        by_values = nelder_mead.USUAL.evaluations if self.effort.simplex else 0
+        evaluations = self.growth.n_starts * self.effort.max_evaluations * (1 + by_values)
+        return SearchLength(len(self.growth.stages) + len(self.rungs) - 1, evaluations)
 
     def __str__(self) -> str:
         folds, how = self.rungs[0].folds, self.criterion.title
         if folds is not None and self.criterion is CRITERIA["cv"]:
             how = f"{len(folds.kept)}-fold {how}"
         sizes = ", then ".join(str(len(rung.rows)) for rung in self.rungs)
-        stages = [name for name, _ in self.growth.tyings] + ["rate per input"] * self.growth.relevance
+        stages = self.growth.stages
         inner = f"{'dense' if self.rungs[0].is_exact else 'iterative'}, {self.rungs[0].operator.dtype.name}"
         return (
             f"{how} on {sizes} points; stages {', '.join(stages)}; inner fits {inner}, tolerance "
@@ -171,6 +181,7 @@ def plan_search(
         identity,
         parameters.checkpoint,
         None if parameters.max_time is None else float(parameters.max_time),
+        parameters.on_interrupt == "keep",
     )
 
 

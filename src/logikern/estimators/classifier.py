@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.estimators import _failures
-from logikern.estimators._callbacks import CallbackSupportMixin, listen, with_callbacks
+from logikern.estimators._callbacks import CallbackSupportMixin, listen, log, with_callbacks
 from logikern.estimators._fitted.decisions import DecisionMixin
 from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._fitted.influence import InfluenceMixin
@@ -113,6 +113,10 @@ class KernelLogisticClassifier(
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
         one fit at a time, and only the same data and settings, of which the code of functions is a part.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
+        the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
+        keeps that fit as it stands. A second Ctrl-C always raises.
     solver : {"auto", "newton", "exact", "kcg", "smo"} or Solver, default="auto"
         Of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "kcg"
         takes conjugate gradients in the function space, one product a step; "smo" sweeps over the points, two classes
@@ -144,7 +148,8 @@ class KernelLogisticClassifier(
         Of all that is drawn: the rows that the search sees, its folds, the preconditioner's random pivots, the order
         of sweeps and visits, and landmarks of leave-one-out.
     verbose : int, default=0
-        1 logs every Newton step to the logger "logikern".
+        1 shows a line for every evaluation of the search and for the final fit, 2 also every Newton step. Lines go to
+        the logger "logikern", and to standard output unless a handler of your own shows them.
 
     Attributes
     ----------
@@ -170,6 +175,8 @@ class KernelLogisticClassifier(
         Name, class or group, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
         Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
@@ -206,6 +213,7 @@ class KernelLogisticClassifier(
         n_starts=1,
         max_time=None,
         checkpoint=None,
+        on_interrupt="raise",
         solver="auto",
         operator="auto",
         precision="auto",
@@ -235,6 +243,7 @@ class KernelLogisticClassifier(
         self.n_starts = n_starts
         self.max_time = max_time
         self.checkpoint = checkpoint
+        self.on_interrupt = on_interrupt
         self.solver = solver
         self.operator = operator
         self.precision = precision
@@ -279,13 +288,14 @@ class KernelLogisticClassifier(
             return self._fit_one_vs_rest(parameters, given, data)
         start = start_specification(parameters, data)
         _failures.refuse_before(parameters.solver, start.kernels[0], data)
-        with threads(self.n_jobs), listen(self, X, y, sample_weight) as listeners:
+        with threads(self.n_jobs):
             plan = resolve(parameters, data, start, given, find_resources(parameters.memory_limit))
-            report = run(plan, data, *listeners)
-            constants = free_constants(report.covariance, report.result) if parameters.is_bias_free else None
-            model = FittedModel(report.specification, stored_points(data), report.result.dual[0], constants)
-            found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
-            write(self, found | class_results(data, model, parameters.draw_seed()))
+            with listen(self, plan.search_length, X, y, sample_weight) as listeners:
+                report = run(plan, data, *listeners)
+                constants = free_constants(report.covariance, report.result) if parameters.is_bias_free else None
+                model = FittedModel(report.specification, stored_points(data), report.result.dual[0], constants)
+                found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
+                write(self, found | class_results(data, model, parameters.draw_seed()))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self
 
@@ -302,9 +312,12 @@ class KernelLogisticClassifier(
         own["memory_limit"] = limit_for_each(data, find_resources(parameters.memory_limit))
         binaries = []
         for number, of_class in enumerate(class_against_rest(data)):
+            log(self.verbose >= 1, "%s against the rest", data.classes[number])
             own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"
             binary = type(self)(**own).fit(given.X, of_class, data.all_weights, given.groups)
-            binaries.append(binary.set_params(cv=self.cv))
+            binaries.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))
+            if binary.interrupted_:
+                own["on_interrupt"] = "raise"  # the next Ctrl-C is the second one
         write(self, binary_results(tuple(binaries), data.classes))
         return self
 

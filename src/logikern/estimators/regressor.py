@@ -86,6 +86,10 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
         one fit at a time, and only the same data and settings, of which the code of functions is a part.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
+        the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
+        keeps that fit as it stands. A second Ctrl-C always raises.
     solver : {"auto", "newton", "exact", "kcg"} or Solver, default="auto"
         "newton" needs kernel products only; "exact" factors the matrix in O(n_outputs * n^3); "kcg" takes conjugate
         gradients in the function space, one product a step, to a gap of tol^2; "auto" goes by size. Another Solver
@@ -110,7 +114,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     random_state : int, RandomState instance or None, default=None
         Of the part of the rows that the search sees, its folds, and the preconditioner's random pivots.
     verbose : int, default=0
-        1 logs every evaluation and every step to the logger "logikern".
+        1 shows a line for every evaluation of the search and for the final fit, 2 also every step. Lines go to the
+        logger "logikern", and to standard output unless a handler of your own shows them.
 
     Attributes
     ----------
@@ -135,6 +140,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Name, outputs, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
         Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
@@ -168,6 +175,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         n_starts=1,
         max_time=None,
         checkpoint=None,
+        on_interrupt="raise",
         solver="auto",
         operator="auto",
         precision="auto",
@@ -192,6 +200,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         self.n_starts = n_starts
         self.max_time = max_time
         self.checkpoint = checkpoint
+        self.on_interrupt = on_interrupt
         self.solver = solver
         self.operator = operator
         self.precision = precision
@@ -228,15 +237,16 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         check_groups(groups, own.data.n_rows)
         start = start_specification(parameters, own.data)
         _failures.refuse_before(parameters.solver, start.kernels[0], own.data)
-        with threads(self.n_jobs), listen(self, X, y, sample_weight) as listeners:
+        with threads(self.n_jobs):
             resources = find_resources(parameters.memory_limit)
             plan = resolve(parameters, own.data, start, GivenRows(X, y, groups), resources)
-            report = run(plan, own.data, *listeners)
-            model = fitted_numbers(report, stored_points(own.data), own)
-            found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
-            named = not callable(self.criterion)
-            found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale)) if named else np.nan
-            write(self, found | number_results(own, model))
+            with listen(self, plan.search_length, X, y, sample_weight) as listeners:
+                report = run(plan, own.data, *listeners)
+                model = fitted_numbers(report, stored_points(own.data), own)
+                found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
+                named = not callable(self.criterion)
+                found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale)) if named else np.nan
+                write(self, found | number_results(own, model))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self
 

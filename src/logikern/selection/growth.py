@@ -70,6 +70,11 @@ class Plan:
     n_given: int = 1  # tyings that need not beat the one before; the last of them is the coarsest that may result
     columns: tuple[int, ...] | None = None  # column of every input; inputs of one column of a table share a rate
 
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Names of the models that are tried, in their order."""
+        return (*(name for name, _ in self.tyings), *(["rate per input"] * self.relevance))
+
 
 @dataclass(frozen=True, eq=False)
 class Learned:

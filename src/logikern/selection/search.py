@@ -3,23 +3,21 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import scipy.optimize
 
 from logikern.criteria.base import Criterion
 from logikern.numerics.outcome import Array, Mask
 from logikern.operators.choose import PointSet
 from logikern.selection.journal import Entry, Journal
+from logikern.selection.nelder_mead import minimise_values
 from logikern.selection.prior import Prior
 from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
 from logikern.structure.covariance import CovarianceGradient
 from logikern.structure.specification import Specification
 
-# Without gradients a stage takes more evaluations, and ends when its corners are so close in all log parameters.
-SIMPLEX_EVALUATIONS = 5
-SIMPLEX_LENGTH = 0.05
+# Why a search ended early.
+INTERRUPTED = "it was interrupted"
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Record:
     value : float
         Criterion, without the prior.
     best : float
-        Best value of the stage so far.
+        Lowest value so far on the same points, over all stages: values on other points are not comparable.
     usable : bool
     n_products : int
     seconds : float
@@ -130,6 +128,11 @@ class SearchLog:
     stopped: str = ""  # why the search ended early; empty while it goes on
     method: str = ""  # how the criterion was computed last, in words; empty if that is not worth a word
     warm_start: Array | None = None  # state of the last usable evaluation
+    keep_interrupted: bool = True  # whether an interrupted search returns its best so far, rather than raise
+
+    def best_value(self, n_points: int) -> float:
+        """Lowest criterion so far on this many points; infinite before the first."""
+        return min((own.value for own in self.records if own.usable and own.n_points == n_points), default=np.inf)
 
     def check_clock(self, n_points: int) -> None:
         """End the search where an evaluation on so many points would take too long, by what the last one took."""
@@ -173,7 +176,9 @@ def minimise(
     except TimeIsUpError:
         log.stopped = "the time for the search was used up"
     except KeyboardInterrupt:
-        log.stopped = "it was interrupted"
+        if not log.keep_interrupted:
+            raise
+        log.stopped = INTERRUPTED
     return run.best
 
 
@@ -182,7 +187,10 @@ def _descend(run: "_Stage", origin: Array) -> None:
     bounds = (origin - effort.range, origin + effort.range)
     position = run.first_position(origin)
     if effort.simplex and position is not None:
-        return _creep(run, position, bounds)
+        worth = effort.worth(position.value)
+        return minimise_values(
+            lambda point: run.trial(point).value, position.point, bounds, worth, effort.max_evaluations
+        )
     while position is not None and run.n_evaluations < effort.max_evaluations:
         worth = effort.worth(position.value)
         if finished(position, bounds, worth, effort.small_steps) or run.hopeless:
@@ -190,22 +198,6 @@ def _descend(run: "_Stage", origin: Array) -> None:
         run.radius = position.radius
         position = advance(position, run.trial, bounds, worth)
         run.inverse_hessian = position.inverse_hessian if position.scaled else None
-
-
-def _creep(run: "_Stage", position: Position, bounds: tuple[Array, Array]) -> None:
-    """The simplex of Nelder and Mead, which looks at values alone."""
-    n_parameters = len(position.point)
-    corners = np.vstack([position.point, position.point + np.eye(n_parameters)])
-    options: Any = {
-        "initial_simplex": np.clip(corners, *bounds),
-        "maxfev": SIMPLEX_EVALUATIONS * run.effort.max_evaluations,
-        "fatol": run.effort.worth(position.value),
-        "xatol": SIMPLEX_LENGTH,
-    }
-    inside = list(zip(*bounds, strict=True))
-    scipy.optimize.minimize(  # type: ignore[call-overload]
-        lambda point: run.trial(point).value, position.point, method="Nelder-Mead", bounds=inside, options=options
-    )
 
 
 @dataclass(eq=False)
@@ -322,7 +314,7 @@ class _Stage:
             evaluation=len(self.log.records) + 1,
             n_points=self.rung.n_points,
             value=entry.value,
-            best=self.found.value if self.found else np.inf,
+            best=min(self.log.best_value(self.rung.n_points), entry.value if entry.usable else np.inf),
             usable=entry.usable,
             n_products=entry.n_products,
             seconds=entry.seconds,
