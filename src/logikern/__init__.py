@@ -14,6 +14,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "kernels": (
         "FunctionKernel",
         "Gaussian",
+        "GaussianLaplacian",
         "Kernel",
         "Laplacian",
         "Linear",

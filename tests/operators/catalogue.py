@@ -10,6 +10,7 @@ from scipy import sparse
 from logikern.kernels import (
     FunctionKernel,
     Gaussian,
+    GaussianLaplacian,
     Kernel,
     Laplacian,
     Linear,
@@ -64,6 +65,7 @@ POINTS = (
     PointsCase("array of integers", Gaussian(0.5), lambda: np.round(3 * kernels.table()).astype(int)),
     PointsCase("sparse", Gaussian(0.7), sparse_table),
     PointsCase("sparse rough", Matern12(0.7), sparse_table),
+    PointsCase("two metrics", GaussianLaplacian(0.7, roughness=0.6, share=1.7), kernels.table),
     PointsCase("city block", Laplacian(0.7), kernels.table),
     PointsCase("sparse city block", Laplacian((0.5, 2.0), columns=(0, 1, 1)), sparse_table),
     PointsCase("heavy tails", RationalQuadratic(0.7, 1.3), kernels.table),

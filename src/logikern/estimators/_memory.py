@@ -11,7 +11,7 @@ from logikern.estimators._names.solvers import SOLVERS
 from logikern.estimators._parameters import Parameters
 from logikern.fitting import footprint
 from logikern.fitting.footprint import Size
-from logikern.kernels import Kernel, KernelRows, Stationary
+from logikern.kernels import DistanceKernel, Kernel, KernelRows
 from logikern.kernels.inputs import is_sparse
 from logikern.model.fitted import TILE_ENTRIES as PREDICTION_ENTRIES
 from logikern.numerics.free_memory import available_memory
@@ -199,18 +199,20 @@ def _classes(data: TrainingData) -> str:
 
 def fit_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
     """Matrices that a fit holds at once: of the kernels, and the distances that several share."""
-    return n_kernels + (n_kernels > 1) + temporary_matrices(kernel, data)
+    n_metrics = len(kernel.metrics) if isinstance(kernel, DistanceKernel) else 1
+    return n_kernels + n_metrics * (n_kernels > 1) + temporary_matrices(kernel, data)
 
 
 def search_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
     """Matrices that a search holds at once: of the kernels, and distances, also of a smaller subset before."""
-    return n_kernels + 2 + temporary_matrices(kernel, data)
+    n_metrics = len(kernel.metrics) if isinstance(kernel, DistanceKernel) else 1
+    return n_kernels + 2 * n_metrics + temporary_matrices(kernel, data)
 
 
 def temporary_matrices(kernel: Kernel, data: TrainingData) -> int:
     """Further matrices that exist while one is computed: kernels of distances write theirs in place."""
     parts = leaves(kernel)
-    plain = len(parts) == 1 and isinstance(parts[0], Stationary)
+    plain = len(parts) == 1 and isinstance(parts[0], DistanceKernel)
     return 0 if plain else 3 if is_sparse(data.points) else 1
 
 

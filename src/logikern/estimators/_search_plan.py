@@ -19,7 +19,7 @@ from logikern.estimators._names.criteria import CRITERIA, CriterionKind, criteri
 from logikern.estimators._parameters import Parameters
 from logikern.estimators._solver_plan import solver_name
 from logikern.fitting.footprint import search_conditioning
-from logikern.kernels import Kernel, Linear, Stationary
+from logikern.kernels import DistanceKernel, Kernel, Linear
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import Choice, choose
@@ -270,7 +270,7 @@ def _excluded(data: TrainingData, start: Specification) -> set[str]:
 
 
 def _check_rates(kernel: Kernel) -> None:
-    if not isinstance(kernel, Stationary):
+    if not isinstance(kernel, DistanceKernel):
         raise ValueError(
             f"`ard` is True, but a rate per input needs a kernel of distances, and `kernel` is {kernel!r}. "
             "Use a Gaussian, a Matern, a rational quadratic or a Laplacian kernel."

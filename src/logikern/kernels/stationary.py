@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -29,16 +30,13 @@ def decay(exponent: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True)
-class Stationary(Kernel):
-    """k(x, z) = f(s), s = sum_j rate_j |x_j - z_j|^power, with f(0) = 1.
-
-    A subclass sets `metric`, which says what s is, and implements f and its slope.
+class DistanceKernel(Kernel):
+    """A function of one or more weighted distances s_m(x, z), equal to one where they are zero.
 
     Parameters
     ----------
     rate : float or tuple of floats, default=1.0
-        Inverse length scale to the power of the metric: one for all inputs, or one per input (automatic relevance
-        determination). Positive; learned as log(rate).
+        One for all inputs, or one per input (automatic relevance determination). Positive; learned as log(rate).
     columns : tuple of int or None, default=None
         Which of the rates each input has: input j has rate[columns[j]]. Inputs that encode one column of a table,
         such as the levels of a category, share its rate. None gives input j the rate j. Used only if there are
@@ -47,6 +45,99 @@ class Stationary(Kernel):
 
     rate: Rate = positive(1.0, per_input=True, role=RATES[0])
     columns: tuple[int, ...] | None = places("rate")
+
+    @property
+    @abstractmethod
+    def metrics(self) -> tuple[Metric, ...]:
+        """What each s_m is."""
+
+    @property
+    @abstractmethod
+    def exponents(self) -> tuple[float, ...]:
+        """The power of the rate in each s_m."""
+
+    @abstractmethod
+    def metric_rates(self, rate: Rate) -> tuple[Rate, ...]:
+        """The weights of inputs in each s_m, for a rate of all inputs or of each."""
+
+    @abstractmethod
+    def correlate(self, distances: Sequence[Matrix]) -> None:
+        """Replace the first of the distances s_m by k, in place; the others may be overwritten."""
+
+    @abstractmethod
+    def pull(self, distances: Sequence[Matrix], weights: Matrix) -> tuple[list[Matrix], Vector]:
+        """weights * dk/ds_m for every m, and d/d log h of sum_ij weights_ij k_ij by the parameters h beside rates."""
+
+    def __call__(self, X: Points, Z: Points) -> Matrix:
+        result = np.empty((X.shape[0], Z.shape[0]), common_dtype(X, Z))
+        self.fill(result, X, Z)
+        return result
+
+    def fill(self, out: Matrix, X: Points, Z: Points) -> None:
+        first, *others = self._compare(X, Z, out.dtype)
+
+        def fill(tile: slice) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                distances = [first.distances(tile, out=out[tile])]
+                distances += [pair.distances(tile, out=np.empty_like(out[tile])) for pair in others]
+                self.correlate(distances)
+
+        for_each(fill, row_tiles(*first.shape))
+        if X is Z:
+            np.fill_diagonal(out, 1.0)
+
+    def diagonal(self, X: Points) -> Vector:
+        return np.ones(X.shape[0], np.result_type(X.dtype, np.float32))
+
+    def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
+        dtype = np.result_type(weights, np.float32)
+        pairs = self._compare(X, Z, dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            distances = [pair.distances(slice(None), out=np.empty(pair.shape, dtype)) for pair in pairs]
+            pulls, by_shape = self.pull(distances, weights)
+        by_rate = np.zeros(np.size(self.rate))
+        for pair, own, distance, exponent in zip(pairs, pulls, distances, self.exponents, strict=True):
+            if pair.may_be_cut:
+                own[distance >= FARTHEST] = 0.0  # k is zero there, and its slope times s may not be finite
+            by_rate += exponent * self._by_rate(pair, own, distance)
+        return np.concatenate([by_rate, by_shape])
+
+    def spread_rate(self, n_inputs: int, columns: tuple[int, ...] | None = None) -> DistanceKernel:
+        """The same kernel with its one rate repeated for every input, or for every one of its columns."""
+        columns = columns if self.columns is None else self.columns
+        n_rates = n_inputs if columns is None else max(columns) + 1
+        return replace(self, rate=(cast(float, self.rate),) * n_rates, columns=columns)
+
+    def _compare(self, X: Points, Z: Points, dtype: np.dtype) -> list[Pair]:
+        rate = self.rate
+        if isinstance(rate, tuple) and self.columns is not None:
+            rate = tuple(rate[place] for place in self.columns)
+        rates = zip(self.metrics, self.metric_rates(rate), strict=True)
+        return [metric.compare(X, Z, own, dtype) for metric, own in rates]
+
+    def _by_rate(self, pair: Pair, pull: Matrix, distance: Matrix) -> Vector:
+        """sum_ij pull_ij s_ij, or what the inputs of each rate add to it."""
+        if not isinstance(self.rate, tuple):
+            return np.array([np.vdot(pull, distance)])
+        by_input = pair.contract_inputs(pull)
+        return by_input if self.columns is None else np.bincount(self.columns, by_input, len(self.rate))
+
+
+@dataclass(frozen=True)
+class Stationary(DistanceKernel):
+    """k(x, z) = f(s), s = sum_j rate_j |x_j - z_j|^power, with f(0) = 1.
+
+    A subclass sets `metric`, which says what s is, and implements f and its slope.
+
+    Parameters
+    ----------
+    rate : float or tuple of floats, default=1.0
+        Inverse length scale to the power of the metric: one for all inputs, or one per input.
+    columns : tuple of int or None, default=None
+        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+    """
+
+    exponents = (1.0,)
 
     @property
     @abstractmethod
@@ -65,54 +156,18 @@ class Stationary(Kernel):
         """d/d log h of sum_ij weights_ij f(s_ij) by the parameters h of f, without the rates."""
         return np.zeros(0)
 
-    def __call__(self, X: Points, Z: Points) -> Matrix:
-        result = np.empty((X.shape[0], Z.shape[0]), common_dtype(X, Z))
-        self.fill(result, X, Z)
-        return result
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return (self.metric,)
 
-    def fill(self, out: Matrix, X: Points, Z: Points) -> None:
-        pair = self._compare(X, Z, out.dtype)
+    def metric_rates(self, rate: Rate) -> tuple[Rate, ...]:
+        return (rate,)
 
-        def fill(tile: slice) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                self.to_correlation(pair.distances(tile, out=out[tile]))
+    def correlate(self, distances: Sequence[Matrix]) -> None:
+        self.to_correlation(distances[0])
 
-        for_each(fill, row_tiles(*pair.shape))
-        if X is Z:
-            np.fill_diagonal(out, 1.0)
-
-    def diagonal(self, X: Points) -> Vector:
-        return np.ones(X.shape[0], np.result_type(X.dtype, np.float32))
-
-    def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
-        # d k / d log(rate_j) = f'(s) s_j, where s_j is what the inputs of a rate add to s.
-        dtype = np.result_type(weights, np.float32)
-        pair = self._compare(X, Z, dtype)
-        distance = np.empty(pair.shape, dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            pair.distances(slice(None), out=distance)
-        pull = distance.copy()
-        self.to_slope(pull)
-        pull *= weights
-        if pair.may_be_cut:
-            pull[distance >= FARTHEST] = 0.0  # f is zero there, and its slope times s may not be finite
-        return np.concatenate([self._by_rate(pair, pull, distance), self.weigh_shape_gradient(distance, weights)])
-
-    def spread_rate(self, n_inputs: int, columns: tuple[int, ...] | None = None) -> Stationary:
-        """The same kernel with its one rate repeated for every input, or for every one of its columns."""
-        columns = columns if self.columns is None else self.columns
-        n_rates = n_inputs if columns is None else max(columns) + 1
-        return replace(self, rate=(cast(float, self.rate),) * n_rates, columns=columns)
-
-    def _compare(self, X: Points, Z: Points, dtype: np.dtype) -> Pair:
-        rate = self.rate
-        if isinstance(rate, tuple) and self.columns is not None:
-            rate = tuple(rate[place] for place in self.columns)
-        return self.metric.compare(X, Z, rate, dtype)
-
-    def _by_rate(self, pair: Pair, pull: Matrix, distance: Matrix) -> Vector:
-        """sum_ij pull_ij s_ij, or what the inputs of each rate add to it."""
-        if not isinstance(self.rate, tuple):
-            return np.array([np.vdot(pull, distance)])
-        by_input = pair.contract_inputs(pull)
-        return by_input if self.columns is None else np.bincount(self.columns, by_input, len(self.rate))
+    def pull(self, distances: Sequence[Matrix], weights: Matrix) -> tuple[list[Matrix], Vector]:
+        slope = distances[0].copy()
+        self.to_slope(slope)
+        slope *= weights
+        return [slope], self.weigh_shape_gradient(distances[0], weights)

@@ -9,7 +9,7 @@ from logikern.kernels import KERNELS
 from logikern.kernels.base import Kernel
 from logikern.kernels.inputs import as_points, squared_norms
 from logikern.kernels.metrics import Metric
-from logikern.kernels.stationary import Stationary
+from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.outcome import Array
 
 
@@ -69,9 +69,10 @@ def _weighted_median(values: Array, share: Array) -> float:
 def default_rate(kernel_name: str, X: Any, weights: Array, policy: DefaultPolicy = DEFAULT_POLICY) -> float:
     """A rate at which the kernel varies over the extent of the data."""
     kernel = KERNELS[kernel_name]()
-    if isinstance(kernel, Stationary):
-        rate = policy.squared_rate if kernel.metric.power == 2 else policy.city_block_rate
-        return policy.divide(rate, mean_distance(kernel.metric, X, weights, policy), 1.0)
+    if isinstance(kernel, DistanceKernel):
+        metric = kernel.metrics[0]
+        rate = policy.squared_rate if metric.power == 2 else policy.city_block_rate
+        return policy.divide(rate, mean_distance(metric, X, weights, policy), 1.0)
     return policy.divide(1.0, float(weights @ squared_norms(X) / weights.sum()), 1.0)
 
 

@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from logikern.kernels.base import Kernel
-from logikern.kernels.stationary import Stationary
+from logikern.kernels.metrics import Metric
+from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.free_memory import available_memory
 from logikern.operators.base import KernelOperator, count_points, in_precision
 from logikern.operators.dense import dense
-from logikern.operators.isotropic import Distances, distances_for, is_isotropic, isotropic
+from logikern.operators.isotropic import Distances, distances_at, is_isotropic, isotropic, metric_rates
 from logikern.operators.linear import feature_product
 from logikern.operators.tiled import tiled
 
@@ -73,7 +74,7 @@ class PointSet:
     X: Any
     # Whether distances are kept: worth a second matrix in memory only if more than one kernel is bound.
     keep_distances: bool
-    _latest_distances: list[Distances] = field(default_factory=list, repr=False)
+    _distances: dict[Metric, Distances] = field(default_factory=dict, repr=False)
 
     def bind(self, kernel: Kernel) -> KernelOperator:
         """The operator of one kernel on the points."""
@@ -87,12 +88,19 @@ class PointSet:
         """The points in double precision, whatever the products: distances keep their digits."""
         return in_precision(self.X, np.dtype(np.float64))
 
-    def distances_for(self, kernel: Stationary) -> Distances:
-        """Distances of all pairs, recomputed only for another metric, or if a rate is too large for them."""
-        if not self._latest_distances or not self._latest_distances[0].serve(kernel):
-            self._latest_distances.clear()  # one matrix at a time
-            self._latest_distances.append(distances_for(kernel, self.in_double, self.choice.dtype))
-        return self._latest_distances[0]
+    def distances_for(self, kernel: DistanceKernel) -> tuple[Distances, ...]:
+        """Distances of all pairs in each metric of the kernel, recomputed only if a rate is too large for them.
+
+        Those of other metrics are dropped.
+        """
+        known = dict(self._distances)
+        self._distances.clear()
+        for metric, rate in zip(kernel.metrics, metric_rates(kernel), strict=True):
+            if metric not in known or not known[metric].serve(rate):
+                known.pop(metric, None)  # its memory is needed
+                known[metric] = distances_at(metric, rate, self.in_double, self.choice.dtype)
+            self._distances[metric] = known[metric]
+        return tuple(self._distances.values())
 
 
 def _dense(points: PointSet, kernel: Kernel) -> KernelOperator:

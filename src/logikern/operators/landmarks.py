@@ -8,7 +8,7 @@ from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from logikern.kernels.base import Kernel
-from logikern.kernels.stationary import Stationary
+from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import TILES, slices
 from logikern.numerics.pivoted_cholesky import randomly_pivoted_cholesky
@@ -83,7 +83,7 @@ def weigh_derivative(operator: KernelOperator, nystrom: Nystrom, weights: PairWe
     between = -0.5 * weights.beyond @ nystrom.interpolation.T
     total += kernel.weigh_gradient(some, X, weights.beyond.astype(dtype))
     total += kernel.weigh_gradient(some, some, between.astype(dtype))
-    return total if isinstance(kernel, Stationary) else total + _weigh_diagonal(operator, weights.diagonal)
+    return total if isinstance(kernel, DistanceKernel) else total + _weigh_diagonal(operator, weights.diagonal)
 
 
 def _weigh_diagonal(operator: KernelOperator, weights: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from logikern.criteria.base import count_cases
 from logikern.kernels.base import Kernel, leaves
 from logikern.kernels.parameters import RATES
-from logikern.kernels.stationary import Stationary
+from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.outcome import Array, Indices
 from logikern.selection.inheritance import inherit_curvature, trace_parameters
 from logikern.selection.policy import USUAL
@@ -372,12 +372,12 @@ def with_relevance(
     kernels = tuple(
         kernel.spread_rate(n_inputs, columns)
         for kernel in specification.kernels
-        if isinstance(kernel, Stationary) and isinstance(kernel.rate, float)
+        if isinstance(kernel, DistanceKernel) and isinstance(kernel.rate, float)
     )
     return replace(specification, kernels=kernels)
 
 
 def _has_single_rates(specification: Specification) -> bool:
     return all(
-        isinstance(kernel, Stationary) and RATES[0] in kernel.parameter_roles for kernel in specification.kernels
+        isinstance(kernel, DistanceKernel) and RATES[0] in kernel.parameter_roles for kernel in specification.kernels
     )

@@ -9,7 +9,7 @@ from logikern.estimators._inputs.arguments import check_positive
 from logikern.estimators._inputs.data import TrainingData, is_precomputed
 from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators._parameters import Parameters
-from logikern.kernels import KERNELS, FunctionKernel, Kernel, Precomputed, Stationary, leaves
+from logikern.kernels import KERNELS, DistanceKernel, FunctionKernel, Kernel, Precomputed, leaves
 from logikern.model.defaults import default_rate, default_variance
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
@@ -99,7 +99,7 @@ def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
             return kind() if rate is None else _refuse_rate(kernel)
         value = default_rate(kernel) if rate is None else rate
         if not isinstance(value, numbers.Real):
-            if not issubclass(kind, Stationary):
+            if not issubclass(kind, DistanceKernel):
                 raise ValueError(f"`rate` must be one number for kernel={kernel!r}, but is {rate!r}.")
             value = parse_numbers("rate", value)
         return kind(rate=value)
