@@ -107,7 +107,7 @@ def test_progress_bar_passes_through_outer_estimators(outer, capsys):
 @pytest.mark.parametrize("solver", ["auto", "newton", "exact", "smo", "kcg"])
 def test_interruption_of_the_final_fit_keeps_what_the_search_found(solver):
     recorder = Recorder(stop_after=3)
-    model = KernelLogisticClassifier(solver=solver, random_state=0).set_callbacks(recorder)
+    model = KernelLogisticClassifier(solver=solver, random_state=0, on_interrupt="keep").set_callbacks(recorder)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(X, SPECIES)
     whole = KernelLogisticClassifier(solver=solver, random_state=0).fit(X, SPECIES)

@@ -64,7 +64,9 @@ def test_search_without_a_random_state_is_reused(path, forbidden):
     assert same(tuned(checkpoint=path, random_state=None).fit(X, NAMES), first)
 
 
-@pytest.mark.parametrize("harmless", [{"max_time": 1e3}, {"verbose": 1}, {"n_jobs": 1}], ids=str)
+@pytest.mark.parametrize(
+    "harmless", [{"max_time": 1e3}, {"verbose": 1}, {"n_jobs": 1}, {"on_interrupt": "keep"}], ids=str
+)
 def test_settings_that_change_no_answer_may_differ(path, forbidden, harmless):
     first = tuned(checkpoint=path).fit(X, NAMES)
     forbidden()
@@ -281,7 +283,7 @@ def test_search_begun_with_little_memory_goes_on_with_more(path, monkeypatch):
     settings = {"ard": False, "tol": 1e-2}
     whole = tuned(**settings).fit(*clusters())
     n_before = [record.stage for record in whole.trace_].index("separate")
-    with monkeypatch.context() as patch, pytest.warns(ConvergenceWarning, match="interrupted"):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         raise_at(n_before + 2, patch)
         tuned(checkpoint=path, memory_limit=LITTLE_MEMORY, **settings).fit(*clusters())
     resumed = tuned(checkpoint=path, **settings).fit(*clusters())

@@ -259,7 +259,7 @@ def test_interrupted_search_is_resumed(optimizer, tmp_path, monkeypatch):
         return evaluate(*arguments)
 
     monkeypatch.setattr(LeaveOneOut, "evaluate", interrupted)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
+    with pytest.raises(KeyboardInterrupt):
         loo(checkpoint=tmp_path / "search", **settings).fit(X, NAMES)
     assert len(count) == 3
     resumed = loo(checkpoint=tmp_path / "search", **settings).fit(X, NAMES)

@@ -69,6 +69,7 @@ def classifier(given: Mapping[str, Any], data_set: TrainingSet) -> Any:
         "class_weight": parse_class_weight(given["class_weight"], data_set.labels),
         "search_size": _search_size(given["search_size"], len(data_set.labels)),
         "random_state": given["seed"],
+        "on_interrupt": "keep",
     }
     return new_classifier(settings, given["fixed"])
 

@@ -14,7 +14,10 @@ from logikern.selection.journal import Journal, opened
 
 # Settings without consequence for the answers in a checkpoint. Memory decides where products are computed, never
 # which are asked for; `cv` and `random_state` are known by what they drew.
-UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "max_iter", "memory_limit", "tol", "cv", "random_state")
+UNTOLD = (
+    *("checkpoint", "on_interrupt", "verbose", "n_jobs", "max_time", "max_iter", "memory_limit", "tol"),
+    *("cv", "random_state"),
+)
 
 
 def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -> str:

@@ -59,6 +59,7 @@ class Parameters:
     n_starts: int
     max_time: float | None
     checkpoint: Any
+    on_interrupt: str
     solver: str
     operator: str
     precision: str
@@ -156,6 +157,7 @@ def _check_search(parameters: Parameters, criteria: tuple[str, ...]) -> None:
     check_whole("n_starts", parameters.n_starts, 1)
     if parameters.max_time is not None:
         check_positive("max_time", parameters.max_time)
+    check_name("on_interrupt", parameters.on_interrupt, ("raise", "keep"))
 
 
 def _check_free_bias(parameters: Parameters) -> None:

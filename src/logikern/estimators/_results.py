@@ -28,7 +28,7 @@ def forget_fit(estimator: Any) -> None:
 
 def search_results(report: FitReport) -> dict[str, Any]:
     """What the search found; warns if it ended early, or if its criterion is doubtful."""
-    found: dict[str, Any] = {"plan_": report.plan, "start_": report.plan.start}
+    found: dict[str, Any] = {"plan_": report.plan, "start_": report.plan.start, "interrupted_": report.interrupted}
     found |= {"verdicts_": (), "trace_": (), "criterion_value_": np.nan}
     tuned = report.tuned
     if tuned is None:
@@ -98,6 +98,7 @@ def binary_results(binaries: tuple[Any, ...], classes: Array) -> dict[str, Any]:
         "criterion_value_": float(np.mean([binary.criterion_value_ for binary in binaries])),
         "verdicts_": sum((binary.verdicts_ for binary in binaries), ()),
         "n_iter_": max(binary.n_iter_ for binary in binaries),
+        "interrupted_": any(binary.interrupted_ for binary in binaries),
         "trace_": sum((binary.trace_ for binary in binaries), ()),
         "newton_trace_": sum((binary.newton_trace_ for binary in binaries), ()),
         "operator_": " ".join(dict.fromkeys(binary.operator_ for binary in binaries)),

@@ -46,6 +46,11 @@ class FitReport:
     covariance: ClassCovariance
     operator: str
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search or the final fit."""
+        return self.result.outcome is Outcome.INTERRUPTED or (self.tuned is not None and self.tuned.interrupted)
+
 
 def run(
     plan: FitPlan, data: TrainingData, on_evaluation: Callback, on_step: Callable[[NewtonStep], None]
@@ -53,11 +58,17 @@ def run(
     """Search if the plan has a search, then fit all points."""
     tuned = None if plan.search is None else search(plan.search, plan.start, data, on_evaluation)
     specification = plan.start if tuned is None else tuned.specification
-    has_search = tuned is not None and bool(tuned.verdicts)
     result, covariance, operator = solve(
-        plan.solver_for(specification), specification, data, on_step, has_search=has_search
+        plan.solver_for(specification), specification, data, on_step, keep_interrupted=_keeps_interrupted(plan, tuned)
     )
     return FitReport(plan, tuned, specification, result, covariance, operator)
+
+
+def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:
+    """Whether the first Ctrl-C in the final fit keeps it as it stands: if a search would be lost otherwise."""
+    if plan.search is None or tuned is None:
+        return False
+    return plan.search.keep_interrupted and bool(tuned.verdicts) and not tuned.interrupted
 
 
 def solve(
@@ -66,11 +77,11 @@ def solve(
     data: TrainingData,
     callback: Callable[[NewtonStep], None],
     dual: Array | None = None,
-    has_search: bool = False,
+    keep_interrupted: bool = False,
 ) -> tuple[FitResult, ClassCovariance, str]:
     """Fit all points, from a dual (C, n) if given; returns the fit, its covariance, and how products were computed.
 
-    An interrupted fit raises, unless the result of a search would be lost.
+    An interrupted fit raises, unless it is to be kept and has taken a step.
     """
     covariance = specification.bind(plan.operator.points(data.points, len(specification.kernels) > 1))
     targets, weights = data.targets.astype(plan.state, copy=False), data.weights[None].astype(plan.state, copy=False)
@@ -80,13 +91,13 @@ def solve(
             method.fit(problem, callback=callback) if dual is None else method.resume(problem, dual[None], callback)
         )
     except InterruptedFitError as interruption:
-        if not has_search or not interruption.result.trace or not interruption.result.dual.any():
+        if not keep_interrupted or not interruption.result.trace or not interruption.result.dual.any():
             raise
         result = interruption.result
     ended = result.outcome.converged or result.outcome is Outcome.INTERRUPTED
     if plan.fallback is not None and not ended:
         onward = result.dual[0] if np.isfinite(result.dual).all() else dual
-        further, covariance, operator = solve(plan.fallback, specification, data, callback, onward, has_search)
+        further, covariance, operator = solve(plan.fallback, specification, data, callback, onward, keep_interrupted)
         return further.after(result), covariance, operator
     refuse_failure(result, specification.kernels[0], data.points)
     return result, covariance, plan.operator.reason

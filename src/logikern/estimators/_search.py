@@ -16,8 +16,9 @@ from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._memory import size_of
 from logikern.estimators._search_plan import Rung, SearchPlan
 from logikern.estimators._solver_plan import inner_solver
+from logikern.fitting.footprint import Size
 from logikern.selection.growth import Verdict, learn
-from logikern.selection.search import Callback, Record, SearchData, SearchLog
+from logikern.selection.search import INTERRUPTED, Callback, Record, SearchData, SearchLog
 from logikern.structure.specification import Specification
 
 
@@ -47,6 +48,11 @@ class Tuned:
     method: str
     check: SpotCheck | None = None
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.stopped.startswith(INTERRUPTED)
+
 
 def search(plan: SearchPlan, start: Specification, data: TrainingData, callback: Callback) -> Tuned:
     """Learn the hyperparameters of a model; they stay at a start that cannot be fitted."""
@@ -55,7 +61,7 @@ def search(plan: SearchPlan, start: Specification, data: TrainingData, callback:
     rungs = [_search_data(plan, rung, data) for rung in plan.rungs]
     partitions = [(rung.n_points, rung.criterion.partition) for rung in rungs]
     with open_journal(plan.checkpoint, plan.identity, plan.seed, partitions) as journal:
-        log = SearchLog(journal, callback, deadline)
+        log = SearchLog(journal, callback, deadline, keep_interrupted=plan.keep_interrupted)
         random = np.random.default_rng(plan.seed)
         learned = learn(start.scaled(plan.unit), plan.growth, rungs, plan.effort, log, random)
     if learned is None:
@@ -64,9 +70,20 @@ def search(plan: SearchPlan, start: Specification, data: TrainingData, callback:
     name = "leave-one-out" if plan.criterion == "loo" else "cross-validation"
     method = f"{name} ({log.method})" if log.method else name
     size = size_of(data, learned.specification.tying, rungs[-1].n_points)
-    check = None if log.stopped else check_search(rungs[-1], learned.specification, plan.seed, size)
+    check = None if log.stopped else _check(log, rungs[-1], learned.specification, plan.seed, size)
     specification, records = learned.specification.scaled(1.0 / plan.unit), tuple(log.records)
     return Tuned(specification, learned.value, learned.verdicts, records, log.stopped, method, check)
+
+
+def _check(log: SearchLog, rung: SearchData, found: Specification, seed: int, size: Size) -> SpotCheck | None:
+    """Refits that check the criterion; an interruption skips them if it keeps the search."""
+    try:
+        return check_search(rung, found, seed, size)
+    except KeyboardInterrupt:
+        if not log.keep_interrupted:
+            raise
+        log.stopped = INTERRUPTED
+        return None
 
 
 def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData) -> SearchData:

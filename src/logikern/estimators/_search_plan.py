@@ -131,6 +131,8 @@ class SearchPlan:
         Fingerprint of data and settings, if there is a checkpoint.
     checkpoint : path or None
     max_time : float or None
+    keep_interrupted : bool
+        Whether Ctrl-C keeps the best so far, rather than raise.
     """
 
     criterion: str
@@ -143,6 +145,7 @@ class SearchPlan:
     identity: str
     checkpoint: Any
     max_time: float | None
+    keep_interrupted: bool
 
     def __str__(self) -> str:
         folds = self.rungs[0].folds
@@ -202,6 +205,7 @@ def plan_search(
         identity,
         parameters.checkpoint,
         None if parameters.max_time is None else float(parameters.max_time),
+        parameters.on_interrupt == "keep",
     )
 
 

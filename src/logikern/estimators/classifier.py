@@ -113,6 +113,10 @@ class KernelLogisticClassifier(
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
         one fit at a time, and only the same data and settings, of which the code of functions is a part.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
+        the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
+        keeps that fit as it stands. A second Ctrl-C always raises.
     solver : {"auto", "newton", "exact", "kcg", "smo"}, default="auto"
         Of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "kcg"
         takes conjugate gradients in the function space, one product a step; "smo" sweeps over the points, two classes
@@ -168,6 +172,8 @@ class KernelLogisticClassifier(
         Name, class or group, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
         Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
@@ -204,6 +210,7 @@ class KernelLogisticClassifier(
         n_starts=1,
         max_time=None,
         checkpoint=None,
+        on_interrupt="raise",
         solver="auto",
         operator="auto",
         precision="auto",
@@ -233,6 +240,7 @@ class KernelLogisticClassifier(
         self.n_starts = n_starts
         self.max_time = max_time
         self.checkpoint = checkpoint
+        self.on_interrupt = on_interrupt
         self.solver = solver
         self.operator = operator
         self.precision = precision
@@ -302,7 +310,9 @@ class KernelLogisticClassifier(
         for number, of_class in enumerate(class_against_rest(data)):
             own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"
             binary = type(self)(**own).fit(given.X, of_class, data.all_weights, given.groups)
-            binaries.append(binary.set_params(cv=self.cv))
+            binaries.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))
+            if binary.interrupted_:
+                own["on_interrupt"] = "raise"  # the next Ctrl-C is the second one
         write(self, binary_results(tuple(binaries), data.classes))
         return self
 

@@ -16,6 +16,9 @@ from logikern.selection.quasi_newton import Position, Trial, advance, begin, fin
 from logikern.structure.covariance import CovarianceGradient
 from logikern.structure.specification import Specification
 
+# Why a search ended early.
+INTERRUPTED = "it was interrupted"
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -178,6 +181,8 @@ class SearchLog:
         Why the search ended early; empty while it goes on.
     method : str
         How the criterion was computed last, in words; empty if that is not worth a word.
+    keep_interrupted : bool, default=True
+        Whether an interrupted search returns its best so far; otherwise the interruption is raised.
     """
 
     journal: Journal
@@ -186,6 +191,7 @@ class SearchLog:
     records: list[Record] = field(default_factory=list)
     stopped: str = ""
     method: str = ""
+    keep_interrupted: bool = True
 
     def check_clock(self, n_points: int) -> None:
         """End the search where an evaluation on so many points would take too long, by what the last one took."""
@@ -229,7 +235,9 @@ def minimise(
     except TimeIsUpError:
         log.stopped = "the time for the search was used up"
     except KeyboardInterrupt:
-        log.stopped = "it was interrupted"
+        if not log.keep_interrupted:
+            raise
+        log.stopped = INTERRUPTED
     return run.best
 
 
