@@ -18,6 +18,26 @@ def separate():
     return tuned(tying="separate", ard=True).fit(X, NAMES)
 
 
+def test_best_value_never_rises_over_the_stages_on_the_same_points():
+    records = default_fit().trace_
+    assert len({record.stage for record in records}) > 1 and len({record.n_points for record in records}) == 1
+    assert [record.best for record in records] == list(np.minimum.accumulate([record.value for record in records]))
+
+
+def test_best_value_begins_anew_on_other_points():
+    records = tuned(tying="shared", ard=False).fit(*many_points()).trace_
+    sizes = [record.n_points for record in records]
+    first = sizes.index(sizes[-1])
+    assert len(set(sizes)) == 2 and records[first].best == records[first].value
+
+
+def many_points():
+    """More points than the search begins with."""
+    random = np.random.default_rng(0)
+    points = random.standard_normal((1300, 2))
+    return points, points[:, 0] + random.standard_normal(1300) > 0
+
+
 def test_frame_has_its_columns():
     assert list(default_fit().hyperparameters_.columns) == ["name", "classes", "value", "start"]
 

@@ -74,11 +74,11 @@ def listen(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Liste
 def _log_evaluation(verbose: int, record: Record) -> None:
     logger.log(
         _level(verbose),
-        "evaluation %d (%s, %d points): criterion %.5f, best %.5f, %d products, %.1f s",
+        "evaluation %d (%s): criterion %.5f, best on %d points %.5f, %d products, %.1f s",
         record.evaluation,
         record.stage,
-        record.n_points,
         record.value,
+        record.n_points,
         record.best,
         record.n_products,
         record.seconds,

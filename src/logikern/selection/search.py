@@ -75,7 +75,7 @@ class Record:
     value : float
         Criterion, without the prior.
     best : float
-        Best value of the stage so far.
+        Lowest value so far on the same points, over all stages: values on other points are not comparable.
     usable : bool
     n_products : int
     seconds : float
@@ -192,6 +192,10 @@ class SearchLog:
     stopped: str = ""
     method: str = ""
     keep_interrupted: bool = True
+
+    def best_value(self, n_points: int) -> float:
+        """Lowest criterion so far on this many points; infinite before the first."""
+        return min((own.value for own in self.records if own.usable and own.n_points == n_points), default=np.inf)
 
     def check_clock(self, n_points: int) -> None:
         """End the search where an evaluation on so many points would take too long, by what the last one took."""
@@ -370,7 +374,7 @@ class _Stage:
             evaluation=len(self.log.records) + 1,
             n_points=self.rung.n_points,
             value=entry.value,
-            best=self.found.value if self.found else np.inf,
+            best=min(self.log.best_value(self.rung.n_points), entry.value if entry.usable else np.inf),
             usable=entry.usable,
             n_products=entry.n_products,
             seconds=entry.seconds,
