@@ -17,7 +17,7 @@ from sklearn.model_selection import cross_val_score
 from logikern import KernelLogisticClassifier, KernelRegressor
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.leave_one_out.criterion import LeaveOneOut
-from logikern.estimators import _callbacks
+from logikern.estimators._callbacks import FinalFit
 from tests.tuning import slow_search
 from tests.tuning.samples import NAMES, X, default_fit, tuned
 
@@ -184,7 +184,7 @@ def interrupt(*arguments):
 
 def test_second_interruption_raises_in_the_final_fit(monkeypatch):
     raise_at(3, monkeypatch)
-    monkeypatch.setattr(_callbacks, "log_step", interrupt_at(3, _callbacks.log_step))
+    monkeypatch.setattr(FinalFit, "log_step", interrupt_at(3, FinalFit.log_step))
     with pytest.raises(KeyboardInterrupt):
         tuned(on_interrupt="keep").fit(X, NAMES)
 

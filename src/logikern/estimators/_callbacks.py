@@ -1,7 +1,10 @@
-"""Evaluations and Newton steps told to scikit-learn's callbacks and to the log."""
+"""Evaluations and Newton steps told to scikit-learn's callbacks, to the log, and to a user who asks for them."""
 
 import contextlib
 import logging
+import math
+import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -50,6 +53,7 @@ def listen(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Liste
         context = estimator._init_callback_context(max_subtasks=None)
         told = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
         context.call_on_fit_task_begin(estimator=estimator, **told)
+    final_fit = FinalFit(estimator.verbose)
 
     def task(name: str) -> None:
         if context is not None:
@@ -63,41 +67,78 @@ def listen(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Liste
         task("evaluation")
 
     def newton_step(step: NewtonStep) -> None:
-        log_step(estimator.verbose, step)
+        final_fit.log_step(step)
         task("newton-step")
 
     yield Listeners(evaluation, newton_step)
+    final_fit.log_end()
     if context is not None:
         context.call_on_fit_task_end(estimator=estimator, **told, reconstruction_attributes={})
 
 
+def log(shown: bool, message: str, *values: Any, **attributes: Any) -> None:
+    """An entry of the logger "logikern".
+
+    An entry that is to be shown goes to standard output unless a handler of the user shows it, so that `verbose`
+    needs no set-up of `logging`.
+
+    Parameters
+    ----------
+    shown : bool
+        Whether `verbose` asks for it.
+    message, values :
+        As for `logging.Logger.log`.
+    attributes :
+        Of the entry, for handlers.
+    """
+    logger.log(logging.INFO if shown else logging.DEBUG, message, *values, extra=attributes)
+    if shown and not _has_audience(logging.INFO):
+        sys.stdout.write(f"{message % values}\n")
+        sys.stdout.flush()
+
+
+def _has_audience(level: int) -> bool:
+    """Whether a handler of the logger, or of one above it, shows entries of a level."""
+    asked: logging.Logger | None = logger if logger.isEnabledFor(level) else None
+    while asked is not None:
+        if any(handler.level <= level for handler in asked.handlers):
+            return True
+        asked = asked.parent if asked.propagate else None
+    return False
+
+
 def _log_evaluation(verbose: int, record: Record) -> None:
-    logger.log(
-        _level(verbose),
-        "evaluation %d (%s): criterion %.5f, best on %d points %.5f, %d products, %.1f s",
-        record.evaluation,
-        record.stage,
-        record.value,
-        record.n_points,
-        record.best,
-        record.n_products,
-        record.seconds,
-        extra={"evaluation": record},
-    )
+    found = f"criterion {record.value:.5f}" if record.usable else "failed"
+    best = f", best on {record.n_points} points {record.best:.5f}" if math.isfinite(record.best) else ""
+    told = (record.evaluation, record.stage, found, best, record.seconds)
+    log(verbose >= 1, "evaluation %d (%s): %s%s, %.1f s", *told, evaluation=record)
 
 
-def log_step(verbose: int, step: NewtonStep) -> None:
-    """One entry of the log."""
-    logger.log(
-        _level(verbose),
-        "step %d: loss %.6g, gradient %.1e, %d products",
-        step.step,
-        step.loss,
-        step.gradient_norm,
-        step.products,
-        extra={"newton_step": step},
-    )
+class FinalFit:
+    """The log of a fit of all points.
 
+    Parameters
+    ----------
+    verbose : int
+        1 shows one line at the end of the fit, 2 also its steps.
+    """
 
-def _level(verbose: int) -> int:
-    return logging.INFO if verbose else logging.DEBUG
+    def __init__(self, verbose: int) -> None:
+        self.verbose = verbose
+        self.began = time.monotonic()
+        self.last: NewtonStep | None = None
+
+    def log_step(self, step: NewtonStep) -> None:
+        """One entry for a Newton step."""
+        if self.last is None:
+            self.began = time.monotonic()
+        self.last = step
+        told = (step.step, step.loss, step.gradient_norm)
+        log(self.verbose >= 2, "final fit, step %d: loss %.6g, gradient %.1e", *told, newton_step=step)
+
+    def log_end(self) -> None:
+        """One entry for the whole fit."""
+        if self.last is not None:
+            seconds = time.monotonic() - self.began
+            told = (self.last.step, self.last.loss, self.last.gradient_norm, seconds)
+            log(self.verbose >= 1, "final fit: %d steps, loss %.6g, gradient %.1e, %.1f s", *told)

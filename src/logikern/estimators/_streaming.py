@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from logikern.estimators._callbacks import log_step
+from logikern.estimators._callbacks import FinalFit
 from logikern.estimators._failures import warn_unless_converged
 from logikern.estimators._inputs.data import CheckTogether, TrainingData, check_together, is_precomputed
 from logikern.estimators._inputs.hierarchy import TreeTargets, tree_targets
@@ -88,11 +88,11 @@ class StreamingMixin:
         dual = np.zeros((len(data.classes), len(data.weights)))
         if fitted is not None:
             dual[:, : len(fitted.data.weights)] = fitted.model.dual
+        told = FinalFit(parameters.verbose)
         with threads(parameters.n_jobs):
             plan = resolve(parameters, data, chosen, GivenRows(X, y, None), find_resources(parameters.memory_limit))
-            result, covariance, operator = solve(
-                plan.solver_for(chosen), chosen, data, lambda step: log_step(parameters.verbose, step), dual
-            )
+            result, covariance, operator = solve(plan.solver_for(chosen), chosen, data, told.log_step, dual)
+        told.log_end()
         model = FittedModel(chosen, stored_points(data), result.dual[0])
         self.__dict__.pop("_left_out", None)
         found = fit_results(result, model, parameters.tol, operator)

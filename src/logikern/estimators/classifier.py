@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.estimators import _failures
-from logikern.estimators._callbacks import CallbackSupportMixin, listen, with_callbacks
+from logikern.estimators._callbacks import CallbackSupportMixin, listen, log, with_callbacks
 from logikern.estimators._fitted.decisions import DecisionMixin
 from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._fitted.influence import InfluenceMixin
@@ -146,7 +146,8 @@ class KernelLogisticClassifier(
         Of all that is drawn: the rows that the search sees, its folds, the preconditioner's random pivots, the order
         of sweeps and visits, and landmarks of leave-one-out.
     verbose : int, default=0
-        1 logs every Newton step to the logger "logikern".
+        1 shows a line for every evaluation of the search and for the final fit, 2 also every Newton step. Lines go to
+        the logger "logikern", and to standard output unless a handler of your own shows them.
 
     Attributes
     ----------
@@ -308,6 +309,7 @@ class KernelLogisticClassifier(
         own["memory_limit"] = limit_for_each(data, find_resources(parameters.memory_limit))
         binaries = []
         for number, of_class in enumerate(class_against_rest(data)):
+            log(self.verbose >= 1, "%s against the rest", data.classes[number])
             own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"
             binary = type(self)(**own).fit(given.X, of_class, data.all_weights, given.groups)
             binaries.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))

@@ -110,7 +110,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     random_state : int, RandomState instance or None, default=None
         Of the part of the rows that the search sees, its folds, and the preconditioner's random pivots.
     verbose : int, default=0
-        1 logs every evaluation and every step to the logger "logikern".
+        1 shows a line for every evaluation of the search and for the final fit, 2 also every step. Lines go to the
+        logger "logikern", and to standard output unless a handler of your own shows them.
 
     Attributes
     ----------
