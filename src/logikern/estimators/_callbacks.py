@@ -31,6 +31,13 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
 logger = logging.getLogger("logikern")
 
 
+class SearchLength(NamedTuple):
+    """How many stages a search has at most, and how many evaluations a stage."""
+
+    n_stages: int = 0
+    evaluations: int = 0
+
+
 class Listeners(NamedTuple):
     """What is told of a fit while it goes on: each evaluation of the search, each step of the final fit."""
 
@@ -39,8 +46,11 @@ class Listeners(NamedTuple):
 
 
 @contextlib.contextmanager
-def listen(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Listeners]:
+def listen(estimator: Any, length: SearchLength, X: Any, y: Any, sample_weight: Any) -> Iterator[Listeners]:
     """Every evaluation and every Newton step is a task of the estimator's callbacks, and an entry of the log.
+
+    Tasks are nested: a fit has the stages of its search and the final fit, a stage has evaluations, and the final
+    fit has Newton steps.
 
     A callback finds the evaluation that just ended as `estimator.trace_[-1]`; a handler of the logger "logikern"
     finds it as the attribute `evaluation` of the entry, and a Newton step as `newton_step`.
@@ -48,32 +58,72 @@ def listen(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Liste
     At the end of the context the estimator must be fitted: callbacks that score do so then.
     """
     estimator.trace_ = ()
-    context, told = None, {}
+    metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+    tasks = None
     if getattr(estimator, "_skl_callbacks", None):
-        context = estimator._init_callback_context(max_subtasks=None)
-        told = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
-        context.call_on_fit_task_begin(estimator=estimator, **told)
+        tasks = _Tasks({"estimator": estimator, "X": X, "y": y, "metadata": metadata}, length.n_stages + 1)
     final_fit = FinalFit(estimator.verbose)
-
-    def task(name: str) -> None:
-        if context is not None:
-            inner = context.subcontext(task_name=name)
-            inner.call_on_fit_task_begin(estimator=estimator, **told)
-            inner.call_on_fit_task_end(estimator=estimator, **told)
 
     def evaluation(record: Record) -> None:
         estimator.trace_ = (*estimator.trace_, record)
         _log_evaluation(estimator.verbose, record)
-        task("evaluation")
+        if tasks is not None:
+            tasks.tell(record.stage, length.evaluations, "evaluation")
 
     def newton_step(step: NewtonStep) -> None:
         final_fit.log_step(step)
-        task("newton-step")
+        if tasks is not None:
+            tasks.tell("final-fit", None, "newton-step")
 
     yield Listeners(evaluation, newton_step)
     final_fit.log_end()
-    if context is not None:
-        context.call_on_fit_task_end(estimator=estimator, **told, reconstruction_attributes={})
+    if tasks is not None:
+        tasks.end()
+
+
+class _Tasks:
+    """The tasks of a fit as scikit-learn's callbacks see them, whose numbers tell how far the fit has come.
+
+    Parameters
+    ----------
+    told : dict
+        What callbacks see of the estimator and its data.
+    n_parts : int
+        Stages of the search at most, and the final fit.
+    """
+
+    def __init__(self, told: dict[str, Any], n_parts: int) -> None:
+        self.told = told
+        self.parts_left, self.tasks_left = float(n_parts), 0.0
+        self.whole = told["estimator"]._init_callback_context(max_subtasks=n_parts)
+        self.whole.call_on_fit_task_begin(**told)
+        self.part: Any = None  # a stage of the search, or the final fit
+
+    def tell(self, part: str, length: int | None, name: str) -> None:
+        """A task of a part of the fit, which begins with its first task and has so many of them at most.
+
+        scikit-learn refuses tasks beyond the number that was announced. They stay untold, because a wrong estimate
+        must not end a fit.
+        """
+        if (self.part is None or self.part.task_name != part) and self.parts_left > 0:
+            self._end_part()
+            self.parts_left, self.tasks_left = self.parts_left - 1, math.inf if length is None else length
+            self.part = self.whole.subcontext(task_name=part, max_subtasks=length)
+            self.part.call_on_fit_task_begin(**self.told)
+        if self.tasks_left > 0:
+            self.tasks_left -= 1
+            task = self.part.subcontext(task_name=name)
+            task.call_on_fit_task_begin(**self.told)
+            task.call_on_fit_task_end(**self.told)
+
+    def _end_part(self) -> None:
+        if self.part is not None:
+            self.part.call_on_fit_task_end(**self.told)
+
+    def end(self) -> None:
+        """The end of the fit, when the estimator is fitted."""
+        self._end_part()
+        self.whole.call_on_fit_task_end(**self.told, reconstruction_attributes={})
 
 
 def log(shown: bool, message: str, *values: Any, **attributes: Any) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from logikern.estimators._callbacks import SearchLength
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._inputs.splits import GivenRows
 from logikern.estimators._memory import Resources
@@ -32,6 +33,11 @@ class FitPlan:
     search: SearchPlan | None
     solvers: dict[Tying, SolverPlan]
     resources: Resources
+
+    @property
+    def search_length(self) -> SearchLength:
+        """How long the search may be."""
+        return SearchLength() if self.search is None else self.search.length
 
     def solver_for(self, specification: Specification) -> SolverPlan:
         """How the final fit of a model is solved."""

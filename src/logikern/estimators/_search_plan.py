@@ -7,6 +7,7 @@ import numpy as np
 
 from logikern.criteria.folds import Folds
 from logikern.estimators import _memory
+from logikern.estimators._callbacks import SearchLength
 from logikern.estimators._checkpoint import identify
 from logikern.estimators._inputs.arguments import is_auto
 from logikern.estimators._inputs.data import TrainingData
@@ -21,6 +22,7 @@ from logikern.kernels import Kernel, Linear, Stationary
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import Choice, choose
+from logikern.selection import nelder_mead
 from logikern.selection.growth import Plan, plan_tyings, spread
 from logikern.selection.search import Effort
 from logikern.structure.specification import Specification
@@ -147,11 +149,18 @@ class SearchPlan:
     max_time: float | None
     keep_interrupted: bool
 
+    @property
+    def length(self) -> SearchLength:
+        """A stage for every model that may be tried and for each further subset."""
+        by_values = nelder_mead.USUAL.evaluations if self.effort.simplex else 0
+        evaluations = self.growth.n_starts * self.effort.max_evaluations * (1 + by_values)
+        return SearchLength(len(self.growth.stages) + len(self.rungs) - 1, evaluations)
+
     def __str__(self) -> str:
         folds = self.rungs[0].folds
         how = "leave-one-out" if folds is None else f"{len(folds.kept)}-fold cross-validation"
         sizes = ", then ".join(str(len(rung.rows)) for rung in self.rungs)
-        stages = [name for name, _ in self.growth.tyings] + ["rate per input"] * self.growth.relevance
+        stages = self.growth.stages
         inner = f"{'dense' if self.rungs[0].is_exact else 'iterative'}, {self.rungs[0].operator.dtype.name}"
         return (
             f"{how} on {sizes} points; stages {', '.join(stages)}; inner fits {inner}, tolerance "

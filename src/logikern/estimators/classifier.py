@@ -286,13 +286,14 @@ class KernelLogisticClassifier(
             return self._fit_one_vs_rest(parameters, given, data)
         start = start_specification(parameters, data)
         _failures.refuse_before(parameters.solver, start.kernels[0], data)
-        with threads(self.n_jobs), listen(self, X, y, sample_weight) as listeners:
+        with threads(self.n_jobs):
             plan = resolve(parameters, data, start, given, find_resources(parameters.memory_limit))
-            report = run(plan, data, *listeners)
-            constants = free_constants(report.covariance, report.result) if parameters.is_bias_free else None
-            model = FittedModel(report.specification, stored_points(data), report.result.dual[0], constants)
-            found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
-            write(self, found | class_results(data, model, parameters.draw_seed()))
+            with listen(self, plan.search_length, X, y, sample_weight) as listeners:
+                report = run(plan, data, *listeners)
+                constants = free_constants(report.covariance, report.result) if parameters.is_bias_free else None
+                model = FittedModel(report.specification, stored_points(data), report.result.dual[0], constants)
+                found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
+                write(self, found | class_results(data, model, parameters.draw_seed()))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self
 

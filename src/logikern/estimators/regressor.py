@@ -233,14 +233,15 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         check_groups(groups, own.data.n_rows)
         start = start_specification(parameters, own.data)
         _failures.refuse_before(parameters.solver, start.kernels[0], own.data)
-        with threads(self.n_jobs), listen(self, X, y, sample_weight) as listeners:
+        with threads(self.n_jobs):
             resources = find_resources(parameters.memory_limit)
             plan = resolve(parameters, own.data, start, GivenRows(X, y, groups), resources)
-            report = run(plan, own.data, *listeners)
-            model = fitted_numbers(report, stored_points(own.data), own)
-            found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
-            found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale))
-            write(self, found | number_results(own, model))
+            with listen(self, plan.search_length, X, y, sample_weight) as listeners:
+                report = run(plan, own.data, *listeners)
+                model = fitted_numbers(report, stored_points(own.data), own)
+                found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
+                found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale))
+                write(self, found | number_results(own, model))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self
 

@@ -87,6 +87,11 @@ class Plan:
     grow_last: bool = False
     n_given: int = 1
 
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Names of the models that are tried, in their order."""
+        return (*(name for name, _ in self.tyings), *(["rate per input"] * self.relevance))
+
 
 @dataclass(frozen=True, eq=False)
 class Learned:
