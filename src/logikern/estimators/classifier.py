@@ -13,7 +13,7 @@ from logikern.estimators._fitted.decisions import DecisionMixin
 from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._fitted.influence import InfluenceMixin
 from logikern.estimators._fitted.prediction import latents
-from logikern.estimators._fitted.story import SearchStory
+from logikern.estimators._fitted.story import SearchStory, explain_each
 from logikern.estimators._inputs.data import (
     TrainingData,
     check_groups,
@@ -173,6 +173,8 @@ class KernelLogisticClassifier(
         Name, class or group, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
+    stopped_early_ : str
+        Why the search ended early: `max_time` or Ctrl-C. Empty if it did not.
     interrupted_ : bool
         Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
@@ -361,8 +363,8 @@ class KernelLogisticClassifier(
         return hyperparameter_frame(self.model_.specification, self.start_, self.classes_)
 
     def explain(self) -> str:
-        """The plan of the fit, the stages of the search with their gains, and which were kept, in words."""
+        """The final model, what it was compared with, the cost and the plan of the fit, in words."""
         if "binaries_" not in self.__dict__:
             return super().explain()
-        stories = zip(self.classes_, self.binaries_, strict=True)
-        return "\n".join(f"{label} against the rest:\n{binary.explain()}" for label, binary in stories)
+        headings = [f"{label} against the rest" for label in self.classes_]
+        return explain_each(headings, [vars(binary) for binary in self.binaries_], self._words)
