@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from logikern.estimators._inputs.data import names_of_rows
 from logikern.numerics.outcome import Array
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -21,9 +22,7 @@ def labelled_frame(X: Any, values: Array, classes: Array) -> Any:
     pandas = _pandas()
     # A tuple is a label, not one for each of several levels.
     columns = pandas.Index(list(classes), tupleize_cols=False)
-    # The `index` of a list is a function.
-    index = X.index if isinstance(X, pandas.DataFrame | pandas.Series) else None
-    return pandas.DataFrame(values, columns=columns, index=index)
+    return pandas.DataFrame(values, columns=columns, index=names_of_rows(X))
 
 
 def _pandas() -> Any:
