@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from logikern.estimators import _failures
 from logikern.estimators._callbacks import CallbackSupportMixin, listen, log, with_callbacks
+from logikern.estimators._checkpoint import checkpoint_of
 from logikern.estimators._fitted.decisions import DecisionMixin
 from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._fitted.influence import InfluenceMixin
@@ -112,7 +113,8 @@ class KernelLogisticClassifier(
         Seconds for the search; the best hyperparameters by then are used.
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
-        one fit at a time, and only the same data and settings, of which the code of functions is a part.
+        one fit at a time, and only the same data and settings, of which the code of functions is a part. In a folder
+        every search has its own file: pass one for `cross_val_score` or `GridSearchCV`, whose fits differ.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
         the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
@@ -313,7 +315,7 @@ class KernelLogisticClassifier(
         binaries = []
         for number, of_class in enumerate(class_against_rest(data)):
             log(self.verbose >= 1, "%s against the rest", data.classes[number])
-            own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"
+            own["checkpoint"] = checkpoint_of(self.checkpoint, number)
             binary = type(self)(**own).fit(given.X, of_class, data.all_weights, given.groups)
             binaries.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))
             if binary.interrupted_:
