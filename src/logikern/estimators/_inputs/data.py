@@ -1,5 +1,6 @@
 """Training data, checked once here and trusted inside."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
@@ -50,6 +51,8 @@ class TrainingData:
         Number of rows given.
     row_labels : integer array of shape (n_rows,) or None, default=None
         `labels` of all rows given, whatever their weight.
+    row_names : pandas Index of length n_rows or None, default=None
+        Names of the rows given, if they were a pandas frame.
     """
 
     points: Any
@@ -62,6 +65,7 @@ class TrainingData:
     kept: Indices
     n_rows: int
     row_labels: Indices | None = None
+    row_names: Any = None
 
     @property
     def all_weights(self) -> Array:
@@ -74,6 +78,12 @@ class TrainingData:
     def mixing(self) -> Mixing:
         """How classes share latent functions."""
         return Flat(len(self.classes)) if self.tree is None else self.tree
+
+
+def names_of_rows(X: Any) -> Any:
+    """The index of a pandas frame or series; None for anything else, whose rows are only numbered."""
+    pandas = sys.modules.get("pandas")  # a frame cannot come without it
+    return X.index if pandas is not None and isinstance(X, pandas.DataFrame | pandas.Series) else None
 
 
 def takes_objects(kernel: Any) -> bool:
@@ -95,7 +105,7 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
     if y is None:
         raise ValueError(f"{parameters.owner} requires y to be passed, but the target y is None. Pass class labels.")
     refuse_missing(y)
-    names = getattr(y, "columns", None)
+    names, row_names = getattr(y, "columns", None), names_of_rows(X)
     known = None if parameters.hierarchy is None else tree_targets(parameters.hierarchy, y)
     # Paths may be tuples, which only the hierarchy understands: rows and numbers of nodes are checked together.
     X, y = check(X, y if known is None else known.targets.argmax(axis=0))
@@ -129,6 +139,7 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
         kept,
         X.shape[0],
         labels,
+        row_names,
     )
 
 
