@@ -78,7 +78,7 @@ NUMERIC = (
     Case("laplacian", Laplacian(0.7)),
     Case("laplacian ard", Laplacian(RATES)),
     Case("gaussian and laplacian", GaussianLaplacian(0.7, roughness=0.6, share=1.7)),
-    Case("gaussian and laplacian, shared rates", GaussianLaplacian((0.5, 2.0), columns=(1, 0, 1), roughness=1.4, share=0.6)),
+    Case("both, shared rates", GaussianLaplacian((0.5, 2.0), columns=(1, 0, 1), roughness=1.4, share=0.6)),
     Case("laplacian with shared rates", Laplacian((0.5, 2.0), columns=(1, 0, 1))),
     Case("gaussian with shared rates", Gaussian((0.5, 2.0), columns=(0, 1, 1))),
     Case("linear", Linear()),

@@ -1,8 +1,5 @@
 """What a tuned model tells of its search."""
 
-from copy import copy
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -97,33 +94,6 @@ def test_value_of_a_verdict_is_one_of_its_stage():
     model = default_fit()
     for verdict in model.verdicts_:
         assert verdict.value in [record.value for record in model.trace_ if record.stage == verdict.stage]
-
-
-def test_story_tells_every_stage_and_its_fate():
-    model = default_fit()
-    lines = model.explain().splitlines()
-    for line, verdict in zip(lines, model.verdicts_, strict=False):
-        assert line.startswith(verdict.stage) and line.endswith("; kept." if verdict.kept else "; not kept.")
-
-
-def test_story_counts_evaluations():
-    model = default_fit()
-    assert f"{len(model.trace_)} evaluations" in model.explain()
-
-
-def test_story_tells_the_criterion():
-    model = default_fit()
-    assert f"criterion {model.criterion_value_:.4f} on {len(X)} points" in model.explain()
-
-
-def test_story_counts_evaluations_without_use():
-    model = copy(default_fit())
-    model.trace_ = tuple(replace(record, usable=record.evaluation > 3) for record in model.trace_)
-    assert "3 without use" in model.explain()
-
-
-def test_story_of_fixed_hyperparameters():
-    assert "nothing was searched" in tuned(criterion=None).fit(X, NAMES).explain()
 
 
 @pytest.mark.parametrize("method", ["explain", "plot_search"])

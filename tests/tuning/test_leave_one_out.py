@@ -320,10 +320,10 @@ def test_auto_computes_nothing_of_the_other(forbid):
 @pytest.mark.parametrize(
     ("criterion", "data", "told"),
     [
-        ("loo", (X, NAMES), "50 points by leave-one-out"),
-        ("cv", (X, NAMES), "50 points by cross-validation"),
-        ("auto", (X, NAMES), "50 points by cross-validation"),
-        ("auto", (MOONS, SIDES), "80 points by leave-one-out"),
+        ("loo", (X, NAMES), "50 rows by leave-one-out"),
+        ("cv", (X, NAMES), "50 rows by cross-validation"),
+        ("auto", (X, NAMES), "50 rows by cross-validation"),
+        ("auto", (MOONS, SIDES), "80 rows by leave-one-out"),
     ],
 )
 def test_story_tells_which_criterion_it_was(criterion, data, told):

@@ -1,4 +1,4 @@
-"""The file from which a search is resumed, used by one search at a time."""
+"""The file from which a search is resumed, used by one search at a time, or a folder of such files."""
 
 import contextlib
 from contextlib import AbstractContextManager
@@ -10,7 +10,7 @@ from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._inputs.fingerprint import fingerprint
 from logikern.estimators._parameters import Parameters
 from logikern.numerics.outcome import Array
-from logikern.selection.journal import Journal, opened
+from logikern.selection.journal import Journal, opened, opened_in
 
 # Settings without consequence for the answers in a checkpoint. Memory decides where products are computed, never
 # which are asked for; `cv` and `random_state` are known by what they drew.
@@ -38,6 +38,7 @@ def open_journal(
     Parameters
     ----------
     checkpoint : path or None
+        A file, or a folder with a file for each search.
     identity : str
         From `identify`.
     seed : int
@@ -45,4 +46,12 @@ def open_journal(
     """
     if checkpoint is None:
         return contextlib.nullcontext(Journal())
-    return opened(Path(checkpoint), fingerprint("cv", [identity, seed, partitions]))
+    path, own = Path(checkpoint), fingerprint("cv", [identity, seed, partitions])
+    return opened_in(path, own) if path.is_dir() else opened(path, own)
+
+
+def checkpoint_of(checkpoint: Any, number: int) -> Any:
+    """The checkpoint of one of several models of an estimator, which share a folder but no file."""
+    if checkpoint is None or Path(checkpoint).is_dir():
+        return checkpoint
+    return f"{checkpoint}.{number}"

@@ -36,7 +36,7 @@ class FitPlan:
         kernel, bias = self.start.kernels[0], self.start.bias_variance
         solvers = dict.fromkeys(str(solver) for solver in self.solvers.values())
         lines = [
-            f"Model: kernel {kernel!r}, {type(self.start.mixing).__name__.lower()} classes, bias variance {bias:g}.",
+            f"Start: kernel {kernel!r}, {type(self.start.mixing).__name__.lower()} classes, bias variance {bias:g}.",
             f"Search: {self.search or 'none, hyperparameters are fixed.'}",
             *(f"Final fit: {solver}" for solver in solvers),
             f"Resources: {self.resources}; threads: {self.resources.n_threads}.",

@@ -29,12 +29,12 @@ def forget_fit(estimator: Any) -> None:
 def search_results(report: FitReport) -> dict[str, Any]:
     """What the search found; warns if it ended early, or if its criterion is doubtful."""
     found: dict[str, Any] = {"plan_": report.plan, "start_": report.plan.start, "interrupted_": report.interrupted}
-    found |= {"verdicts_": (), "trace_": (), "criterion_value_": np.nan}
+    found |= {"verdicts_": (), "trace_": (), "criterion_value_": np.nan, "stopped_early_": ""}
     tuned = report.tuned
     if tuned is None:
         return found
     found |= {"verdicts_": tuned.verdicts, "trace_": tuned.records, "criterion_value_": tuned.value}
-    found["criterion_method_"] = tuned.method
+    found |= {"criterion_method_": tuned.method, "stopped_early_": tuned.stopped}
     found["criterion_doubt_"] = tell(tuned.check, "Learn by criterion='cv'.", stacklevel=3 + WRAPPER_FRAMES)
     if tuned.stopped:
         _failures.warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")

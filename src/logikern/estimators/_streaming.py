@@ -18,6 +18,7 @@ from logikern.estimators._inputs.data import (
     class_structure,
     has_own_structure,
     is_precomputed,
+    names_of_rows,
 )
 from logikern.estimators._inputs.hierarchy import TreeTargets, tree_targets
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
@@ -195,7 +196,7 @@ def _chunk(
 ) -> TrainingData:
     """The new points, with targets over all classes."""
     refuse_missing(y)
-    names = getattr(y, "columns", None)
+    names, row_names = getattr(y, "columns", None), names_of_rows(X)
     tree = declared if isinstance(declared, Tree) else None
     known = None if tree is None else tree_targets(tree, y)
     rows = y if known is None else known.targets.argmax(axis=0)
@@ -220,6 +221,7 @@ def _chunk(
         labels[kept],
         kept,
         X.shape[0],
+        row_names=row_names,
     )
 
 
@@ -264,7 +266,13 @@ def _joined(before: TrainingData, chunk: TrainingData) -> TrainingData:
         labels=np.concatenate([before.labels, chunk.labels]),
         kept=np.concatenate([before.kept, before.n_rows + chunk.kept]),
         n_rows=before.n_rows + chunk.n_rows,
+        row_names=_joined_names(before.row_names, chunk.row_names),
     )
+
+
+def _joined_names(first: Any, second: Any) -> Any:
+    """Names of all rows; None unless all have one."""
+    return None if first is None or second is None else first.append(second)
 
 
 def _stacked(first: Any, second: Any) -> Any:

@@ -9,11 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from logikern.estimators import _failures
 from logikern.estimators._callbacks import CallbackSupportMixin, listen, log, with_callbacks
+from logikern.estimators._checkpoint import checkpoint_of
 from logikern.estimators._fitted.decisions import DecisionMixin
 from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._fitted.influence import InfluenceMixin
 from logikern.estimators._fitted.prediction import latents
-from logikern.estimators._fitted.story import SearchStory
+from logikern.estimators._fitted.story import SearchStory, explain_each
 from logikern.estimators._inputs.data import (
     TrainingData,
     check_groups,
@@ -112,7 +113,8 @@ class KernelLogisticClassifier(
         Seconds for the search; the best hyperparameters by then are used.
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
-        one fit at a time, and only the same data and settings, of which the code of functions is a part.
+        one fit at a time, and only the same data and settings, of which the code of functions is a part. In a folder
+        every search has its own file: pass one for `cross_val_score` or `GridSearchCV`, whose fits differ.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
         the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
@@ -175,6 +177,8 @@ class KernelLogisticClassifier(
         Name, class or group, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
+    stopped_early_ : str
+        Why the search ended early: `max_time` or Ctrl-C. Empty if it did not.
     interrupted_ : bool
         Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
@@ -313,7 +317,7 @@ class KernelLogisticClassifier(
         binaries = []
         for number, of_class in enumerate(class_against_rest(data)):
             log(self.verbose >= 1, "%s against the rest", data.classes[number])
-            own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"
+            own["checkpoint"] = checkpoint_of(self.checkpoint, number)
             binary = type(self)(**own).fit(given.X, of_class, data.all_weights, given.groups)
             binaries.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))
             if binary.interrupted_:
@@ -363,8 +367,8 @@ class KernelLogisticClassifier(
         return hyperparameter_frame(self.model_.specification, self.start_, self.classes_)
 
     def explain(self) -> str:
-        """The plan of the fit, the stages of the search with their gains, and which were kept, in words."""
+        """The final model, what it was compared with, the cost and the plan of the fit, in words."""
         if "binaries_" not in self.__dict__:
             return super().explain()
-        stories = zip(self.classes_, self.binaries_, strict=True)
-        return "\n".join(f"{label} against the rest:\n{binary.explain()}" for label, binary in stories)
+        headings = [f"{label} against the rest" for label in self.classes_]
+        return explain_each(headings, [vars(binary) for binary in self.binaries_], self._words)

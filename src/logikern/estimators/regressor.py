@@ -12,7 +12,7 @@ from logikern.estimators import _failures
 from logikern.estimators._callbacks import CallbackSupportMixin, listen, with_callbacks
 from logikern.estimators._fitted.frames import hyperparameter_frame
 from logikern.estimators._fitted.prediction import latents
-from logikern.estimators._fitted.story import SearchStory
+from logikern.estimators._fitted.story import SearchStory, Words
 from logikern.estimators._inputs.data import check_groups, check_together
 from logikern.estimators._inputs.regression import numbers
 from logikern.estimators._inputs.splits import GivenRows
@@ -85,7 +85,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Seconds for the search; the best hyperparameters by then are used.
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
-        one fit at a time, and only the same data and settings, of which the code of functions is a part.
+        one fit at a time, and only the same data and settings, of which the code of functions is a part. In a folder
+        every search has its own file: pass one for `cross_val_score` or `GridSearchCV`, whose fits differ.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
         the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
@@ -140,6 +141,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Name, outputs, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
+    stopped_early_ : str
+        Why the search ended early: `max_time` or Ctrl-C. Empty if it did not.
     interrupted_ : bool
         Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
@@ -157,6 +160,10 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     >>> round(KernelRegressor(random_state=0).fit(X[:300], y[:300]).score(X[300:], y[300:]), 1)
     0.5
     """
+
+    _words = Words(
+        "output", "half the log of the mean squared held-out error relative to the variance of y, times outputs"
+    )
 
     def __init__(
         self,
@@ -261,13 +268,6 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         check_is_fitted(self)
         frame = hyperparameter_frame(self.model_.specification, self.start_, self.outputs_)
         return frame.rename(columns={"classes": "outputs"})
-
-    def explain(self) -> str:
-        """The plan of the fit, the stages of the search with their gains, and which were kept, in words."""
-        told = super().explain()
-        if not self.verdicts_ or callable(self.criterion):
-            return told
-        return f"{told}\nHeld-out rows: {1 - self.held_out_error_:.1%} of the variance is explained."
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -46,12 +46,20 @@ class Verdict:
     noise: float
     kept: bool
 
+    @property
+    def fate(self) -> str:
+        """What was decided, in words; a model that is asked for need not be better."""
+        if not self.kept:
+            return "not better"
+        if np.isnan(self.gain):
+            return "first model"
+        return "better" if self.gain - self.optimism > self.noise else "asked for"
+
     def __str__(self) -> str:
         tried = f"{self.stage} ({self.n_parameters} hyperparameters): criterion {self.value:.4f}"
         if np.isnan(self.gain):
-            return f"{tried}; kept."
-        gain = f"gain {self.gain:+.4f} +- {self.noise:.4f}, of which {self.optimism:.4f} by chance"
-        return f"{tried}, {gain}; {'kept' if self.kept else 'not kept'}."
+            return f"{tried}; {self.fate}."
+        return f"{tried}, gain {self.gain:z.4f}, noise {self.noise:.4f}, chance {self.optimism:.4f}; {self.fate}."
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import io
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import numpy as np
 
 from logikern.numerics.outcome import Array
 from logikern.numerics.temperature import Temperature
-from logikern.selection.lock import locked
+from logikern.selection.lock import InUseError, locked
 from logikern.structure.covariance import CovarianceGradient
 
 FORMAT = 4
@@ -21,6 +22,8 @@ FORMAT = 4
 # parts of it unprotected, among them the shapes of arrays.
 HEADER = re.compile(rb"logikern search (\d+) ([0-9a-f]{64})\n")
 LONGEST_HEADER = 128
+# Characters of a fingerprint in the name of a file.
+NAME_LENGTH = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +129,24 @@ def opened(path: Path, fingerprint: str) -> Iterator[Journal]:
         yield read(path, fingerprint)
 
 
+@contextlib.contextmanager
+def opened_in(folder: Path, fingerprint: str) -> Iterator[Journal]:
+    """The journal of one search among others in a folder, each in a file named by its fingerprint.
+
+    Searches with the same fingerprint that run at the same time have numbered files.
+    """
+    with contextlib.ExitStack() as stack:
+        journal = None
+        for number in itertools.count():
+            suffix = f".{number}" if number else ""
+            path = folder / f"{fingerprint[:NAME_LENGTH]}{suffix}.search"
+            with contextlib.suppress(InUseError):
+                journal = stack.enter_context(opened(path, fingerprint))
+                break
+        assert journal is not None
+        yield journal
+
+
 def read(path: Path, fingerprint: str) -> Journal:
     """The journal kept at a path, or an empty one if there is no file.
 
@@ -168,7 +189,10 @@ def _unreadable(path: Path, reason: str) -> ValueError:
 
 
 def _foreign(path: Path, reason: str) -> ValueError:
-    return ValueError(f"The checkpoint `{path}` {reason}. Delete it to start anew, or choose another `checkpoint`.")
+    return ValueError(
+        f"The checkpoint `{path}` {reason}. Delete it to start anew, choose another `checkpoint`, or pass a folder, "
+        "in which every search has its own file."
+    )
 
 
 def _numbers(entry: Entry) -> tuple[float, ...]:

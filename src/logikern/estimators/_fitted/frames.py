@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from logikern.estimators._inputs.data import names_of_rows
 from logikern.numerics.outcome import Array
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -21,9 +22,7 @@ def labelled_frame(X: Any, values: Array, classes: Array) -> Any:
     pandas = _pandas()
     # A tuple is a label, not one for each of several levels.
     columns = pandas.Index(list(classes), tupleize_cols=False)
-    # The `index` of a list is a function.
-    index = X.index if isinstance(X, pandas.DataFrame | pandas.Series) else None
-    return pandas.DataFrame(values, columns=columns, index=index)
+    return pandas.DataFrame(values, columns=columns, index=names_of_rows(X))
 
 
 def _pandas() -> Any:
@@ -37,16 +36,16 @@ def hyperparameter_frame(found: Specification, start: Specification, classes: Ar
     """One row per hyperparameter: name, the classes that it serves, value and start."""
     rows = []
     for number, kernel in enumerate(found.kernels):
-        users = _users(found.tying.kernel_of, number, found, classes)
+        served = users(found.tying.kernel_of, number, found, classes)
         origin = start.kernels[start.tying.kernel_of[found.tying.kernel_of.index(number)]]
         began = dict(zip(origin.parameter_names, np.exp(origin.log_parameters), strict=True))
         for name, value in zip(kernel.parameter_names, np.exp(kernel.log_parameters), strict=True):
             first = began.get(name, began.get(name.split("[")[0], np.nan))
-            rows.append({"name": name, "classes": users, "value": float(value), "start": float(first)})
+            rows.append({"name": name, "classes": served, "value": float(value), "start": float(first)})
     for number, variance in enumerate(found.variances):
-        users = _users(found.tying.variance_of, number, found, classes)
+        served = users(found.tying.variance_of, number, found, classes)
         first = start.latent_variances[found.tying.variance_of.index(number)]
-        rows.append({"name": "variance", "classes": users, "value": variance, "start": float(first)})
+        rows.append({"name": "variance", "classes": served, "value": variance, "start": float(first)})
     whole = {"bias_variance": (found.bias_variance, start.bias_variance)}
     if not found.temperature.is_neutral:
         began = asdict(start.temperature)
@@ -58,7 +57,7 @@ def hyperparameter_frame(found: Specification, start: Specification, classes: Ar
     return _pandas().DataFrame(rows)
 
 
-def _users(group_of: tuple[int, ...], number: int, found: Specification, classes: Array) -> str:
+def users(group_of: tuple[int, ...], number: int, found: Specification, classes: Array) -> str:
     """The classes that a parameter serves, or the nodes of a hierarchy."""
     tree = found.mixing
     members = np.flatnonzero(np.array(group_of) == number)

@@ -108,9 +108,9 @@ class InfluenceMixin:
         Returns
         -------
         frame with the columns row, label, probability, likely, loss
-            `row` is the place in the data that were fitted, `label` its label (the most probable one of a
+            `row` is the place in the data that were fitted, from 0, `label` its label (the most probable one of a
             distribution), `probability` that of the label without the row, `likely` the label that is then most
-            probable.
+            probable. If X was a pandas frame, its index labels the rows: `X.loc[suspects.index]` shows them.
         """
         if n_suspects is not None:
             check_whole("n_suspects", n_suspects, 1)
@@ -127,7 +127,8 @@ class InfluenceMixin:
                 "probability": proba[np.arange(len(order)), given],
                 "likely": data.classes[proba.argmax(axis=1)],
                 "loss": losses[order],
-            }
+            },
+            index=None if data.row_names is None else data.row_names[data.kept[order]],
         )
 
     def _loo_losses(self) -> Array:

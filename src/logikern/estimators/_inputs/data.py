@@ -1,5 +1,6 @@
 """Training data, checked once here and trusted inside."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
@@ -43,6 +44,7 @@ class TrainingData:
     kept: Indices  # (n,): their places among the rows given
     n_rows: int  # number of rows given
     row_labels: Indices | None = None  # (n_rows,): `labels` of all rows given, whatever their weight
+    row_names: Any = None  # pandas Index (n_rows,): names of the rows given, if they were a pandas frame
 
     @property
     def all_weights(self) -> Array:
@@ -74,6 +76,12 @@ def class_structure(hierarchy: Any, classes: Array) -> Mixing:
     return cast(Mixing, hierarchy)
 
 
+def names_of_rows(X: Any) -> Any:
+    """The index of a pandas frame or series; None for anything else, whose rows are only numbered."""
+    pandas = sys.modules.get("pandas")  # a frame cannot come without it
+    return X.index if pandas is not None and isinstance(X, pandas.DataFrame | pandas.Series) else None
+
+
 def takes_objects(kernel: Any) -> bool:
     """Whether points are whatever a user's function understands, not rows of a table."""
     if isinstance(kernel, Kernel):
@@ -93,7 +101,7 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
     if y is None:
         raise ValueError(f"{parameters.owner} requires y to be passed, but the target y is None. Pass class labels.")
     refuse_missing(y)
-    names = getattr(y, "columns", None)
+    names, row_names = getattr(y, "columns", None), names_of_rows(X)
     is_flat = parameters.hierarchy is None or has_own_structure(parameters.hierarchy)
     known = None if is_flat else tree_targets(parameters.hierarchy, y)
     # Paths may be tuples, which only the hierarchy understands: rows and numbers of nodes are checked together.
@@ -128,6 +136,7 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
         kept,
         X.shape[0],
         labels,
+        row_names,
     )
 
 
