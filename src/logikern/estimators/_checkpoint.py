@@ -30,15 +30,9 @@ def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -
 def open_journal(
     checkpoint: Any, identity: str, seed: int, partitions: list[tuple[int, Any]]
 ) -> AbstractContextManager[Journal]:
-    """The checkpoint's journal, for one search alone; the journal of a search with other folds is refused.
+    """The checkpoint's journal, for one search alone; the journal of a search with other partitions is refused.
 
-    Parameters
-    ----------
-    checkpoint : path or None
-    identity : str
-        From `identify`.
-    seed : int
-    partitions : list of (number of points, what is held out)
+    A partition is a number of points and what of them is held out together.
     """
     if checkpoint is None:
         return contextlib.nullcontext(Journal())
