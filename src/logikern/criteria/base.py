@@ -121,15 +121,10 @@ class CriterionData:
 
 
 def count_cases(weights: Array, points: Indices) -> float:
-    """(sum_i k_i w_i)^2 / sum_i k_i^2 w_i for k_i losses of point i, each with its weight w_i.
+    """(sum_i k_i w_i)^2 / sum_i k_i^2 w_i for k_i losses of point i, each with its weight w_i; arguments (n_losses,).
 
     This is the effective sample size of Kish (1965). A weight of two counts as two points. A point held out several
     times counts once, because its losses are not independent.
-
-    Parameters
-    ----------
-    weights : array of shape (n_losses,)
-    points : integer array of shape (n_losses,)
     """
     of_points = np.bincount(points, weights=weights)  # k w
     return float(of_points.sum() ** 2 / (np.bincount(points) @ of_points))

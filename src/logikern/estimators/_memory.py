@@ -70,13 +70,7 @@ class Resources:
     def require(self, what: str, needed: float, advice: str) -> float:
         """Refuse a call that needs more than it may take; returns the bytes it may take.
 
-        Parameters
-        ----------
-        what : str
-            Subject of the sentence.
-        needed : float
-        advice : str
-            What to do other than to allow more.
+        `what` is the subject of the error's sentence, `advice` what to do other than to allow more.
         """
         if needed + footprint.MODEL.overhead <= self.memory:
             return self.memory
@@ -117,19 +111,7 @@ def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **oth
 def room_for_fit(
     parameters: Parameters, data: TrainingData, resources: Resources, solver: str, size: Size, kernel: Kernel
 ) -> float:
-    """Bytes for kernel values and preconditioner of the final fit; refused if the rest does not fit.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    data : TrainingData
-    resources : Resources
-    solver : str
-        Name of the solver.
-    size : Size
-    kernel : Kernel
-        One of the model's kernels, which are all of one kind.
-    """
+    """Bytes for kernel values and preconditioner of the final fit; refused if the rest does not fit."""
     n, dense = size.n_points, solver == "exact"
     needed = SOLVERS[solver].footprint(size)
     if solver == "smo" and parameters.solver == "auto":
@@ -146,19 +128,9 @@ def room_for_fit(
 def room_for_search(
     parameters: Parameters, data: TrainingData, resources: Resources, criterion: str, size: Size, kernel: Kernel
 ) -> float:
-    """Bytes for kernel values of a search; refused if the rest does not fit.
+    """Bytes for kernel values of a search on a subset of this size; refused if the rest does not fit.
 
-    Parameters
-    ----------
-    parameters : Parameters
-    data : TrainingData
-    resources : Resources
-    criterion : {"loo", "exact", "newton"}
-        How it is evaluated: by leave-one-out, or by folds with or without dense factors.
-    size : Size
-        Of the subset that the search sees.
-    kernel : Kernel
-        One of the model's kernels, which are all of one kind.
+    A `criterion` is "loo" for leave-one-out, "exact" for folds with dense factors, and "newton" for folds without.
     """
     n, by_products, by_loo = size.n_points, criterion == "newton", criterion == "loo"
     needed = _copies(data, len(data.weights)) + size.n_threads * _scaled(data, n)
@@ -253,15 +225,7 @@ def bytes_of(points: Any) -> float:
 def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, size: Size, kernel: Kernel) -> float:
     """Refuse leave-one-out after a fit if it would take too much; returns the room for kernel values.
 
-    Parameters
-    ----------
-    data : TrainingData
-    resources : Resources
-    rank : int
-        Number of landmarks; zero for dense factors.
-    size : Size
-    kernel : Kernel
-        One of the model's kernels, which are all of one kind.
+    A rank of zero stands for dense factors instead of landmarks.
     """
     n, needed = size.n_points, _scaled(data, size.n_points)
     if rank:

@@ -49,15 +49,7 @@ def resolve(
 ) -> FitPlan:
     """Decide everything that the parameters leave open; refused if the memory does not suffice.
 
-    Parameters
-    ----------
-    parameters : Parameters
-    data : TrainingData
-    start : Specification
-        The model at hyperparameters that are given or read off the data.
-    given : GivenRows
-        What splitters read.
-    resources : Resources
+    `start` has hyperparameters that are given or read off the data; splitters read the rows as they were given.
     """
     if parameters.criterion is None:
         return FitPlan(start, None, _plan_solvers(parameters, data, start, [start.tying], resources), resources)

@@ -144,12 +144,7 @@ class FitResult:
 
 
 class InterruptedFitError(KeyboardInterrupt):
-    """An interruption between two steps of a fit, with the current result.
-
-    Parameters
-    ----------
-    result : FitResult
-    """
+    """An interruption between two steps of a fit, with the current result."""
 
     def __init__(self, result: FitResult):
         super().__init__("A fit was interrupted.")

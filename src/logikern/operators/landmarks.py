@@ -40,15 +40,7 @@ def random_landmarks(operator: KernelOperator, rank: int, seed: int = 0) -> Indi
 
 
 def enough_landmarks(matrix: Array, missed: float, largest: int) -> Indices | None:
-    """Points that leave at most `missed` on every entry of the diagonal, by pivoted Cholesky.
-
-    Parameters
-    ----------
-    matrix : array of shape (n, n)
-    missed : float
-    largest : int
-        None is returned if more points are needed.
-    """
+    """Points that leave at most `missed` on every entry of the diagonal, by pivoted Cholesky; None if too many."""
     _, pivots, rank, _ = dpstrf(matrix.T, tol=missed, lower=1)
     return np.sort(pivots[:rank] - 1) if 0 < rank <= largest else None
 

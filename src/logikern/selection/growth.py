@@ -96,15 +96,7 @@ class Learned:
 def plan_tyings(
     tying: str | dict | Sequence, mixing: Mixing, excluded: Collection[str] = ()
 ) -> tuple[tuple[str, Tying], ...]:
-    """The path of growth: from one shared kernel to the tying asked for, or all that "auto" tries.
-
-    Parameters
-    ----------
-    tying : str or sequence
-    mixing : Mixing
-    excluded : collection of str, default=()
-        Tyings that "auto" does not try.
-    """
+    """The path of growth: from one shared kernel to the tying asked for; "auto" tries all that are not excluded."""
     if isinstance(tying, str) and tying == "auto":
         path = {name: tie(name, mixing) for name in ever_finer(mixing) if name not in excluded}
     else:
@@ -127,17 +119,7 @@ def learn(
     Or the first model is learned on one after the other, and grows on the last: where that is far larger, what is
     best on the first says little about it.
 
-    Parameters
-    ----------
-    start : Specification
-        One shared kernel, at hyperparameters read off the data.
-    plan : Plan
-    rungs : sequence of SearchData
-        From small to large.
-    effort : Effort
-    log : SearchLog
-    random : numpy.random.Generator
-        Of further starts.
+    The start has one shared kernel, at hyperparameters read off the data; `random` draws further starts.
     """
     last = replace(effort, relative_worth=3 * effort.relative_worth, small_steps=1)
     growth = _Growth(plan, rungs[0], last if plan.grow_last else effort, log, start)
@@ -334,10 +316,7 @@ class _Growth:
 def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:
     """Weighted mean of the losses saved, and its standard error; losses of the same point are one case.
 
-    Parameters
-    ----------
-    before, after, weights : arrays of shape (n_losses,)
-    points : integer array of shape (n_losses,)
+    All arguments have shape (n_losses,).
     """
     counts = np.bincount(points)
     total = float(weights.sum())

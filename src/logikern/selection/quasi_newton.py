@@ -53,14 +53,7 @@ def advance(
 
     A step is bounded in every parameter, so that the first one cannot leap out of the sensible range; a trial
     that is not usable shrinks the bound (the right bracket of Seeger 2008, sec. 4).
-
-    Parameters
-    ----------
-    position : Position
-    evaluate : callable
-    bounds : pair of arrays of shape (p,)
-    worth : float
-        Decrease below which a step counts as small.
+    A decrease below `worth` counts as small.
     """
     step = _bounded_step(position, bounds)
     slope = float(position.gradient @ step)

@@ -156,19 +156,8 @@ def minimise(
 ) -> Found | None:
     """Quasi-Newton search from `start` over the free log parameters; None if no start was usable.
 
-    Parameters
-    ----------
-    start : Specification
-    free : boolean array
-        Which of `start.log_parameters` are learned.
-    rung : SearchData
-    effort : Effort
-    task : Task
-    log : SearchLog
-    inverse_hessian : array of shape (p, p) or None, default=None
-        Of an earlier search, to begin with.
-    known : Found or None, default=None
-        Of an earlier search in the same rung; it is not computed again where it answers for the start.
+    An earlier search may give the inverse Hessian to begin with, (p, p), and in the same rung what is `known`, which
+    is not computed again if it answers for the start.
     """
     run = _Stage(start, free, rung, effort, task, log, inverse_hessian, known)
     try:

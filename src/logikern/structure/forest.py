@@ -144,11 +144,6 @@ class ClassForest:
 class InnerNodes(Forest):
     """The latent functions that have children: far fewer than the classes, which are the leaves.
 
-    Parameters
-    ----------
-    latents : Forest
-    leaf_latents : integer array of shape (C,)
-
     Attributes
     ----------
     numbers : list of int

@@ -61,12 +61,6 @@ class Woodbury:
     """W_D = (I + W D)^-1 W and the Cholesky factor L of I + Phi W_D Phi', of one weighting.
 
     At each point W_D is diag(t) - t t' / sum(t) with t = s^2 / (1 + s^2 D), or diag(t) without null directions.
-
-    Parameters
-    ----------
-    model : LowRankModel
-    curvature : Curvature
-    member : int
     """
 
     def __init__(self, model: LowRankModel, curvature: PointwiseCurvature, member: int):
@@ -111,14 +105,7 @@ class Woodbury:
 
 
 class LowRankSystem(NewtonSystem):
-    """R = W_D - W_D Phi' (L L')^-1 Phi W_D.
-
-    Parameters
-    ----------
-    covariance : ClassCovariance
-    model : LowRankModel
-    curvature : Curvature
-    """
+    """R = W_D - W_D Phi' (L L')^-1 Phi W_D."""
 
     def __init__(self, covariance: ClassCovariance, model: LowRankModel, curvature: PointwiseCurvature):
         self.covariance = covariance
@@ -146,12 +133,7 @@ class LowRankSystem(NewtonSystem):
 
 
 class LowRankSystems:
-    """Systems of one covariance whose operators are all `Landmarked`.
-
-    Parameters
-    ----------
-    covariance : ClassCovariance
-    """
+    """Systems of one covariance whose operators are all `Landmarked`."""
 
     def __init__(self, covariance: ClassCovariance):
         self.covariance = covariance

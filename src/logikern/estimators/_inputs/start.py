@@ -84,15 +84,7 @@ def parse_numbers(argument: str, values: Any) -> tuple[float, ...]:
 
 
 def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
-    """The kernel that a name, a function or an object stands for.
-
-    Parameters
-    ----------
-    kernel : str, callable or Kernel
-    rate : float, sequence of float or None
-    default_rate : callable
-        From the kernel's name to a rate, asked only where it is needed.
-    """
+    """The kernel that a name, a function or an object stands for; `default_rate` maps its name to a rate."""
     if isinstance(kernel, str) and kernel in KERNELS:
         kind: Any = KERNELS[kernel]
         if "rate" not in kind.__dataclass_fields__:

@@ -83,16 +83,7 @@ class NewtonSystem(ABC):
 
 
 class IterativeSystem(NewtonSystem):
-    """The response by conjugate gradients inside the range of the projector.
-
-    Parameters
-    ----------
-    covariance : ClassCovariance
-    curvature : Curvature
-    preconditioner : Preconditioner
-    max_products : int
-    policy : NewtonPolicy
-    """
+    """The response by conjugate gradients inside the range of the projector."""
 
     def __init__(
         self,

@@ -56,11 +56,6 @@ class LowRank(Preconditioner):
     On the range of the projector Pi = I - U U' the system is then B + G G' with B = Pi (I + S R S) Pi and
     G = Pi S F'. `PointSystems` inverts B. R matters for rough kernels, whose matrices are nearly diagonal.
 
-    Parameters
-    ----------
-    factors : CovarianceFactors
-    curvature : Curvature
-
     Attributes
     ----------
     n_solves : int
