@@ -93,7 +93,7 @@ class Block:
         has_sparse = is_sparse(rows) or is_sparse(self.columns)
         if has_sparse:
             is_near[self.row_norms[tile] == 0] = False  # many rows may be empty, and their expansion is exact
-        near, others = np.nonzero(is_near)
+        near, others = np.divmod(np.flatnonzero(is_near), max(1, out.shape[1]))  # np.nonzero takes 13 times as long
         may_be_dense = not has_sparse or rows.shape[1] <= POLICY.most_dense_inputs
         if len(near) > POLICY.many_near * out.size and may_be_dense:
             out[:] = cdist(_as_dense(rows), _as_dense(self.columns), "sqeuclidean")
