@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import platform
 import resource
+import signal
 import subprocess
 import time
 import warnings
@@ -80,7 +81,8 @@ def execute(run: Run, folder: Path, limit: float) -> Record:
         found = receiver.recv() if receiver.poll(PATIENCE * limit) else {"failure": "waited too long"}
     except EOFError:
         process.join()
-        found = {"failure": f"more than {limit:g} s, or ended by signal {-(process.exitcode or 0)}"}
+        late = process.exitcode == -signal.SIGXCPU
+        found = {"failure": f"more than {limit:g} CPU seconds" if late else f"ended with code {process.exitcode}"}
     process.kill()
     process.join()
     return asdict(run) | found | {"versions": versions(run.method)}

@@ -19,6 +19,7 @@ from report import RESULTS
 from table_data import set_names, tables_folder
 from table_peers import METHODS, NATIVE, OURS, PACKAGES, is_installed
 from table_runs import Record, Run, append, execute, load_records
+from table_summary import summarise
 
 QUICK_METHODS = (OURS, "HistGradientBoosting", "LogisticRegressionCV")
 QUICK_SETS = 2
@@ -87,13 +88,14 @@ def options() -> argparse.Namespace:
 
 def main() -> None:
     chosen = options()
-    if chosen.summary or chosen.figure:
-        from table_summary import draw, summarise
+    if chosen.summary:
+        summarise(chosen)
+    if chosen.figure:
+        # Loads matplotlib, which nothing else here needs.
+        from table_figure import draw
 
-        if chosen.summary:
-            summarise(chosen)
-        if chosen.figure:
-            draw(chosen)
+        draw(chosen)
+    if chosen.summary or chosen.figure:
         return
     names = [name for name in set_names(chosen.folder) if not chosen.only or name in chosen.only]
     if chosen.quick:
