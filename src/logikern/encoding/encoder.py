@@ -240,6 +240,9 @@ def _plain_encoder(X: Any, policy: EncodingPolicy) -> Encoder:
         medians, gaps = np.zeros(len(places)), places[:0]
     else:
         medians, gaps = learn_medians(X * 1 if X.dtype == bool else X, policy.median_rows)
+        if np.isnan(medians).all():
+            raise ValueError("`X` must hold numbers, but every value is NaN.")
+        medians = np.nan_to_num(medians)
     return Encoder(X.shape[1], None, Numbers(places, np.zeros_like(places), medians, gaps), (), ())
 
 

@@ -52,13 +52,16 @@ class Numbers:
 
 
 def learn_medians(values: Array, n_rows: int | None = None) -> tuple[Array, Indices]:
-    """Medians of the columns (k,), and those with missing values; without any, from at most `n_rows` rows."""
+    """Medians of the columns (k,), and which have missing values; without any, from at most `n_rows` rows.
+
+    The median of a column without any value is NaN.
+    """
     if not _has_gaps(values):
         step = 1 if n_rows is None else -(-len(values) // n_rows)
         return np.median(values[::step], axis=0).astype(np.float64), np.zeros(0, dtype=np.int64)
     missing = np.isnan(values)
     known = ~missing.all(axis=0)
-    medians = np.zeros(values.shape[1])
+    medians = np.full(values.shape[1], np.nan)
     medians[known] = np.nanmedian(values[:, known], axis=0)
     # A column without any value has nothing to indicate.
     return medians, np.flatnonzero(missing.any(axis=0) & known)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from logikern.encoding.scaling import SCALINGS
 from logikern.estimators._inputs.arguments import (
     check_choice,
     check_flag,
@@ -43,6 +44,8 @@ class Parameters:
 
     owner: str
     kernel: Any
+    categorical_features: Any
+    scaling: str
     hierarchy: Any = None
     tying: Any
     rate: Any
@@ -114,6 +117,7 @@ def check_regression(parameters: Parameters) -> None:
 
 def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collection[str]) -> None:
     check_name("solver", parameters.solver, tuple(solvers))
+    check_name("scaling", parameters.scaling, ("auto", *SCALINGS))
     check_name("operator", parameters.operator, ("auto", *OPERATORS))
     check_name("precision", parameters.precision, PRECISIONS)
     check_positive("tol", parameters.tol)
