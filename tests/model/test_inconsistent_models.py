@@ -76,7 +76,7 @@ INCONSISTENT = {
     "points of another model": (with_model(points=part("dual_coef_")), "number of features"),
     "classes are a list": (with_attribute("classes_", value([0, 1, 2])), "classes"),
     "classes of another model": (with_attribute("classes_", part("dual_coef_")), "classes"),
-    "features of another model": (with_attribute("n_features_in_", value(7)), "number of features"),
+    "features of another model": (with_attribute("n_features_in_", value(7)), "number of columns"),
     "negative rate": (with_kernel(rate=value(-1.0)), "`rate` must be a positive"),
     "rate is text": (with_kernel(rate=value("x")), "`rate` must be a positive"),
     "kernel is a number": (with_specification(kernels=sequence(value(1))), "no kernel"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from logikern.encoding.scaling import SCALINGS
 from logikern.estimators._inputs.arguments import (
     check_choice,
     check_flag,
@@ -45,6 +46,8 @@ class Parameters:
 
     owner: str
     kernel: Any
+    categorical_features: Any
+    scaling: str
     hierarchy: Any = None
     tying: Any
     rate: Any
@@ -120,6 +123,7 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
         check_name("solver", parameters.solver, ("auto", *solvers), "or a Solver")
     if not callable(parameters.operator):
         check_name("operator", parameters.operator, ("auto", *OPERATORS), "or a function that makes an operator")
+    check_name("scaling", parameters.scaling, ("auto", *SCALINGS))
     check_name("precision", parameters.precision, PRECISIONS)
     check_positive("tol", parameters.tol)
     check_whole("max_iter", parameters.max_iter, 1)

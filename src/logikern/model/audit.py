@@ -15,6 +15,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from scipy import sparse
 
+from logikern.encoding.complaints import Note
+from logikern.encoding.encoder import Encoder
+from logikern.encoding.levels import Levels
+from logikern.encoding.numbers import Numbers
+from logikern.encoding.scaling import Ranked, Standardised, Unscaled
 from logikern.kernels import KERNELS, KernelRows, Precomputed, Product, Scaled, Sum
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep
@@ -72,6 +77,13 @@ _OURS: tuple[type, ...] = (
     NewtonStep,
     Record,
     Verdict,
+    Encoder,
+    Numbers,
+    Levels,
+    Note,
+    Unscaled,
+    Standardised,
+    Ranked,
 )
 OUR_TYPES = (CLASSIFIER, REGRESSOR, *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS))
 

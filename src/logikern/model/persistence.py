@@ -15,6 +15,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,7 +25,7 @@ from logikern.model.audit import TRUSTED, audit, file_size
 from logikern.model.integrity import check_loaded, final_step, is_ours
 from logikern.numerics.outcome import Outcome
 
-FORMAT = 3
+FORMAT = 4
 HEADER = "logikern.json"
 # Attributes that only leave-one-out and further fits need.
 UNKEPT = ("_training", "_left_out", "_seed")
@@ -126,6 +127,8 @@ def _bare(model: Any) -> Any:
         bare.outcome_ = model.outcome_.name
         if "plan_" in vars(model):
             bare.plan_ = str(model.plan_)
+        chosen = model.categorical_features
+        bare.categorical_features = chosen if isinstance(chosen, str | None) else np.asarray(chosen, object).tolist()
         bare.checkpoint = None if model.checkpoint is None else os.fspath(model.checkpoint)
         if not isinstance(vars(model).get("hierarchy"), str | None):
             # It may be a graph or a table. None if it was set after the fit.

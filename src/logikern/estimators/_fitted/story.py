@@ -171,6 +171,8 @@ class SearchStory:
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = not takes_objects(self.kernel)
+        tags.input_tags.allow_nan = not (takes_objects(self.kernel) or is_precomputed(self.kernel))
+        tags.input_tags.categorical = tags.input_tags.allow_nan
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 

@@ -25,7 +25,7 @@ def start_specification(parameters: Parameters, data: TrainingData) -> Specifica
     tie(wanted, data.mixing)  # refused before any work
     tying = tie("shared" if learned else wanted, data.mixing)
     kernel = make_kernel(
-        parameters.kernel, parameters.rate, lambda name: default_rate(name, data.points, data.weights)
+        parameters.kernel, _rates(parameters.rate, data), lambda name: default_rate(name, data.points, data.weights)
     )
     _check_diagonal(kernel, data)
     kernels = (kernel,) * tying.n_kernels
@@ -36,6 +36,14 @@ def start_specification(parameters: Parameters, data: TrainingData) -> Specifica
         tying,
         data.mixing,
     )
+
+
+def _rates(rate: Any, data: TrainingData) -> Any:
+    """The rates of inputs; those given for the columns of a table are shared by the inputs of each column."""
+    encoder = data.encoder
+    if encoder is None or np.ndim(rate) != 1 or len(rate) != encoder.n_columns:
+        return rate
+    return [rate[place] for place in encoder.columns]
 
 
 def _check_diagonal(kernel: Kernel, data: TrainingData) -> None:
