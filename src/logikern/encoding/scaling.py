@@ -17,6 +17,8 @@ from logikern.numerics.outcome import Array, Indices
 # An array or a sparse matrix of shape (n, d).
 Inputs: TypeAlias = Any
 SCALINGS = ("none", "standard", "ranks")
+# One over the standard deviation of a uniform distribution on [0, 1].
+RANK_SPREAD = 12**0.5
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ class Standardised(Scaling):
 class Ranked(Scaling):
     """Share of training values below x, plus half of those equal to x; linear between training values.
 
+    Shares are centred and multiplied so that their variance is about one, as that of standardised inputs is.
+
     Parameters
     ----------
     units : array of shape (d,)
@@ -113,7 +117,8 @@ class Ranked(Scaling):
         ranked = np.array(inputs, dtype=np.float64)
         for place in np.flatnonzero(np.diff(self.starts)):
             own = slice(self.starts[place], self.starts[place + 1])
-            ranked[:, place] = np.interp(ranked[:, place] / self.units[place], self.knots[own], self.ranks[own])
+            shares = np.interp(ranked[:, place] / self.units[place], self.knots[own], self.ranks[own])
+            ranked[:, place] = RANK_SPREAD * (shares - 0.5)
         return ranked
 
 

@@ -28,7 +28,7 @@ def forget_fit(estimator: Any) -> None:
 
 def search_results(report: FitReport) -> dict[str, Any]:
     """What the search found; warns if it ended early, or if its criterion is doubtful."""
-    found: dict[str, Any] = {"plan_": report.plan, "start_": report.plan.start, "interrupted_": report.interrupted}
+    found: dict[str, Any] = {"plan_": report.plan, "start_": report.start, "interrupted_": report.interrupted}
     found |= {"verdicts_": (), "trace_": (), "criterion_value_": np.nan, "stopped_early_": ""}
     tuned = report.tuned
     if tuned is None:

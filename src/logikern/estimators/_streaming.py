@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from logikern.estimators._callbacks import FinalFit
 from logikern.estimators._failures import warn_unless_converged
+from logikern.estimators._inputs.alternatives import Alternative
 from logikern.estimators._inputs.data import (
     Checked,
     CheckTogether,
@@ -105,7 +106,8 @@ class StreamingMixin:
             dual[:, : len(fitted.data.weights)] = fitted.model.dual
         told = FinalFit(parameters.verbose)
         with threads(parameters.n_jobs):
-            plan = resolve(parameters, data, chosen, GivenRows(X, y, None), find_resources(parameters.memory_limit))
+            alternatives, given = (Alternative("", None, chosen),), GivenRows(X, y, None)
+            plan = resolve(parameters, data, alternatives, given, find_resources(parameters.memory_limit))
             result, covariance, operator = solve(plan.solver_for(chosen), chosen, data, told.log_step, dual)
         told.log_end()
         model = FittedModel(chosen, stored_points(data), result.dual[0])
@@ -113,7 +115,7 @@ class StreamingMixin:
         found = fit_results(result, model, parameters.tol, operator)
         found |= class_results(data, model, parameters.draw_seed())
         if fitted is None:
-            found = search_results(FitReport(plan, None, chosen, result, covariance, operator)) | found
+            found = search_results(FitReport(plan, data, chosen, None, chosen, result, covariance, operator)) | found
         elif not fitted.verdicts:
             found |= {"trace_": (), "plan_": plan}
         write(self, found)

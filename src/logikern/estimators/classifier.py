@@ -15,6 +15,7 @@ from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_fr
 from logikern.estimators._fitted.influence import InfluenceMixin
 from logikern.estimators._fitted.prediction import latents
 from logikern.estimators._fitted.story import SearchStory, explain_each
+from logikern.estimators._inputs.alternatives import list_alternatives
 from logikern.estimators._inputs.data import (
     TrainingData,
     check_groups,
@@ -23,7 +24,6 @@ from logikern.estimators._inputs.data import (
 )
 from logikern.estimators._inputs.labels import class_against_rest
 from logikern.estimators._inputs.splits import GivenRows, list_splits
-from logikern.estimators._inputs.start import start_specification
 from logikern.estimators._inputs.tables import warn_of_columns
 from logikern.estimators._memory import find_resources, limit_for_each
 from logikern.estimators._parameters import Parameters, check_classification, read_parameters
@@ -57,9 +57,11 @@ class KernelLogisticClassifier(
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
-        "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
+    kernel : str, Kernel or callable, default="auto"
+        "auto" compares a Gaussian, a Laplacian and a mean of both by the criterion; it takes a linear kernel for
+        sparse inputs like counts of words, and a Gaussian if hyperparameters are fixed. Otherwise "gaussian",
+        "laplacian", "gaussian_laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear",
+        "polynomial"; "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
         any objects (strings, graphs).
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
         Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns: text and
@@ -211,7 +213,7 @@ class KernelLogisticClassifier(
 
     def __init__(
         self,
-        kernel="gaussian",
+        kernel="auto",
         *,
         categorical_features="from_dtype",
         scaling="auto",
@@ -311,12 +313,13 @@ class KernelLogisticClassifier(
         given = GivenRows(X, y, groups)
         if parameters.one_vs_rest:
             return self._fit_one_vs_rest(parameters, given, data)
-        start = start_specification(parameters, data)
-        _failures.refuse_before(parameters.solver, start.kernels[0], data)
+        alternatives = list_alternatives(parameters, data)
+        _failures.refuse_before(parameters.solver, alternatives[0].start.kernels[0], data)
         with threads(self.n_jobs):
-            plan = resolve(parameters, data, start, given, find_resources(parameters.memory_limit))
+            plan = resolve(parameters, data, alternatives, given, find_resources(parameters.memory_limit))
             with listen(self, plan.search_length, X, y, sample_weight) as listeners:
                 report = run(plan, data, *listeners)
+                data = report.data
                 constants = free_constants(report.covariance, report.result) if parameters.is_bias_free else None
                 model = FittedModel(report.specification, stored_points(data), report.result.dual[0], constants)
                 found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)

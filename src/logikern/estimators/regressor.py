@@ -13,6 +13,7 @@ from logikern.estimators._callbacks import CallbackSupportMixin, listen, with_ca
 from logikern.estimators._fitted.frames import hyperparameter_frame
 from logikern.estimators._fitted.prediction import latents
 from logikern.estimators._fitted.story import SearchStory, Words
+from logikern.estimators._inputs.alternatives import Alternative
 from logikern.estimators._inputs.data import check_groups, check_together
 from logikern.estimators._inputs.regression import numbers
 from logikern.estimators._inputs.splits import GivenRows
@@ -266,7 +267,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         _failures.refuse_before(parameters.solver, start.kernels[0], own.data)
         with threads(self.n_jobs):
             resources = find_resources(parameters.memory_limit)
-            plan = resolve(parameters, own.data, start, GivenRows(X, y, groups), resources)
+            plan = resolve(parameters, own.data, (Alternative("", None, start),), GivenRows(X, y, groups), resources)
             with listen(self, plan.search_length, X, y, sample_weight) as listeners:
                 report = run(plan, own.data, *listeners)
                 model = fitted_numbers(report, stored_points(own.data), own)

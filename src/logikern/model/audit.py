@@ -24,7 +24,7 @@ from logikern.kernels import KERNELS, KernelRows, Precomputed, Product, Scaled, 
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep
 from logikern.numerics.temperature import Temperature
-from logikern.selection.growth import Verdict
+from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
 from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification

@@ -14,7 +14,7 @@ from logikern.model.encoders import check_encoder
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
-from logikern.selection.growth import Verdict
+from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
 from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.specification import Specification

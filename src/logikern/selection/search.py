@@ -10,6 +10,7 @@ from logikern.criteria.base import Criterion
 from logikern.numerics.outcome import Array, Mask
 from logikern.operators.choose import PointSet
 from logikern.selection.journal import Entry, Journal
+from logikern.selection.judgement import UnseenRows
 from logikern.selection.nelder_mead import minimise_values
 from logikern.selection.prior import Prior
 from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
@@ -33,6 +34,7 @@ class Effort:
     range: float = 9.0  # largest change of a log parameter in one stage
     # A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
     hurdle: float = 0.0
+    ceiling: float = np.inf  # a stage whose objective is still above it by then is given up, too
     patience: int = 4
     first_tolerance: float = 2e-4  # of inner fits while steps are long
     last_tolerance: float = 1e-4  # of inner fits when steps have become short
@@ -83,6 +85,7 @@ class SearchData:
     criterion: Criterion
     points: PointSet
     n_points: int
+    unseen: UnseenRows | None = None  # rows beyond these, which judge models that were learned on these
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +234,8 @@ class _Stage:
         """Whether so many evaluations have brought less than the hurdle."""
         if self.n_evaluations < self.effort.patience or self.found is None:
             return False
-        return self.first_value - self.found.value < self.effort.hurdle
+        behind = self.found.objective > self.effort.ceiling
+        return behind or self.first_value - self.found.value < self.effort.hurdle
 
     def trial(self, point: Array) -> Trial:
         """Criterion and prior at a point, from the journal or computed."""

@@ -95,6 +95,16 @@ def names_of_rows(X: Any) -> Any:
     return X.index if pandas is not None and isinstance(X, pandas.DataFrame | pandas.Series) else None
 
 
+def compares_scalings(settings: Any) -> bool:
+    """Whether a search of these settings of a classifier decides how inputs are scaled; a rate refers to a scale."""
+    searches = settings.criterion is not None and settings.rate is None
+    return searches and settings.scaling == "auto" and isinstance(settings.kernel, str) and not _is_given(settings)
+
+
+def _is_given(settings: Any) -> bool:
+    return is_precomputed(settings.kernel) or settings.kernel == "linear"
+
+
 def takes_objects(kernel: Any) -> bool:
     """Whether points are whatever a user's function understands, not rows of a table."""
     if isinstance(kernel, Kernel):
@@ -189,7 +199,8 @@ def check_together(
     else:
         X = validate_data(estimator, table, skip_check_array=True, reset=reset)
         y = _beside(X, y, estimator, kinds)
-    encoder, X = learn_inputs(X, chosen, estimator.scaling, vars(estimator).get("feature_names_in_"))
+    scaling = "none" if compares_scalings(estimator) and not numbers_only else estimator.scaling
+    encoder, X = learn_inputs(X, chosen, scaling, vars(estimator).get("feature_names_in_"))
     _check_magnitude(X)
     return Checked(X, y, encoder)
 

@@ -10,7 +10,7 @@ from logikern.estimators._inputs.data import TrainingData, is_precomputed
 from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators._parameters import Parameters
 from logikern.kernels import KERNELS, DistanceKernel, FunctionKernel, Kernel, Precomputed, leaves
-from logikern.model.defaults import default_rate, default_variance
+from logikern.model.defaults import default_rate, default_variance, read_shape
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
 
@@ -27,6 +27,8 @@ def start_specification(parameters: Parameters, data: TrainingData) -> Specifica
     kernel = make_kernel(
         parameters.kernel, _rates(parameters.rate, data), lambda name: default_rate(name, data.points, data.weights)
     )
+    if isinstance(parameters.kernel, str):
+        kernel = read_shape(kernel, data.points, data.weights)
     _check_diagonal(kernel, data)
     kernels = (kernel,) * tying.n_kernels
     return Specification(
