@@ -127,6 +127,7 @@ class _Growth:
         self.best: Found | None = None
         self.verdicts: list[Verdict] = []
         self.path: list[tuple[float, float]] = []  # of the first model: log of the points, mean log variance
+        self.is_growing = False  # whether the first model is settled
         self.judged: tuple[Found, Array | None] | None = None  # losses of a model on unseen rows
 
     def begin(self, random: np.random.Generator) -> None:
@@ -239,14 +240,22 @@ class _Growth:
         n_variances, n_bias = len(start.variances), int(free_parameters(start, learn_bias)[-1])
         scale = [USUAL.kernel_scale] * len(roles) + [USUAL.variance_scale] * n_variances
         scale += [USUAL.kernel_scale] * n_bias
+        shift = np.zeros(len(scale))
+        if self.best is not None and self.is_growing:
+            # More parameters can fit the folds better and better; a variance that grew with them would make a
+            # model certain of that.
+            places = slice(len(roles), len(roles) + n_variances)
+            scale[places] = [USUAL.grown_variance_scale] * n_variances
+            shift[places] = np.mean(np.log(self.best.specification.variances)) - np.mean(np.log(start.variances))
         deviations += [USUAL.deviation_scale] * (n_variances + n_bias)
         origins = trace_parameters(start, specification)[free_parameters(specification, learn_bias)]
-        prior = NestedPrior(NormalPrior(np.array(scale)), origins, np.array(deviations))
+        prior = NestedPrior(NormalPrior(np.array(scale), shift), origins, np.array(deviations))
         return Task(name, prior, centre.log_parameters)
 
     def consider(self, name: str, candidate: Specification, is_given: bool) -> None:
         """Search, compare with the model kept so far, and keep what is better by more than noise, or given."""
         assert self.best is not None
+        self.is_growing = True
         free = free_parameters(candidate, self.plan.learn_bias)
         hurdle = 0.0 if is_given else USUAL.hurdle * abs(self.best.value)
         inherited = inherit_curvature(self.best.inverse_hessian, self.best.specification, candidate, free)
