@@ -45,8 +45,6 @@ class SearchPolicy:
         Points on which "auto" finishes it; with many classes, points for each class.
     entries : int, default=1_500_000
         Folds times classes times points of one evaluation; beyond it there are fewer points.
-    loosened_from : int, default=500_000
-        Classes times points from which the tolerance of inner fits grows with their number.
     enlargement : float, default=2.5
         Factor between subsets of texts, whose evaluations take time linear in the points.
     most_entries : int, default=75_000_000
@@ -75,7 +73,6 @@ class SearchPolicy:
     fine_size: int = 2000
     fine_per_class: int = 20
     entries: int = 1_500_000
-    loosened_from: int = 500_000
     enlargement: float = 2.5
     most_entries: int = 75_000_000
     loo_work: float = 12e9
@@ -183,7 +180,7 @@ def plan_search(
         criterion_kind(parameters.criterion, criterion == "loo"),
         replace(growth, grow_last=bool(larger)),
         rungs,
-        _plan_effort(parameters, data, sizes[0]),
+        _plan_effort(parameters, data),
         data.labels is not None and _sharpens(parameters, data, start.kernels[0]),
         unit,
         seed,
@@ -238,12 +235,8 @@ def _plan_rung(
     return Rung(rows, folds, own_groups, is_exact, operator, search_conditioning(size), rows[:0])
 
 
-def _plan_effort(parameters: Parameters, data: TrainingData, n_points: int) -> Effort:
-    usual = Effort(simplex=parameters.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
-    # A tolerance bounds the largest residual; with more residuals, the largest says less about the mean loss.
-    loosened = max(1.0, len(data.classes) * n_points / USUAL.loosened_from)
-    first, last = usual.first_tolerance * loosened, usual.last_tolerance * loosened
-    return replace(usual, first_tolerance=first, last_tolerance=last)
+def _plan_effort(parameters: Parameters, data: TrainingData) -> Effort:
+    return Effort(simplex=parameters.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
 
 
 def plan_growth(parameters: Parameters, data: TrainingData, start: Specification) -> Plan:

@@ -216,6 +216,8 @@ class _Growth:
         whole = self.best.specification  # with one kernel
         for number, (name, tying) in enumerate(self.plan.tyings[1:], start=1):
             is_given = not self.plan.compare or number < self.plan.n_given
+            if not is_given and not self.verdicts[-1].kept and number > self.plan.n_given:
+                break  # what a coarser tying does not gain, a finer one hardly does
             yield name, spread(self.best.specification, tying), is_given
             if is_given or len(self.best.specification.kernels) == 1:
                 whole = self.best.specification

@@ -13,7 +13,7 @@ class GrowthPolicy:
         Standard deviations of log parameters of a kernel, and of its log variance, around values read off the data.
         A variance says how certain predictions may be, which data that can be separated must decide: with 1.5
         instead of 6 the log loss of 30 tables is 1.2 times as large, of those near zero up to 14 times.
-    grown_variance_scale : float, default=0.7
+    grown_variance_scale : float, default=0.5
         Standard deviation of the mean log variance of a finer model around that of the model it grew from.
     deviation_scale : float, default=1.5
         Standard deviation of log parameters of single classes around their mean.
@@ -28,13 +28,13 @@ class GrowthPolicy:
         measured on.
     hurdle : float, default=0.005
         A candidate stops early if its first evaluations have not lowered the criterion by this share.
-    patience : int, default=3
+    patience : int, default=2
         Evaluations of an alternative first model, after which it stops early if it is behind the best one.
     """
 
     kernel_scale: float = 1.5
     variance_scale: float = 6.0
-    grown_variance_scale: float = 0.7
+    grown_variance_scale: float = 0.5
     deviation_scale: float = 1.5
     relevance_scale: float = 1.0
     start_spread: float = 1.5
@@ -42,7 +42,7 @@ class GrowthPolicy:
     largest_variance_power: float = 3.0
     longest_lever: float = 1.5
     hurdle: float = 0.005
-    patience: int = 3
+    patience: int = 2
 
 
 USUAL = GrowthPolicy()

@@ -36,8 +36,10 @@ class Effort:
     hurdle: float = 0.0
     ceiling: float = np.inf  # a stage whose objective is still above it by then is given up, too
     patience: int = 4
-    first_tolerance: float = 2e-4  # of inner fits while steps are long
-    last_tolerance: float = 1e-4  # of inner fits when steps have become short
+    first_tolerance: float = 5e-2  # of inner fits while steps are long
+    last_tolerance: float = 2e-2  # of inner fits when steps have become short
+    relative_tolerance: float = 0.1  # of inner fits as a part of the criterion, if that is smaller ...
+    finest_tolerance: float = 1e-4  # ... but not below this
 
     def worth(self, value: float) -> float:
         """What a step must bring, at this value of the criterion, to be none of the small ones."""
@@ -280,8 +282,7 @@ class _Stage:
     def _compute(self, point: Array, start: Array | None) -> Entry:
         began = time.monotonic()
         covariance = self.specification_at(point).bind(self.rung.points)
-        tolerance = self.effort.first_tolerance if self.radius > 0.3 else self.effort.last_tolerance
-        evaluation = self.rung.criterion.evaluate(covariance, start, tolerance)
+        evaluation = self.rung.criterion.evaluate(covariance, start, self._tolerance)
         if evaluation.usable:
             self.log.method = evaluation.method
         return Entry(
@@ -295,6 +296,14 @@ class _Stage:
             evaluation.temperature,
             evaluation.state if evaluation.usable else None,
         )
+
+    @property
+    def _tolerance(self) -> float:
+        """Tolerance of inner fits: the criterion corrects its value for their residual, to first order."""
+        effort = self.effort
+        largest = effort.first_tolerance if self.radius > 0.3 else effort.last_tolerance
+        value = np.inf if self.found is None else abs(self.found.value)
+        return min(largest, max(effort.finest_tolerance, effort.relative_tolerance * value))
 
     def _note(self, point: Array, entry: Entry, objective: float) -> None:
         if entry.usable and self.found is None:
