@@ -55,7 +55,7 @@ class KernelLogisticClassifier(
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
+        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "laplacian", "linear", "polynomial";
         "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
         any objects (strings, graphs).
     hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths" or None, default=None
@@ -70,8 +70,8 @@ class KernelLogisticClassifier(
         the inner nodes and one for the leaves of each subtree below the root, "separate" a kernel and a variance per
         level; a dict has a group for nodes, and those below them.
     rate : float, sequence of float or None, default=None
-        Inverse squared length scale of the inputs, or one per input. None reads it off the spread of the data.
-        With a criterion it is where learning starts.
+        Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
+        input. None reads it off the spread of the data. With a criterion it is where learning starts.
     variance : float, sequence of float or None, default=None
         Variance of the latent functions, or one per variance that `tying` asks for. None reads it off the
         size of the kernel. With a criterion it is where learning starts.
