@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 # Spelled out, because help must not import numpy; a test compares them with the library's own tables.
-KernelName = StrEnum("KernelName", "gaussian matern12 matern32 matern52 rational_quadratic linear polynomial")
+KernelName = StrEnum(
+    "KernelName", "gaussian matern12 matern32 matern52 rational_quadratic laplacian linear polynomial"
+)
 OperatorName = StrEnum("OperatorName", "auto dense tiled features")
 Precision = StrEnum("Precision", "auto single double")
 CriterionName = StrEnum("CriterionName", "cv loo auto")
