@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _EXPORTS: dict[str, tuple[str, ...]] = {
     "estimators.classifier": ("KernelLogisticClassifier",),
     "estimators.regressor": ("KernelRegressor",),
+    "estimators._inputs.transformer": ("TableEncoder",),
     "model.persistence": ("load_model", "save_model"),
     "kernels": (
         "FunctionKernel",

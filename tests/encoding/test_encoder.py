@@ -225,7 +225,14 @@ def test_dropped_columns_are_noted_and_still_accepted():
 
 def test_table_without_anything_to_learn_from_is_refused_by_name():
     with pytest.raises(ValueError, match="No column of `X` is left to learn from. Column `a` is left out"):
-        require_inputs(learn_encoder(pd.DataFrame({"a": [1, 1], "b": ["x", "x"]})))
+        require_inputs(learn_encoder(pd.DataFrame({"a": ["y", "y"], "b": ["x", "x"]})))
+
+
+def test_constant_numbers_alone_are_fitted_as_an_array_would_be():
+    frame = pd.DataFrame({"a": [1.0, 1.0], "b": ["x", "x"], "c": [2, 2]})
+    encoder = learn_encoder(frame)
+    np.testing.assert_array_equal(encoder.transform(frame), [[1, 2], [1, 2]])
+    assert "there is nothing to learn from" in encoder.notes[0].tell("a") and encoder.notes[0].warns
 
 
 CHOICES = {
@@ -257,7 +264,7 @@ def test_positions_choose_columns_of_an_array():
         ([3], "positions below 3, but holds 3"),
         ([-1], "holds -1"),
         ([True, False], "one truth value for each of the 3 columns"),
-        ([1.5], "holds 1.5"),
+        ([1.5], "a list of names or positions"),
     ],
 )
 def test_wrong_choice_is_refused(choice, fragment):

@@ -13,7 +13,7 @@ from logikern.encoding.complaints import Note
 from logikern.encoding.levels import UNSEEN, Levels, count_levels, learn_levels
 from logikern.encoding.numbers import KINDS, Numbers, counts_rows, learn_medians, read_numbers
 from logikern.encoding.policy import DEFAULT_POLICY, EncodingPolicy
-from logikern.encoding.roles import FROM_DTYPE, LEVELS, Role, assign_role, read_choices
+from logikern.encoding.roles import FROM_DTYPE, LEVELS, Role, assign_role, list_chosen, read_choices
 from logikern.encoding.scaling import Scaling, Unscaled
 from logikern.encoding.tables import NUMBER, TRUTH, Column, column_names, is_plain, read_columns
 from logikern.kernels.inputs import is_sparse
@@ -130,7 +130,7 @@ def learn_encoder(X: Any, categorical_features: Any = FROM_DTYPE, policy: Encodi
         If a column cannot be encoded.
     """
     _require_shape(X)
-    if is_plain(X) and _chooses_none(categorical_features):
+    if is_plain(X) and not list_chosen(categorical_features):
         return _plain_encoder(X, policy)
     if is_sparse(X):
         raise ValueError("`categorical_features` needs a table, but `X` is sparse. Pass an array or a frame.")
@@ -151,13 +151,6 @@ def require_inputs(encoder: Encoder) -> None:
     if not encoder.n_inputs:
         told = " ".join(note.tell(encoder.column_names[note.place]) for note in encoder.dropped[:3])
         raise ValueError(f"No column of `X` is left to learn from. {told}".rstrip())
-
-
-def _chooses_none(chosen: Any) -> bool:
-    """Whether a choice of categorical columns leaves an array of numbers as it is."""
-    if chosen is None or isinstance(chosen, str):
-        return chosen in (None, FROM_DTYPE)
-    return all(entry is False or entry is np.False_ for entry in np.asarray(chosen, dtype=object).ravel())
 
 
 def _require_shape(X: Any) -> None:
@@ -190,7 +183,7 @@ def _learn_column(place: int, column: Column, choice: bool | None, policy: Encod
         return _left_out(Note(place, "empty"))
     # Whether a number is missing tells something, even if the others are equal.
     if not has_gap and present.min() == present.max():
-        return _left_out(Note(place, "constant"))
+        return _Learned(place, role.kind, float(present[0]), False, None, (Note(place, "constant"),))
     share = 0.0 if IDENTIFIER.match(column.name) or IDENTIFIER.match(column.name.lower()) else policy.counted_share
     notes = [Note(place, "spelled", len(present))] if role.spelled else []
     if role.kind == NUMBER and counts_rows(values, policy.rows_to_judge, share):
@@ -217,6 +210,12 @@ def _left_out(note: Note) -> _Learned:
 
 
 def _assemble(names: tuple[str, ...] | None, learned: list[_Learned], policy: EncodingPolicy) -> Encoder:
+    varying = [own for own in learned if not any(note.drops for note in own.notes)]
+    # A table of constant numbers alone is fitted as an array would be.
+    if not varying and any(own.kind for own in learned):
+        learned = [own._replace(notes=(Note(own.place, "alone"),)) if own.kind else own for own in learned]
+    else:
+        learned = [own if own in varying else _left_out(own.notes[0]) for own in learned]
     found = [own for own in learned if own.kind is not None]
     numbers = Numbers(
         np.array([own.place for own in found], dtype=np.int64),

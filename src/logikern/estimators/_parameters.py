@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from logikern.encoding.roles import list_chosen
 from logikern.encoding.scaling import SCALINGS
 from logikern.estimators._inputs.arguments import (
     check_choice,
@@ -117,6 +118,7 @@ def check_regression(parameters: Parameters) -> None:
 
 def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collection[str]) -> None:
     check_name("solver", parameters.solver, tuple(solvers))
+    list_chosen(parameters.categorical_features)
     check_name("scaling", parameters.scaling, ("auto", *SCALINGS))
     check_name("operator", parameters.operator, ("auto", *OPERATORS))
     check_name("precision", parameters.precision, PRECISIONS)
