@@ -2,6 +2,8 @@
 
 import datetime
 import decimal
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -321,6 +323,19 @@ def test_measurements_are_not_noted():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"width": random.standard_normal(30), "age": np.arange(30) % 13, "pay": 997 * np.arange(30)})
     assert learn_encoder(frame).notes == ()
+
+
+def test_tables_need_neither_pandas_nor_pyarrow():
+    program = """
+import sys
+sys.modules.update(dict.fromkeys(("pandas", "pyarrow")))
+import polars
+from logikern import KernelLogisticClassifier
+table = polars.DataFrame({"size": [1.0, None, 3.0, 4.0], "colour": ["red", "blue", "red", None]})
+print(KernelLogisticClassifier(criterion=None).fit(table, [0, 1, 0, 1]).predict_proba(table).shape)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "(4, 2)"
 
 
 def test_same_rows_in_another_order_give_the_same_encoder():

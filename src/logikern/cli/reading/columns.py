@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 
 from logikern.cli.reading.cells import count, name_list
-from logikern.encoding.complaints import ColumnError, Note
+from logikern.encoding.complaints import ColumnError
 from logikern.encoding.encoder import Encoder, learn_encoder
 from logikern.encoding.inspection import Findings
-from logikern.encoding.roles import FROM_DTYPE
+from logikern.encoding.roles import FROM_DTYPE, assign_role
+from logikern.encoding.tables import read_columns
 
 # Cause of an error -> what a user of the command line can do about it.
 ADVICE = {
@@ -89,13 +90,17 @@ def prepare_text(frame: pd.DataFrame, text: Sequence[str]) -> tuple[pd.DataFrame
 
 
 def suspicions(encoder: Encoder | None) -> list[str]:
-    """Warnings about identifiers, and about categories with very many levels."""
-    notes: Sequence[Note] = () if encoder is None else encoder.notes
-    return [
-        WARNINGS[note.cause].format(column=encoder.column_names[note.place], count=note.count)
-        for note in notes
-        if encoder is not None and note.cause in WARNINGS
-    ]
+    """Warnings about identifiers, numbers as text, and categories with very many levels."""
+    if encoder is None:
+        return []
+    told = [(WARNINGS.get(note.cause), encoder.column_names[note.place], note.count) for note in encoder.notes]
+    return [text.format(column=column, count=number) for text, column, number in told if text is not None]
+
+
+def refuse_nested(frame: pd.DataFrame, names: Sequence[str]) -> None:
+    """Reject columns that hold lists or records."""
+    for column in read_columns(frame[list(names)]):
+        assign_role(column, choice=True)
 
 
 def gap_notes(findings: Findings | None, missing_text: int, medians: str) -> list[str]:

@@ -15,6 +15,7 @@ from logikern.cli.reading.columns import (
     gap_notes,
     learn_columns,
     prepare_text,
+    refuse_nested,
     require_inputs,
     suspicions,
 )
@@ -24,7 +25,6 @@ from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight
 from logikern.cli.reading.tables import read_table, require_columns
 from logikern.cli.session.messages import Messages
-from logikern.encoding.encoder import learn_encoder
 from logikern.encoding.inspection import inspect
 from logikern.structure.tree import Tree
 
@@ -86,7 +86,7 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
     inputs = table[[name for name in table.columns if name not in apart]]
     shape = f"{count(len(table), 'row')} and {count(table.shape[1], 'column')}"
     messages.info(f"read {shape} from {source.name}")
-    _refuse_nested_text(inputs, columns.text)
+    refuse_nested(inputs, columns.text)
     encoder = learn_columns(inputs, columns.categorical, columns.text)
     roles = assign_roles(encoder, [name for name in columns.text if inputs[name].notna().any()])
     require_inputs(roles)
@@ -184,11 +184,6 @@ def _report(roles: Roles, empty_text: Sequence[str], n_dropped: int, messages: M
     constant = [*roles.constant, *empty_text]
     if constant:
         messages.info(f"dropped {count(len(constant), 'constant column')}: {name_list(constant)}")
-
-
-def _refuse_nested_text(inputs: pd.DataFrame, text: Sequence[str]) -> None:
-    for name in text:
-        learn_encoder(inputs[[name]], [name])
 
 
 def _groups(column: pd.Series) -> np.ndarray:
