@@ -70,6 +70,7 @@ ACCEPTED = {
     "huge numbers, standardised": (table(SIZE * 1e300), ["c"]),
     "tiny numbers, standardised": (table(SIZE * 1e-300), ["c"]),
     "huge and tiny numbers": (table(SIZE * np.where(LABELS, 1e200, 1e-200)), ["c"]),
+    "numbers at the limit, with gaps": (table(repeated(1.7e308, 1.6e308, None)), ["c", "c is missing"]),
     "negative zero": (table(repeated(0.0, -0.0, 1.0)), ["c"]),
     "zeros of both signs": (table(repeated(0.0, -0.0)), []),
     "negative zero as category": (table(pd.Categorical(repeated(0.0, 1.0))), ["c=0", "c=1"]),

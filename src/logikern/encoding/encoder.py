@@ -11,7 +11,7 @@ from scipy import sparse
 from logikern.encoding import numbers as number_columns
 from logikern.encoding.complaints import Note
 from logikern.encoding.levels import UNSEEN, Levels, count_levels, learn_levels
-from logikern.encoding.numbers import KINDS, Numbers, counts_rows, learn_medians, read_numbers
+from logikern.encoding.numbers import KINDS, Numbers, counts_rows, learn_medians, median, read_numbers
 from logikern.encoding.policy import DEFAULT_POLICY, EncodingPolicy
 from logikern.encoding.roles import FROM_DTYPE, LEVELS, Role, assign_role, list_chosen, read_choices
 from logikern.encoding.scaling import Scaling, Unscaled
@@ -154,10 +154,12 @@ def require_inputs(encoder: Encoder) -> None:
 
 
 def _require_shape(X: Any) -> None:
-    n_rows, n_columns = tuple(getattr(X, "shape", None) or np.shape(X))
-    if not n_rows or not n_columns:
+    shape = tuple(getattr(X, "shape", None) or np.shape(X))
+    if len(shape) != 2:
+        raise ValueError(f"`X` must be a table with rows and columns, but has {len(shape)} dimensions.")
+    if not all(shape):
         raise ValueError(
-            f"`X` must have at least one row and one column, but has {n_rows} rows and {n_columns} columns."
+            f"`X` must have at least one row and one column, but has {shape[0]} rows and {shape[1]} columns."
         )
 
 
@@ -170,6 +172,11 @@ class _Learned(NamedTuple):
     has_gap: bool
     levels: Levels | None
     notes: tuple[Note, ...]
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether a note leaves the column out."""
+        return any(note.drops for note in self.notes)
 
 
 def _learn_column(place: int, column: Column, choice: bool | None, policy: EncodingPolicy) -> _Learned:
@@ -188,7 +195,7 @@ def _learn_column(place: int, column: Column, choice: bool | None, policy: Encod
     notes = [Note(place, "spelled", len(present))] if role.spelled else []
     if role.kind == NUMBER and counts_rows(values, policy.rows_to_judge, share):
         notes.append(Note(place, "counter", len(present)))
-    return _Learned(place, role.kind, float(np.median(present)), has_gap, None, tuple(notes))
+    return _Learned(place, role.kind, float(median(present)), has_gap, None, tuple(notes))
 
 
 def _learn_levels(place: int, column: Column, role: Role, policy: EncodingPolicy) -> _Learned:
@@ -210,12 +217,10 @@ def _left_out(note: Note) -> _Learned:
 
 
 def _assemble(names: tuple[str, ...] | None, learned: list[_Learned], policy: EncodingPolicy) -> Encoder:
-    varying = [own for own in learned if not any(note.drops for note in own.notes)]
-    # A table of constant numbers alone is fitted as an array would be.
-    if not varying and any(own.kind for own in learned):
+    if all(own.is_dropped for own in learned) and any(own.kind for own in learned):
+        # A table of constant numbers alone is fitted as an array would be.
         learned = [own._replace(notes=(Note(own.place, "alone"),)) if own.kind else own for own in learned]
-    else:
-        learned = [own if own in varying else _left_out(own.notes[0]) for own in learned]
+    learned = [_left_out(own.notes[0]) if own.is_dropped else own for own in learned]
     found = [own for own in learned if own.kind is not None]
     numbers = Numbers(
         np.array([own.place for own in found], dtype=np.int64),
@@ -238,7 +243,7 @@ def _plain_encoder(X: Any, policy: EncodingPolicy) -> Encoder:
         _refuse_sparse_gaps(X)
         medians, gaps = np.zeros(len(places)), places[:0]
     else:
-        medians, gaps = learn_medians(X * 1 if X.dtype == bool else X, policy.median_rows)
+        medians, gaps = learn_medians(X, policy.median_rows)
         if np.isnan(medians).all():
             raise ValueError("`X` must hold numbers, but every value is NaN.")
         medians = np.nan_to_num(medians)
