@@ -51,7 +51,7 @@ TABLES = {
     "rows of different lengths": (fit([[1.0], [1.0, 2.0]], [0, 1]), "inhomogeneous"),
     "strings": (fit(np.full((30, 3), "red")), "No column of `X` is left to learn from"),
     "strings among numbers": (fit(FRAME.assign(a=[*range(29), "x"])), "Column `a` mixes types: .* 'x' in row 29"),
-    "objects": (fit(np.array([[1, None, "x"]] * 30, dtype=object)), "Column `x0` is left out: all its values are"),
+    "objects": (fit(np.array([["y", None, "x"]] * 30, dtype=object)), "Column `x0` is left out: all its values are"),
     "complex": (fit(X + 1j), "Complex data not supported"),
     "NaN alone": (fit(np.full((30, 3), np.nan)), "every value is NaN"),
     "NaN, sparse": (fit(sparse.csr_matrix(changed(np.nan))), "Sparse `X` must not hold NaN"),

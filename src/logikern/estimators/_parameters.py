@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from logikern.encoding.roles import list_chosen
 from logikern.encoding.scaling import SCALINGS
 from logikern.estimators._inputs.arguments import (
     check_choice,
@@ -123,6 +124,7 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
         check_name("solver", parameters.solver, ("auto", *solvers), "or a Solver")
     if not callable(parameters.operator):
         check_name("operator", parameters.operator, ("auto", *OPERATORS), "or a function that makes an operator")
+    list_chosen(parameters.categorical_features)
     check_name("scaling", parameters.scaling, ("auto", *SCALINGS))
     check_name("precision", parameters.precision, PRECISIONS)
     check_positive("tol", parameters.tol)
