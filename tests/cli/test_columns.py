@@ -73,6 +73,15 @@ def test_missing_values_are_counted_by_role():
         ("Id", np.arange(30) * 7),
         ("number", np.arange(30)),
         ("Unnamed: 0", np.arange(30) + 5),
+        ("shuffled", 100 + np.random.default_rng(0).permutation(30)),
+        ("reversed", np.arange(30.0)[::-1]),
+        ("PassengerId", np.arange(30) * 7),
+        ("customerid", np.arange(30) * 7),
+        ("Row Number", np.arange(30) * 7),
+        ("rownames", np.arange(30) * 7),
+        ("identifier", np.arange(30) * 7),
+        ("order-no", np.arange(30) * 7),
+        ("__index_level_0__", np.arange(30) * 7),
         ("code", [f"k{i}" for i in range(30)]),
     ],
 )
@@ -82,7 +91,10 @@ def test_identifiers_are_suspected(name, values):
 
 
 def test_measurements_are_not_suspected():
-    frame = pd.DataFrame({"width": np.random.default_rng(0).standard_normal(30), "age": np.arange(30) % 13})
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"width": random.standard_normal(30), "age": np.arange(30) % 13})
+    # Different integers with gaps, and names that only end like those of identifiers.
+    frame = frame.assign(acid=3 * random.permutation(30), paid=5 * random.permutation(30), price=np.arange(30) * 7)
     assert suspicions(frame, assign_roles(frame, (), ())) == []
 
 

@@ -2,10 +2,17 @@
 
 import datetime
 import decimal
+import json
 
+import numpy as np
+import pandas
 import pyarrow
 import pytest
 from pyarrow import parquet
+
+from logikern import KernelLogisticClassifier
+from logikern.cli.reading.sources import Source
+from logikern.cli.reading.tables import index_columns
 
 N_POINTS = 24
 GOOD = {
@@ -46,7 +53,52 @@ def test_type_is_fitted_and_predicted(values, fit_column, run, tmp_path):
     assert run("predict", tmp_path / "m.skops", tmp_path / "t.parquet").exit_code == 0
 
 
-def test_index_of_pandas_is_a_column(run, table, tmp_path):
+@pytest.mark.parametrize("name", [None, "place"])
+def test_index_of_pandas_is_no_input(name, run, table, tmp_path):
+    table.sample(frac=1, random_state=0).rename_axis(name).to_parquet(tmp_path / "t.parquet")
+    result = run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    column = name or "__index_level_0__"
+    assert f"dropped `{column}`: the index of the pandas frame" in result.stderr
+    record = json.loads(run("info", tmp_path / "m.skops", "--json").stdout)
+    assert record["inputs"] == {"numeric": ["width", "height"], "categorical": ["colour"]}
+    assert run("predict", tmp_path / "m.skops", tmp_path / "t.parquet").exit_code == 0
+
+
+def test_index_that_only_counts_rows_needs_no_word(run, table, tmp_path):
+    table.to_parquet(tmp_path / "t.parquet")
+    result = run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    assert result.exit_code == 0 and "dropped" not in result.stderr
+
+
+def test_every_level_of_an_index_is_dropped(run, table, tmp_path):
+    levels = pandas.MultiIndex.from_arrays([np.arange(60) % 7, np.arange(60)], names=["day", None])
+    table.set_axis(levels).to_parquet(tmp_path / "t.parquet")
+    result = run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    assert "dropped `day`, `__index_level_1__`: the index" in result.stderr
+
+
+def test_index_that_the_user_names_is_used(run, table, tmp_path):
+    table.set_index("colour").to_parquet(tmp_path / "t.parquet")
+    options = ("--target", "kind", "--fixed", "--categorical", "colour", "--out", tmp_path / "m.skops")
+    result = run("fit", tmp_path / "t.parquet", *options)
+    assert result.exit_code == 0 and "dropped" not in result.stderr
+
+
+def test_index_is_no_input_of_a_model_without_names(run, table, tmp_path):
+    numbers = table[["width", "height"]].fillna(0.0)
+    model = KernelLogisticClassifier(criterion=None).fit(numbers.to_numpy(), table["kind"])
+    model.save_model(tmp_path / "m.skops")
+    numbers.sample(frac=1, random_state=0).to_parquet(tmp_path / "t.parquet")
+    assert run("predict", tmp_path / "m.skops", tmp_path / "t.parquet").exit_code == 0
+
+
+def test_metadata_of_others_is_harmless(fit_column, tmp_path):
+    columns = pyarrow.table({"x": [1, 2]}).replace_schema_metadata({"pandas": "not of pandas"})
+    parquet.write_table(columns, tmp_path / "t.parquet")
+    assert index_columns(Source("t.parquet", "parquet", (tmp_path / "t.parquet").read_bytes())) == []
+
+
+def test_index_of_pandas_may_be_the_target(run, table, tmp_path):
     table.set_index("kind").to_parquet(tmp_path / "t.parquet")
     result = run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
     assert result.exit_code == 0, result.stderr

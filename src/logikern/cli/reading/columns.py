@@ -9,7 +9,12 @@ import pandas as pd
 
 from logikern.cli.reading.cells import POLICY, count, levels, name_list, not_numbers, numbers, row_names
 
-IDENTIFIER = re.compile(r"^(id|index|row|key|uuid|guid|unnamed: \d+|.*[_ ]id|.*[a-z]Id|id_.*)$")
+IDENTIFIER = re.compile(
+    r"^(id|ids|identifier|index|idx|row|key|pk|uuid|guid|unnamed: \d+|__index_level_\d+__"
+    r"|.*[_ .-]id|.*[a-z]Id|id[_ .-].*"
+    r"|(row|record|case|sample|serial|subject|person|patient|passenger|customer|client|user|member|account|order|item)"
+    r"[_ .-]?(id|no|nr|num|number|name|names|key|index))$"
+)
 DATE = re.compile(r"^\d{4}-\d{1,2}-\d{1,2}([T ].*)?$|^\d{1,2}[./]\d{1,2}[./]\d{2,4}( .*)?$")
 
 
@@ -188,10 +193,9 @@ def _refuse_dates(names: Sequence[str]) -> None:
 
 
 def _counts_rows(name: str, values: pd.Series) -> bool:
-    """Whether the values are integers that number the rows, or the column is named like an identifier."""
+    """Whether different values are integers that number the rows in any order, or are named like identifiers."""
     found = numbers(values)
     if not np.array_equal(found, np.floor(found)):
         return False
-    return bool(IDENTIFIER.match(str(name)) or IDENTIFIER.match(str(name).lower())) or bool(
-        (np.diff(found) == 1).all()
-    )
+    is_named = bool(IDENTIFIER.match(str(name)) or IDENTIFIER.match(str(name).lower()))
+    return is_named or float(np.ptp(found)) == len(found) - 1

@@ -13,7 +13,7 @@ from logikern.cli.reading.cells import count, level, name_list
 from logikern.cli.reading.columns import Roles, prepare
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight, with_width
-from logikern.cli.reading.tables import read_table, require_columns
+from logikern.cli.reading.tables import index_columns, read_table, require_columns
 
 SVMLIGHT_LABEL = "label of svmlight"
 
@@ -69,7 +69,8 @@ def _inputs_as_given(model: Any, table: pd.DataFrame, source: Source, others: Se
     """Inputs of a model fitted in Python: columns by name, or by position if it has no names."""
     names, notes = wanted_columns(model), []
     if names is None:
-        names = [name for name in table.columns if name not in others]
+        apart = {*others, *index_columns(source)}
+        names = [name for name in table.columns if name not in apart]
         wanted = int(model.n_features_in_)
         if len(names) != wanted:
             raise ValueError(

@@ -121,8 +121,23 @@ def _read_parquet(source: Source, reading: Reading, as_text: Sequence[str], miss
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"`{source.name}` is not a readable Parquet file ({error}).") from None
     refuse_duplicates(table.column_names, source)
-    # Without the index that pandas may have stored, which is not data.
+    # With the columns of an index (see `index_columns`), which may be the target.
     return table.to_pandas(ignore_metadata=True)
+
+
+def index_columns(source: Source) -> list[str]:
+    """Columns of a Parquet file that hold the index of a pandas frame, which is no data unless the user names it."""
+    if source.format != "parquet":
+        return []
+    from pyarrow import parquet
+
+    schema = parquet.read_schema(io.BytesIO(source.content))
+    try:
+        named = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))["index_columns"]
+        # An index that only counts rows is not a column but a record.
+        return [name for name in named if isinstance(name, str) and name in schema.names]
+    except (ValueError, KeyError, TypeError):  # not written by pandas
+        return []
 
 
 def _read_json_lines(

@@ -14,7 +14,7 @@ from logikern.cli.reading.hierarchy import NONE, read_labels
 from logikern.cli.reading.labels import missing_targets
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight
-from logikern.cli.reading.tables import read_table, require_columns
+from logikern.cli.reading.tables import index_columns, read_table, require_columns
 from logikern.cli.session.messages import Messages
 from logikern.structure.tree import Tree
 
@@ -71,10 +71,13 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
     table = read_table(source, reading, as_text)
     _require_named(table, columns, source)
     missing = missing_targets(table[columns.target], columns.drop_missing_target)
-    apart = {columns.target, columns.weight, columns.groups, *columns.ignore}
+    index = [name for name in index_columns(source) if name not in _named(columns)]
+    apart = {columns.target, columns.weight, columns.groups, *columns.ignore, *index}
     inputs = table[[name for name in table.columns if name not in apart]]
     shape = f"{count(len(table), 'row')} and {count(table.shape[1], 'column')}"
     messages.info(f"read {shape} from {source.name}")
+    if index:
+        messages.info(f"dropped {name_list(index)}: the index of the pandas frame that the file was written from")
     roles = assign_roles(inputs, columns.categorical, columns.text)
     prepared = prepare(inputs, roles)
     _refuse_numbers(inputs, roles.text)
