@@ -45,6 +45,7 @@ LEARNED = (
     "kernel_gradient",
     "temperature",
     "regression",
+    "tables",
 )
 TREES = ("hierarchies", "hierarchy_peers", "hierarchy_cost", "coarse_labels")
 NAMES = FIXED + THREADS + LEARNED + TREES

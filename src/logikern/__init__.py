@@ -15,7 +15,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "kernels": (
         "FunctionKernel",
         "Gaussian",
+        "GaussianLaplacian",
         "Kernel",
+        "Laplacian",
         "Linear",
         "Matern12",
         "Matern32",

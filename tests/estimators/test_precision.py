@@ -112,3 +112,14 @@ def test_features_of_single_precision_rows_keep_their_digits():
     # The same duals, so that nothing but the predictions may differ.
     single.model_ = replace(single.model_, dual=double.model_.dual)
     np.testing.assert_allclose(single.decision_function(X), double.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+def test_constants_of_single_precision_duals_keep_their_digits():
+    X, y = cloud(60)
+    settings = {"criterion": None, "bias_variance": 1e4, "state_precision": "single", "max_iter": 50}
+    model = KernelLogisticClassifier(**settings).fit(X, y).model_
+    # Terms that nearly cancel: summed in single precision, they would leave nothing but rounding.
+    dual = (1e3 * np.random.default_rng(0).standard_normal((2, 60))).astype(np.float32)
+    dual[:, -1] -= dual.sum(axis=1)
+    expected = 1e4 * dual.astype(float).sum(axis=1)
+    np.testing.assert_allclose(replace(model, dual=dual).constants, expected, rtol=1e-9)

@@ -1,5 +1,7 @@
 """How fits end when they do not converge: with a value, soon, and at a state that means what it says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.newton.policy import NewtonPolicy
 from logikern.fitting.pairwise.solver import Smo
 from logikern.fitting.preconditioning.adaptive import DiagonalConditioning, LowRankConditioning
+from logikern.fitting.problem import max_norm
+from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.kernels import Gaussian, Precomputed, training_points
 from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue
@@ -80,6 +84,21 @@ def test_too_few_steps_are_told(solver):
 def test_steps_keep_to_the_budget(solver):
     result = make(solver, tolerance=1e-8, budget=Budget(newton=2)).fit(precomputed(MATRIX))
     assert result.trace[-1].step == 2
+
+
+@every_solver
+def test_a_fit_cut_short_reports_the_gradient_of_its_dual(solver):
+    # Carried along in single precision, latents of size 1e5 collect a rounding of 1e-2, which looks like progress.
+    problem = precomputed(POINTS @ POINTS.T, variances=1e5)
+    targets, weights = (array.astype(np.float32) for array in (problem.targets, problem.weights))
+    result = make(solver, budget=Budget(newton=4)).fit(replace(problem, targets=targets, weights=weights))
+    dual = result.dual.astype(np.float64)
+    _, gradient = problem.likelihood.loss_and_gradient(
+        problem.covariance.matmul(dual), problem.targets, problem.weights
+    )
+    norm = max_norm(gradient + dual) / residual_sizes(gradient, usual_weights(problem.weights))
+    np.testing.assert_allclose(result.gradient_norm, norm, rtol=0.1)
+    assert result.trace[-1].gradient_norm == result.gradient_norm[0]
 
 
 @every_solver

@@ -4,7 +4,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +50,7 @@ class Report:
     family: str
     counts: Counter[str]
     failures: tuple[str, ...]
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def command(self) -> str:
@@ -74,4 +75,4 @@ def run_case(seed: int) -> Report:
         checks.that(f"{family}: no exception", False, f"{type(error).__name__}: {error} in {where}")
     seconds = time.process_time() - began
     checks.that("every case ends soon", seconds <= LONGEST, f"{family} took {seconds:.0f} seconds of a core")
-    return Report(seed, family, checks.counts, tuple(checks.failures))
+    return Report(seed, family, checks.counts, tuple(checks.failures), seconds)

@@ -93,7 +93,7 @@ def judge_fit(checks: Checks, fitted: Any, problem: Problem, told: str) -> None:
         return  # there is no certificate, and the fit says that it is not there
     optimum = softmax_optimum(model, problem.points, problem.targets, problem.weights)
     at_optimum = sharpen(optimum.latents_at(problem.inputs.values_new), temperature.certain, temperature.uncertain)
-    bound = allowed + _distance_bound(problem, matrices, dual, optimum, constants)
+    bound = allowed + _distance_bound(fitted, problem, matrices, dual, optimum)
     checks.close("fit: probabilities at the optimum", found, softmax(at_optimum).T, bound, told)
 
 
@@ -128,12 +128,14 @@ def judge_residual(
 
 
 def _distance_bound(
-    problem: Problem, matrices: list[np.ndarray], dual: np.ndarray, optimum: Optimum, constants: np.ndarray
+    fitted: Any, problem: Problem, matrices: list[np.ndarray], dual: np.ndarray, optimum: Optimum
 ) -> float:
     """How far probabilities at new points can be from the optimum, by the residuals of both."""
     model = problem.model
     if np.isinf(model.bias_variance):
-        return 1e-5  # no certificate without a penalty on the constants: the solver's tolerance is 1e-8
+        # There is no certificate without a penalty on the constants. The solver's own tolerance is 1e-8, but a fit
+        # that `max_iter` stops is accepted below `tol`. Near the optimum distances are proportional to residuals.
+        return 1e-5 * max(1.0, float(fitted.newton_trace_[-1].gradient_norm) / 1e-8)
     given = certify(model, matrices, dual, problem.targets, problem.weights)
     own = certify(model, matrices, optimum.dual, problem.targets, problem.weights)
     spread = np.sqrt(model.variance_at(problem.inputs.values_new).max(initial=0.0))

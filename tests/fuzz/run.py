@@ -94,13 +94,16 @@ def tell(report: Report) -> None:
 
 
 def summarise(reports: Sequence[Report], seconds: float) -> None:
-    """Counts by family and by kind of check, and the seeds that failed."""
+    """Counts by family, each with its slowest case, and by kind of check, and the seeds that failed."""
     cases = Counter(report.family for report in reports)
     counts = sum((report.counts for report in reports), Counter[str]())
     failed = sorted((report for report in reports if report.failures), key=lambda report: report.seed)
     print(f"\n{len(reports)} cases, {sum(counts.values())} checks in {seconds:.0f} seconds\n")
     for name in FAMILIES:
-        print(f"{cases[name]:8d}  {name}")
+        own = [report for report in reports if report.family == name]
+        slowest = max(own, key=lambda report: report.seconds, default=None)
+        told = f"{slowest.seconds:6.1f} s at most, at seed {slowest.seed}" if slowest else ""
+        print(f"{cases[name]:8d}  {name:24}{told}")
     print()
     for kind, count in sorted(counts.items()):
         print(f"{count:8d}  {kind}")

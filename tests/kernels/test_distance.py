@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from logikern.kernels import squared_distances
-from logikern.kernels.distance import compare
+from logikern.kernels.metrics.squared_euclidean import compare
 from logikern.numerics.parallel import TILES, row_tiles
 
 
@@ -151,10 +151,33 @@ def test_tiles_cover_every_row_once(n_rows, n_columns):
     assert rows == list(range(n_rows))
 
 
+def wide(X):
+    """Sparse points with more inputs than are ever compared as dense ones."""
+    return sparse.hstack([sparse.csr_array(X), sparse.csr_array((len(X), 500))], format="csr")
+
+
 @pytest.mark.parametrize("n_near", [2, 40])
-def test_near_points_are_told_apart_whatever_their_norm(n_near):
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, wide])
+def test_near_points_are_told_apart_whatever_their_norm(n_near, kind):
     """The square root in Matern kernels would turn the rounding of their expansion into a hundred times its size."""
     generator = np.random.default_rng(0)
     X = generator.standard_normal((60, 3)) * 30
     X[:n_near] = X[0] + 1e-6 * generator.standard_normal((n_near, 3))
-    np.testing.assert_allclose(squared_distances(X, X), differences(X, X), rtol=1e-6)
+    X[-5:] = 0.0
+    np.testing.assert_allclose(squared_distances(kind(X), kind(X)), differences(X, X), rtol=1e-6)
+
+
+def test_near_points_are_told_apart_beside_inputs_with_large_values():
+    generator = np.random.default_rng(0)
+    X = np.hstack([np.full((60, 1), 1e6), generator.standard_normal((60, 3)) * 30])
+    X[:30, 1:] = X[0, 1:] + 1e-6 * generator.standard_normal((30, 3))
+    np.testing.assert_allclose(squared_distances(wide(X), wide(X)), differences(X, X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_near_points_are_told_apart_if_only_some_are_sparse(turned):
+    X = cloud(20, 300, dtype=np.float64)
+    Z = X[:9] + 1e-7
+    kinds = (np.asarray, sparse.csr_matrix) if turned else (sparse.csr_matrix, np.asarray)
+    found = squared_distances(kinds[0](X), kinds[1](Z))
+    np.testing.assert_allclose(found, differences(X, Z), rtol=1e-6)

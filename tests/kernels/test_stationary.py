@@ -5,10 +5,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from logikern.kernels import Gaussian, Matern12, Matern32, Matern52, RationalQuadratic
+from logikern.kernels import Gaussian, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic
 from tests.kernels.catalogue import table
 
-KINDS = [Gaussian, Matern12, Matern32, Matern52, RationalQuadratic]
+KINDS = [Gaussian, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 

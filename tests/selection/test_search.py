@@ -118,7 +118,7 @@ def test_failed_evaluation_leaves_no_state():
 
 def test_state_of_other_points_is_not_used():
     criterion, own = Bowl(), log()
-    own.journal.state = np.zeros((1, 3, 5))
+    own.warm_start = np.zeros((1, 3, 5))
     run(criterion, own)
     assert criterion.starts[0] is None
 

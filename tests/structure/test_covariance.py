@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 
 from tests.structure import catalogue
@@ -43,3 +45,16 @@ def test_scaled_gradient_has_every_part_scaled():
     np.testing.assert_allclose(np.concatenate(scaled.kernels), np.concatenate(twice.kernels), rtol=1e-12)
     np.testing.assert_allclose(scaled.variances, twice.variances, rtol=1e-12)
     np.testing.assert_allclose(scaled.bias_variance, twice.bias_variance, rtol=1e-12)
+
+
+def test_constants_of_functions_in_single_precision_are_summed_in_double():
+    covariance = SHARED.covariance()
+    assert covariance.bias_variance > 0
+    # Terms that nearly cancel: summed in single precision, they would leave nothing but rounding.
+    functions = np.random.default_rng(0).standard_normal((1, catalogue.N_CLASSES, catalogue.N_POINTS))
+    functions = (1e3 * functions).astype(np.float32)
+    functions[..., -1] -= functions.sum(axis=-1)
+    constants = covariance.bias_variance * functions.astype(float).sum(axis=-1, keepdims=True)
+    without = replace(covariance, bias_variance=0.0, variances=0.0 * covariance.variances)
+    found = replace(without, bias_variance=covariance.bias_variance).matmul(functions)
+    np.testing.assert_allclose(found, np.broadcast_to(constants, found.shape), rtol=1e-6)

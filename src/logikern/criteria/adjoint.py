@@ -31,29 +31,15 @@ class _Solved(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AdjointSystem:
-    """I + W K~ at the latents of a fit, with the true curvature W, which the system's curvature may exceed.
-
-    Parameters
-    ----------
-    problem : Problem
-    latent : array of shape (B, C, n)
-    curvature : Curvature
-        The system's.
-    system : NewtonSystem
-    tolerance : float
-    budget : int
-        Products above which a solve has failed.
-    max_solves : int, default=60
-        Solves with the majoriser's curvature for one adjoint, if labels are coarse.
-    """
+    """I + W K~ at the latents of a fit, with the true curvature W, which the system's curvature may exceed."""
 
     problem: Problem
-    latent: Array
-    curvature: Curvature
+    latent: Array  # (B, C, n)
+    curvature: Curvature  # the system's
     system: NewtonSystem
     tolerance: float
-    budget: int
-    max_solves: int = 60
+    budget: int  # products above which a solve has failed
+    max_solves: int = 60  # solves with the majoriser's curvature for one adjoint, if labels are coarse
 
     def solve(self, pull: Array) -> Adjoint:
         """By one solve with the system; for coarse labels, by conjugate gradients in the metric of K~."""

@@ -17,18 +17,10 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True)
 class PrecisionCheck:
-    """When a fit in single precision is repeated in double precision.
+    """When a fit in single precision is repeated in double precision."""
 
-    Parameters
-    ----------
-    latent_accuracy : float, default=1e-3
-        Largest error of a latent: held-out losses change by no more than this.
-    n_points : int, default=32
-        Points at which the error is measured.
-    """
-
-    latent_accuracy: float = 1e-3
-    n_points: int = 32
+    latent_accuracy: float = 1e-3  # largest error of a latent: held-out losses change by no more than this
+    n_points: int = 32  # points at which the error is measured
 
     def is_passed(self, fit: Fit) -> bool:
         """Whether latents at a sample of the points agree with kernel values in double precision."""

@@ -25,7 +25,7 @@ def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -
     if parameters.checkpoint is None:
         return ""
     told = {field.name: getattr(parameters, field.name) for field in fields(parameters) if field.name not in UNTOLD}
-    told["hierarchy"] = data.tree  # in whatever form it was given
+    told["hierarchy"] = data.mixing if data.mixing.is_coupled else None  # in whatever form it was given
     told |= {"X": data.points, "y": data.targets, "sample_weight": data.weights, "groups": groups}
     return fingerprint("settings", {name: fingerprint(name, value) for name, value in told.items()})
 
@@ -33,16 +33,10 @@ def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -
 def open_journal(
     checkpoint: Any, identity: str, seed: int, partitions: list[tuple[int, Any]]
 ) -> AbstractContextManager[Journal]:
-    """The checkpoint's journal, for one search alone; the journal of a search with other folds is refused.
+    """The checkpoint's journal, for one search alone; the journal of a search with other partitions is refused.
 
-    Parameters
-    ----------
-    checkpoint : path or None
-        A file, or a folder with a file for each search.
-    identity : str
-        From `identify`.
-    seed : int
-    partitions : list of (number of points, what is held out)
+    The checkpoint is a file, or a folder with a file for each search. A partition is a number of points and what of
+    them is held out together.
     """
     if checkpoint is None:
         return contextlib.nullcontext(Journal())

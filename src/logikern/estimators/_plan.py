@@ -16,22 +16,11 @@ from logikern.structure.tying import Tying
 
 @dataclass(frozen=True, eq=False)
 class FitPlan:
-    """All decisions about a fit.
+    """All decisions about a fit."""
 
-    Parameters
-    ----------
-    start : Specification
-        The model that the search begins with, or the final model.
-    search : SearchPlan or None
-        None for fixed hyperparameters.
-    solvers : dict from Tying to SolverPlan
-        For every model that the search may end with.
-    resources : Resources
-    """
-
-    start: Specification
-    search: SearchPlan | None
-    solvers: dict[Tying, SolverPlan]
+    start: Specification  # the model that the search begins with, or the final model
+    search: SearchPlan | None  # None for fixed hyperparameters
+    solvers: dict[Tying, SolverPlan]  # for every model that the search may end with
     resources: Resources
 
     @property
@@ -60,15 +49,7 @@ def resolve(
 ) -> FitPlan:
     """Decide everything that the parameters leave open; refused if the memory does not suffice.
 
-    Parameters
-    ----------
-    parameters : Parameters
-    data : TrainingData
-    start : Specification
-        The model at hyperparameters that are given or read off the data.
-    given : GivenRows
-        What splitters read.
-    resources : Resources
+    `start` has hyperparameters that are given or read off the data; splitters read the rows as they were given.
     """
     if parameters.criterion is None:
         return FitPlan(start, None, _plan_solvers(parameters, data, start, [start.tying], resources), resources)

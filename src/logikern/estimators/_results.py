@@ -48,7 +48,7 @@ def fit_results(result: FitResult, model: FittedModel, tolerance: float, operato
         "kernels_": model.specification.kernels,
         "variances_": model.specification.latent_variances,
         "newton_trace_": result.trace,
-        "n_iter_": max(1, result.trace[-1].step),
+        "n_iter_": max(1, result.n_steps),
         "operator_": operator,
         "outcome_": _failures.outcome(result, tolerance),
     }

@@ -23,28 +23,14 @@ from logikern.structure.specification import Specification
 
 @dataclass(frozen=True, eq=False)
 class FitReport:
-    """The result of a fit.
-
-    Attributes
-    ----------
-    plan : FitPlan
-    tuned : Tuned or None
-        The search; None for fixed hyperparameters.
-    specification : Specification
-        The final model.
-    result : FitResult
-    covariance : ClassCovariance
-        Of the final fit.
-    operator : str
-        How products were computed, and why.
-    """
+    """The result of a fit."""
 
     plan: FitPlan
-    tuned: Tuned | None
-    specification: Specification
+    tuned: Tuned | None  # the search; None for fixed hyperparameters
+    specification: Specification  # the final model
     result: FitResult
-    covariance: ClassCovariance
-    operator: str
+    covariance: ClassCovariance  # of the final fit
+    operator: str  # how products were computed, and why
 
     @property
     def interrupted(self) -> bool:

@@ -5,17 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from logikern.criteria.base import Criterion
-from logikern.criteria.cross_validation import CrossValidation
-from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.criteria.base import CriterionData
 from logikern.criteria.leave_one_out.spot_check import SpotCheck
-from logikern.criteria.noise import ProfiledNoise
 from logikern.estimators._checkpoint import open_journal
 from logikern.estimators._fitted.doubts import check_search
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._memory import size_of
+from logikern.estimators._names.solvers import inner_solver
 from logikern.estimators._search_plan import Rung, SearchPlan
-from logikern.estimators._solver_plan import inner_solver
 from logikern.fitting.footprint import Size
 from logikern.selection.growth import Verdict, learn
 from logikern.selection.search import INTERRUPTED, Callback, Record, SearchData, SearchLog
@@ -24,29 +21,15 @@ from logikern.structure.specification import Specification
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The result of a search.
-
-    Attributes
-    ----------
-    specification : Specification
-    value : float
-    verdicts : tuple of Verdict
-    records : tuple of Record
-    stopped : str
-        Why it ended early; empty if it did not.
-    method : str
-        The criterion in words.
-    check : SpotCheck or None, default=None
-        Of leave-one-out in closed form by refits.
-    """
+    """The result of a search."""
 
     specification: Specification
     value: float
     verdicts: tuple[Verdict, ...]
     records: tuple[Record, ...]
-    stopped: str
-    method: str
-    check: SpotCheck | None = None
+    stopped: str  # why it ended early; empty if it did not
+    method: str  # the criterion in words
+    check: SpotCheck | None = None  # of leave-one-out in closed form by refits
 
     @property
     def interrupted(self) -> bool:
@@ -67,8 +50,7 @@ def search(plan: SearchPlan, start: Specification, data: TrainingData, callback:
     if learned is None:
         reason = log.stopped or "no start could be fitted"
         return Tuned(start, np.nan, (), tuple(log.records), f"{reason} before anything was found", "")
-    name = "leave-one-out" if plan.criterion == "loo" else "cross-validation"
-    method = f"{name} ({log.method})" if log.method else name
+    method = f"{plan.criterion.title} ({log.method})" if log.method else plan.criterion.title
     size = size_of(data, learned.specification.tying, rungs[-1].n_points)
     check = None if log.stopped else _check(log, rungs[-1], learned.specification, plan.seed, size)
     specification, records = learned.specification.scaled(1.0 / plan.unit), tuple(log.records)
@@ -88,14 +70,14 @@ def _check(log: SearchLog, rung: SearchData, found: Specification, seed: int, si
 
 def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData) -> SearchData:
     """The points of a rung with the criterion on them."""
-    targets, points = np.ascontiguousarray(data.targets[:, rung.rows]), data.points[rung.rows]
-    solver = inner_solver(rung.is_exact, rung.conditioning, plan.seed)
-    criterion: Criterion
-    if rung.folds is None:
-        weights = data.weights[rung.rows]
-        criterion = LeaveOneOut(data.likelihood, targets, weights, solver, rung.groups, sharpen=plan.sharpen)
-    else:
-        criterion = CrossValidation(data.likelihood, targets, rung.folds, solver, plan.sharpen)
-    if data.labels is None:
-        criterion = ProfiledNoise(criterion, len(targets))
-    return SearchData(criterion, rung.operator.points(points, keep_distances=True), len(rung.rows))
+    given = CriterionData(
+        data.likelihood,
+        np.ascontiguousarray(data.targets[:, rung.rows]),
+        data.weights[rung.rows],
+        rung.folds,
+        rung.groups,
+        inner_solver(rung.is_exact, rung.conditioning, plan.seed),
+        plan.sharpen,
+    )
+    points = rung.operator.points(data.points[rung.rows], keep_distances=True)
+    return SearchData(plan.criterion.make(given), points, len(rung.rows))

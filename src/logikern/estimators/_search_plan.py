@@ -12,13 +12,14 @@ from logikern.estimators._checkpoint import identify
 from logikern.estimators._inputs.arguments import is_auto
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._inputs.splits import GivenRows, list_splits
-from logikern.estimators._inputs.subsets import draw_folds, held_out_together, nested_order, whole_folds
+from logikern.estimators._inputs.subsets import check_groups, draw_folds, nested_order, whole_folds
 from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators._memory import Resources
+from logikern.estimators._names.criteria import CRITERIA, CriterionKind, criterion_kind
 from logikern.estimators._parameters import Parameters
 from logikern.estimators._solver_plan import solver_name
 from logikern.fitting.footprint import search_conditioning
-from logikern.kernels import Kernel, Linear, Stationary
+from logikern.kernels import DistanceKernel, Kernel, Linear
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import Choice, choose
@@ -88,66 +89,31 @@ USUAL = SearchPolicy()
 
 @dataclass(frozen=True, eq=False)
 class Rung:
-    """One subset of the points, and how the criterion is evaluated on it.
-
-    Parameters
-    ----------
-    rows : integer array
-    folds : Folds or None
-        None for leave-one-out.
-    groups : array or None
-        Points that leave-one-out holds out together.
-    is_exact : bool
-        Whether inner fits have dense factors.
-    operator : Choice
-    conditioning : float
-        Bytes of the preconditioner.
-    """
+    """One subset of the points, and how the criterion is evaluated on it."""
 
     rows: Indices
-    folds: Folds | None
-    groups: Array | None
-    is_exact: bool
+    folds: Folds | None  # None for leave-one-out
+    groups: Array | None  # points that are held out together
+    is_exact: bool  # whether inner fits have dense factors
     operator: Choice
-    conditioning: float
+    conditioning: float  # bytes of the preconditioner
 
 
 @dataclass(frozen=True, eq=False)
 class SearchPlan:
-    """How hyperparameters are learned.
+    """How hyperparameters are learned."""
 
-    Parameters
-    ----------
-    criterion : {"cv", "loo"}
-    growth : Plan
-        Which models are tried.
-    rungs : tuple of Rung
-        From few points to many.
-    effort : Effort
-    sharpen : bool
-        Whether an adaptive temperature is learned.
-    unit : float
-        Weight that counts as one row.
-    seed : int
-    identity : str
-        Fingerprint of data and settings, if there is a checkpoint.
-    checkpoint : path or None
-    max_time : float or None
-    keep_interrupted : bool
-        Whether Ctrl-C keeps the best so far, rather than raise.
-    """
-
-    criterion: str
-    growth: Plan
-    rungs: tuple[Rung, ...]
+    criterion: CriterionKind
+    growth: Plan  # which models are tried
+    rungs: tuple[Rung, ...]  # from few points to many
     effort: Effort
-    sharpen: bool
-    unit: float
+    sharpen: bool  # whether an adaptive temperature is learned
+    unit: float  # weight that counts as one row
     seed: int
-    identity: str
+    identity: str  # fingerprint of data and settings, if there is a checkpoint
     checkpoint: Any
     max_time: float | None
-    keep_interrupted: bool
+    keep_interrupted: bool  # whether Ctrl-C keeps the best so far, rather than raise
 
     @property
     def length(self) -> SearchLength:
@@ -157,8 +123,9 @@ class SearchPlan:
         return SearchLength(len(self.growth.stages) + len(self.rungs) - 1, evaluations)
 
     def __str__(self) -> str:
-        folds = self.rungs[0].folds
-        how = "leave-one-out" if folds is None else f"{len(folds.kept)}-fold cross-validation"
+        folds, how = self.rungs[0].folds, self.criterion.title
+        if folds is not None and self.criterion is CRITERIA["cv"]:
+            how = f"{len(folds.kept)}-fold {how}"
         sizes = ", then ".join(str(len(rung.rows)) for rung in self.rungs)
         stages = self.growth.stages
         inner = f"{'dense' if self.rungs[0].is_exact else 'iterative'}, {self.rungs[0].operator.dtype.name}"
@@ -204,7 +171,7 @@ def plan_search(
         _plan_rung(parameters, data, finest, resources, own, criterion, cv, given.groups, seed) for own in rows
     )
     return SearchPlan(
-        criterion,
+        criterion_kind(parameters.criterion, criterion == "loo"),
         replace(growth, grow_last=bool(larger)),
         rungs,
         _plan_effort(parameters, data, sizes[0]),
@@ -252,15 +219,12 @@ def _plan_rung(
         _memory.room_for_search(parameters, data, resources, kind, size, finest.kernels[0]),
         _memory.search_matrices(finest.kernels[0], data, size.n_kernels),
     )
-    own_groups = _groups(data, rows, cv, groups, seed) if by_loo else None
+    own_groups = None if groups is None else np.asarray(groups)[data.kept[rows]]
+    if by_loo and data.labels is None and cv is not None:
+        own_groups = whole_folds(draw_folds(cv, data, rows, groups, seed, USUAL.entries))
+    elif by_loo and own_groups is not None:
+        check_groups(own_groups)
     return Rung(rows, folds, own_groups, is_exact, operator, search_conditioning(size))
-
-
-def _groups(data: TrainingData, rows: Indices, cv: Any, groups: Array | None, seed: int) -> Array | None:
-    """Points that leave-one-out holds out together."""
-    if data.labels is None and cv is not None:
-        return whole_folds(draw_folds(cv, data, rows, groups, seed, USUAL.entries))
-    return None if groups is None else held_out_together(np.asarray(groups)[data.kept[rows]])
 
 
 def _plan_effort(parameters: Parameters, data: TrainingData, n_points: int) -> Effort:
@@ -275,7 +239,7 @@ def plan_growth(parameters: Parameters, data: TrainingData, start: Specification
     """Which models a search tries."""
     n, n_inputs = len(data.weights), data.points.shape[1] if len(data.points.shape) > 1 else 1
     compare = parameters.grows
-    n_given = 1 if data.tree is None else 2  # a tree has at least one variance per level
+    n_given = 2 if "level" in start.mixing.groupings else 1  # a tree has at least one variance per level
     wanted = parameters.tying if isinstance(parameters.tying, str | dict) else list(parameters.tying)
     tyings = plan_tyings(wanted, start.mixing, _excluded(data, start))
     # For numbers one kernel for all outputs is the default: only a rate for each input is compared with it.
@@ -306,10 +270,10 @@ def _excluded(data: TrainingData, start: Specification) -> set[str]:
 
 
 def _check_rates(kernel: Kernel) -> None:
-    if not isinstance(kernel, Stationary):
+    if not isinstance(kernel, DistanceKernel):
         raise ValueError(
             f"`ard` is True, but a rate per input needs a kernel of distances, and `kernel` is {kernel!r}. "
-            "Use a Gaussian, a Matern or a rational quadratic kernel."
+            "Use a Gaussian, a Matern, a rational quadratic or a Laplacian kernel."
         )
 
 
@@ -357,7 +321,7 @@ def _larger_sizes(
 def _loo_size(data: TrainingData) -> int:
     """Points on which leave-one-out is quick; classes that are coupled a priori make one large matrix."""
     n_classes = len(data.classes)
-    if data.tree is None:
+    if not data.mixing.is_coupled:
         return int(np.cbrt(USUAL.loo_work / (n_classes if data.labels is None else n_classes**2)))
     size = int(np.cbrt(USUAL.loo_work) / n_classes)
     if size < min(len(data.weights), USUAL.smallest_class * n_classes):

@@ -15,6 +15,8 @@ from logikern.estimators._inputs.data import (
     CheckTogether,
     TrainingData,
     check_together,
+    class_structure,
+    has_own_structure,
     is_precomputed,
     names_of_rows,
 )
@@ -24,6 +26,7 @@ from logikern.estimators._inputs.splits import GivenRows
 from logikern.estimators._inputs.start import start_specification
 from logikern.estimators._inputs.weights import weigh_rows
 from logikern.estimators._memory import find_resources
+from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.estimators._parameters import Parameters, check_classification, read_parameters
 from logikern.estimators._plan import resolve
 from logikern.estimators._results import class_results, fit_results, forget_fit, search_results, write
@@ -146,7 +149,7 @@ def _read_fitted(attributes: dict[str, Any]) -> _Fitted | None:
 
 def _declared(parameters: Parameters, classes: Any, fitted: _Fitted | None) -> Array | Tree:
     """All classes, or their tree, from the first call on."""
-    if parameters.hierarchy is not None:
+    if parameters.hierarchy is not None and not has_own_structure(parameters.hierarchy):
         return _declared_tree(parameters.hierarchy, classes, fitted)
     if fitted is not None and classes is not None and not _same(np.unique(np.asarray(classes)), fitted.classes):
         raise ValueError(
@@ -213,8 +216,8 @@ def _chunk(
         np.ascontiguousarray(targets[:, kept]),
         weights[kept],
         classes,
-        tree,
-        Softmax(),
+        class_structure(parameters.hierarchy, classes) if tree is None else tree,
+        LIKELIHOODS["classes"](),
         labels[kept],
         kept,
         X.shape[0],

@@ -59,10 +59,10 @@ class KernelLogisticClassifier(
         "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
         "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
         any objects (strings, graphs).
-    hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths" or None, default=None
+    hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", Mixing or None, default=None
         A tree whose leaves are the classes, in any form that `read_tree` reads; "paths" reads it off labels such as
         "physics/optics/lasers". Classes are then alike as far as their paths agree, labels may name inner nodes,
-        and classes without data have a probability as well.
+        and classes without data have a probability as well. Another Mixing says itself how classes share functions.
     tying : {"auto", "shared", "scaled", "separate", "level", "subtree"}, list or dict, default="auto"
         Whether classes share one kernel and one variance, share a kernel but have a variance each, or have
         both for themselves. A list has one group label per class; each group has a kernel and a variance.
@@ -79,10 +79,10 @@ class KernelLogisticClassifier(
     bias_variance : float, default=16.0
         Prior variance of each class's constant; 0 leaves constants out, infinity leaves them free (with dense
         factors only, and not with criterion="cv").
-    criterion : {"cv", "loo", "auto"} or None, default="cv"
+    criterion : {"cv", "loo", "auto"}, callable or None, default="cv"
         What hyperparameters are learned by, with its exact gradient: "cv" is the cross-validated log likelihood,
         "loo" the leave-one-out one in closed form after a single fit, "auto" leave-one-out where that is cheaper.
-        None keeps them fixed.
+        A function makes another `Criterion` from a `CriterionData`. None keeps them fixed.
     cv : int, splitter or iterable of splits, default=5
         Folds of the criterion. A number of folds is stratified and respects the groups of `fit`. A splitter gets X, y
         and groups as they were passed to `fit` (the number of the most likely class if y has distributions or paths).
@@ -119,12 +119,14 @@ class KernelLogisticClassifier(
         What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
         the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
         keeps that fit as it stands. A second Ctrl-C always raises.
-    solver : {"auto", "newton", "exact", "kcg", "smo"}, default="auto"
+    solver : {"auto", "newton", "exact", "kcg", "smo"} or Solver, default="auto"
         Of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "kcg"
         takes conjugate gradients in the function space, one product a step; "smo" sweeps over the points, two classes
-        at a time, and needs rows of a kernel matrix that it never stores; "auto" goes by size.
-    operator : {"auto", "dense", "tiled", "features"}, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features.
+        at a time, and needs rows of a kernel matrix that it never stores; "auto" goes by size. Another Solver has
+        its own tolerance and budget.
+    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
+        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features. A function
+        (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
     precision : {"auto", "single", "double"}, default="auto"
         Of the kernel products; the exact solver has double always. "auto" is single for large data, with
         latents recomputed in double before the fit is believed.
@@ -303,7 +305,7 @@ class KernelLogisticClassifier(
 
     def _fit_one_vs_rest(self, parameters: Parameters, given: GivenRows, data: TrainingData) -> Self:
         """One binary model per class, each with its own hyperparameters (1rest of Seeger 2008, sec. 6.2)."""
-        if data.tree is not None:
+        if data.mixing.is_coupled:
             raise ValueError("`one_vs_rest` is True, but classes of a hierarchy are fitted together. Drop either.")
         if not isinstance(self.tying, str):
             raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -57,9 +58,10 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     bias_variance : float, default=16.0
         Prior variance, over that of the noise, of a constant around the mean of y. 0 leaves constant and mean out,
         as KernelRidge does; infinity leaves them free (with dense factors only, and not with criterion="cv").
-    criterion : {"loo", "cv"} or None, default="loo"
+    criterion : {"loo", "cv"}, callable or None, default="loo"
         What hyperparameters are learned by, with its exact gradient: the mean squared error of rows left out, in
-        closed form from a single fit and exact, or of folds that are each fitted. None keeps them fixed.
+        closed form from a single fit and exact, or of folds that are each fitted. A function makes another
+        `Criterion` from a `CriterionData`. None keeps them fixed.
     cv : int, splitter, iterable of splits or None, default=None
         What is held out together. None is each row alone, and five folds with criterion="cv". Folds that hold out
         every row once may be left out in closed form as well. A number of folds respects the groups of `fit`. A
@@ -89,11 +91,13 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
         the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
         keeps that fit as it stands. A second Ctrl-C always raises.
-    solver : {"auto", "newton", "exact", "kcg"}, default="auto"
+    solver : {"auto", "newton", "exact", "kcg"} or Solver, default="auto"
         "newton" needs kernel products only; "exact" factors the matrix in O(n_outputs * n^3); "kcg" takes conjugate
-        gradients in the function space, one product a step, to a gap of tol^2; "auto" goes by size.
-    operator : {"auto", "dense", "tiled", "features"}, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features.
+        gradients in the function space, one product a step, to a gap of tol^2; "auto" goes by size. Another Solver
+        has its own tolerance and budget.
+    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
+        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features. A function
+        (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
     precision : {"auto", "single", "double"}, default="auto"
         Of the kernel products; the exact solver has double always. "auto" is single for large data, with
         function values recomputed in double before the fit is believed.
@@ -132,7 +136,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         n_outputs / 2 times the log of `held_out_error_`: what was minimised.
     held_out_error_ : float
         Mean squared error of rows left out at the hyperparameters found, in units of the variance of y: about one
-        less the score to expect.
+        less the score to expect. It is nan for a criterion of one's own.
     hyperparameters_ : frame
         Name, outputs, value and start of every hyperparameter.
     outcome_ : Outcome
@@ -247,7 +251,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
                 report = run(plan, own.data, *listeners)
                 model = fitted_numbers(report, stored_points(own.data), own)
                 found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
-                found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale))
+                named = not callable(self.criterion)
+                found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale)) if named else np.nan
                 write(self, found | number_results(own, model))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self

@@ -123,6 +123,13 @@ class _Iteration(Iteration):
             self.retire(members[done], self.remaining)
         self.loss = float(self.losses.sum())
 
+    def settle(self) -> None:
+        members = self.members[self.age[self.members] > 0]
+        if members.size:
+            self._recompute(members)
+            self.retire(members, self.remaining)
+            self.loss = float(self.losses.sum())
+
     def _look(self, members: Indices) -> Array:
         dual, latent = take_members(self.dual, members), take_members(self.latent, members)
         seen = _look_at(self.problem.restrict(members), dual, latent)
@@ -130,17 +137,21 @@ class _Iteration(Iteration):
         return seen.gradient
 
     def _refresh(self, members: Indices) -> None:
-        """Recompute latents from the dual, summed in float64; give up where that does not help."""
+        """Recompute latents from the dual; give up where that does not help."""
         carried = self.remaining[members]
-        self.latent[members] = self.problem.covariance.accurate_matmul(self.dual[members])
-        self.n_products += 1
-        self._look(members)
+        self._recompute(members)
         # The old direction was conjugate to another gradient.
         self.directions.strength[members[self.remaining[members] > 2 * carried]] = 0.0
         expected = members[(carried <= self.tolerance) | (self.step_lengths[members] <= 0)]
         self.judge_refresh(expected, self.remaining)
         self.step_lengths[expected] = 1.0
+
+    def _recompute(self, members: Indices) -> None:
+        """Latents from the dual, summed in float64, and the gradient there."""
+        self.latent[members] = self.problem.covariance.accurate_matmul(self.dual[members])
+        self.n_products += 1
         self.age[members] = 0
+        self._look(members)
 
     def advance(self) -> None:
         """One step along conjugate directions for every active weighting."""

@@ -2,7 +2,7 @@
 
 import itertools
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -93,6 +93,13 @@ class Iteration(ABC):
     def advance(self) -> None:
         """Take one step for every active weighting."""
 
+    @abstractmethod
+    def settle(self) -> None:
+        """Recompute what has collected rounding since the last refresh, at the end of a fit that has not converged.
+
+        Norms, loss and outcomes then belong to the dual that is returned.
+        """
+
     def failure(self) -> Outcome | None:
         """The outcome of active weightings where further steps would be in vain, else None."""
         return None
@@ -115,8 +122,11 @@ class Iteration(ABC):
             self.measure()
             norm, length = float(self.norms.max()), float(self.step_lengths.min())
             self.trace.append(NewtonStep(step, self.loss, norm, length, self.n_products))
-            callback(self.trace[-1])
             ended = self.budget.exhausted(step, self.n_products) or self.failure()
+            if ended and self.members.size:
+                self.settle()
+                self.trace[-1] = replace(self.trace[-1], loss=self.loss, gradient_norm=float(self.norms.max()))
+            callback(self.trace[-1])
             if ended or not self.members.size:
                 break
             self.advance()

@@ -109,7 +109,7 @@ class FitResult:
     dual, latent : arrays of shape (B, C, n)
     gradient_norm : array of shape (B,)
         Largest absolute component of `Problem.gradient`, in units of the weights and of the largest residual of the
-        targets if that is below one; where converged, at latents recomputed from the dual.
+        targets if that is below one; at latents recomputed from the dual, unless interrupted.
     outcomes : tuple of Outcome, one per weighting
     trace : tuple of NewtonStep
     n_products : int
@@ -133,18 +133,18 @@ class FitResult:
         return replace(self, trace=(*earlier.trace, *trace), n_products=self.n_products + earlier.n_products)
 
     @property
+    def n_steps(self) -> int:
+        """Steps taken, as far as the solver has told them."""
+        return self.trace[-1].step if self.trace else 0
+
+    @property
     def outcome(self) -> Outcome:
         """The first failure of the batch, or convergence."""
         return next((outcome for outcome in self.outcomes if not outcome.converged), Outcome.CONVERGED)
 
 
 class InterruptedFitError(KeyboardInterrupt):
-    """An interruption between two steps of a fit, with the current result.
-
-    Parameters
-    ----------
-    result : FitResult
-    """
+    """An interruption between two steps of a fit, with the current result."""
 
     def __init__(self, result: FitResult):
         super().__init__("A fit was interrupted.")

@@ -188,9 +188,16 @@ def _check_model(model: Any, n_classes: int, n_features: int | None) -> None:
         _require(points.shape[1] == n_features, "its points have another number of features")
         values: Any = getattr(points, "data", None) if sparse.issparse(points) else points
         _require(bool(np.isfinite(values).all()), "its points are not finite")
-        rates = [getattr(part, "rate", None) for part in parts]
-        fits = all(len(rate) == n_features for rate in rates if isinstance(rate, tuple))
-        _require(fits, "its kernels have rates for another number of features")
+        counts = {count for part in parts for count in _input_counts(part)}
+        _require(counts <= {n_features}, "its kernels have rates for another number of features")
+
+
+def _input_counts(kernel: Kernel) -> set[int]:
+    """Numbers of inputs that the rates of a plain kernel are for, if there is one for each of them."""
+    rate, columns = getattr(kernel, "rate", None), getattr(kernel, "columns", None)
+    if columns is not None:
+        return {len(columns)}
+    return {len(rate)} if isinstance(rate, tuple) else set()
 
 
 def _check_places(points: KernelRows, n_training: int | None) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from logikern.criteria.base import count_cases
 from logikern.kernels.base import Kernel, leaves
 from logikern.kernels.parameters import RATES
-from logikern.kernels.stationary import Stationary
+from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.outcome import Array, Indices
 from logikern.selection.inheritance import inherit_curvature, trace_parameters
 from logikern.selection.policy import USUAL
@@ -64,36 +64,19 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which models are tried.
+    """Which models are tried."""
 
-    Parameters
-    ----------
-    tyings : tuple of (name, Tying)
-        In the order of growth.
-    compare : bool
-        Whether a later model must beat the earlier one; otherwise the last is wanted, the others lead to it.
-    relevance : bool
-        Whether a rate per input is tried after them (`compare`), or wanted (not `compare`).
-    n_inputs : int
-    n_points : int
-        That the model is for, of which the rungs are parts.
-    learn_bias : bool
-    n_starts : int
-    grow_last : bool
-        Whether it is on the last rung that the first model grows, rather than on the first.
-    n_given : int
-        Of the tyings, how many need not beat the one before: the last of these is the least that is wanted.
-    """
-
-    tyings: tuple[tuple[str, Tying], ...]
+    tyings: tuple[tuple[str, Tying], ...]  # in the order of growth
+    # Whether a later model must beat the earlier one; otherwise the last is wanted, the others lead to it.
     compare: bool
-    relevance: bool
+    relevance: bool  # whether a rate per input is tried after them (`compare`), or wanted (not `compare`)
     n_inputs: int
-    n_points: int
+    n_points: int  # that the model is for, of which the rungs are parts
     learn_bias: bool = False
     n_starts: int = 1
-    grow_last: bool = False
-    n_given: int = 1
+    grow_last: bool = False  # whether it is on the last rung that the first model grows, rather than on the first
+    n_given: int = 1  # tyings that need not beat the one before; the last of them is the coarsest that may result
+    columns: tuple[int, ...] | None = None  # column of every input; inputs of one column of a table share a rate
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -113,15 +96,7 @@ class Learned:
 def plan_tyings(
     tying: str | dict | Sequence, mixing: Mixing, excluded: Collection[str] = ()
 ) -> tuple[tuple[str, Tying], ...]:
-    """The path of growth: from one shared kernel to the tying asked for, or all that "auto" tries.
-
-    Parameters
-    ----------
-    tying : str or sequence
-    mixing : Mixing
-    excluded : collection of str, default=()
-        Tyings that "auto" does not try.
-    """
+    """The path of growth: from one shared kernel to the tying asked for; "auto" tries all that are not excluded."""
     if isinstance(tying, str) and tying == "auto":
         path = {name: tie(name, mixing) for name in ever_finer(mixing) if name not in excluded}
     else:
@@ -144,17 +119,7 @@ def learn(
     Or the first model is learned on one after the other, and grows on the last: where that is far larger, what is
     best on the first says little about it.
 
-    Parameters
-    ----------
-    start : Specification
-        One shared kernel, at hyperparameters read off the data.
-    plan : Plan
-    rungs : sequence of SearchData
-        From small to large.
-    effort : Effort
-    log : SearchLog
-    random : numpy.random.Generator
-        Of further starts.
+    The start has one shared kernel, at hyperparameters read off the data; `random` draws further starts.
     """
     last = replace(effort, relative_worth=3 * effort.relative_worth, small_steps=1)
     growth = _Growth(plan, rungs[0], last if plan.grow_last else effort, log, start)
@@ -289,7 +254,8 @@ class _Growth:
             given = self.best.specification if is_given else given
         if self.plan.relevance and _has_single_rates(self.best.specification):
             # A rate per input refines the least fine tying that the user accepts.
-            yield "rate per input", with_relevance(given, self.plan.n_inputs), not self.plan.compare
+            finer = with_relevance(given, self.plan.n_inputs, self.plan.columns)
+            yield "rate per input", finer, not self.plan.compare
 
     def task(self, name: str, specification: Specification) -> Task:
         """A stage and its prior, centred at the values read off the data.
@@ -307,7 +273,7 @@ class _Growth:
             free = free_parameters(specification, self.plan.learn_bias)
             return Task(name, NestedPrior(NormalPrior(scale), origins[free], scale), centre.log_parameters)
         if _has_single_rates(centre):
-            centre = with_relevance(centre, self.plan.n_inputs)
+            centre = with_relevance(centre, self.plan.n_inputs, self.plan.columns)
         # With all rates pulled down a variance would rise without end to make up for them.
         of_kernels = np.where(is_rate, USUAL.relevance_scale, USUAL.kernel_scale)
         scale = self._scale(specification, of_kernels, USUAL.variance_scale_beside_relevance)
@@ -350,10 +316,7 @@ class _Growth:
 def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:
     """Weighted mean of the losses saved, and its standard error; losses of the same point are one case.
 
-    Parameters
-    ----------
-    before, after, weights : arrays of shape (n_losses,)
-    points : integer array of shape (n_losses,)
+    All arguments have shape (n_losses,).
     """
     counts = np.bincount(points)
     total = float(weights.sum())
@@ -381,17 +344,27 @@ def spread(specification: Specification, tying: Tying) -> Specification:
     )
 
 
-def with_relevance(specification: Specification, n_inputs: int) -> Specification:
-    """The same kernels with a rate for each input."""
+def with_relevance(
+    specification: Specification, n_inputs: int, columns: tuple[int, ...] | None = None
+) -> Specification:
+    """The same kernels with a rate for each input, or for each column that several inputs encode.
+
+    Parameters
+    ----------
+    specification : Specification
+    n_inputs : int
+    columns : tuple of int or None, default=None
+        Column of every input; None gives each input a rate of its own. Columns that a kernel names take precedence.
+    """
     kernels = tuple(
-        replace(kernel, rate=(kernel.rate,) * n_inputs)
+        kernel.spread_rate(n_inputs, columns)
         for kernel in specification.kernels
-        if isinstance(kernel, Stationary) and isinstance(kernel.rate, float)
+        if isinstance(kernel, DistanceKernel) and isinstance(kernel.rate, float)
     )
     return replace(specification, kernels=kernels)
 
 
 def _has_single_rates(specification: Specification) -> bool:
     return all(
-        isinstance(kernel, Stationary) and RATES[0] in kernel.parameter_roles for kernel in specification.kernels
+        isinstance(kernel, DistanceKernel) and RATES[0] in kernel.parameter_roles for kernel in specification.kernels
     )

@@ -22,39 +22,20 @@ INTERRUPTED = "it was interrupted"
 
 @dataclass(frozen=True)
 class Effort:
-    """How far a search goes.
+    """How far a search goes."""
 
-    Parameters
-    ----------
-    max_evaluations : int, default=40
-        Of one stage.
-    relative_worth : float, default=1e-3
-        A step is small if it lowers the criterion by less than this part of it.
-    least_size : float, default=0.0
-        What the criterion counts as where it is nearer to zero, which that of numbers may cross.
-    small_steps : int, default=2
-        After so many small steps in a row a stage ends.
-    simplex : bool, default=False
-        Whether the search ignores gradients: the simplex of Nelder and Mead instead of quasi-Newton steps.
-    range : float, default=9.0
-        Largest change of a log parameter in one stage.
-    hurdle : float, default=0.0
-        A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
-    patience : int, default=4
-    first_tolerance, last_tolerance : float, default=2e-4, 1e-4
-        Of the inner fits, while steps are long and when they have become short.
-    """
-
-    max_evaluations: int = 40
-    relative_worth: float = 1e-3
-    least_size: float = 0.0
-    small_steps: int = 2
+    max_evaluations: int = 40  # of one stage
+    relative_worth: float = 1e-3  # a step is small if it lowers the criterion by less than this part of it
+    least_size: float = 0.0  # lower bound on |criterion| in this comparison: that of a regression may cross zero
+    small_steps: int = 2  # after so many small steps in a row a stage ends
+    # Whether the search ignores gradients: the simplex of Nelder and Mead instead of quasi-Newton steps.
     simplex: bool = False
-    range: float = 9.0
+    range: float = 9.0  # largest change of a log parameter in one stage
+    # A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
     hurdle: float = 0.0
     patience: int = 4
-    first_tolerance: float = 2e-4
-    last_tolerance: float = 1e-4
+    first_tolerance: float = 2e-4  # of inner fits while steps are long
+    last_tolerance: float = 1e-4  # of inner fits when steps have become short
 
     def worth(self, value: float) -> float:
         """What a step must bring, at this value of the criterion, to be none of the small ones."""
@@ -97,14 +78,7 @@ Callback = Callable[[Record], None]
 
 @dataclass(frozen=True, eq=False)
 class SearchData:
-    """Where specifications compete: points, and a criterion on them.
-
-    Parameters
-    ----------
-    criterion : Criterion
-    points : PointSet
-    n_points : int
-    """
+    """Where specifications compete: points, and a criterion on them."""
 
     criterion: Criterion
     points: PointSet
@@ -113,46 +87,23 @@ class SearchData:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a stage is called, and where it is held.
+    """What a stage is called, and where it is held."""
 
-    Parameters
-    ----------
-    name : str
-        For people.
-    prior : Prior
-        Weak pull of the log parameters.
-    centre : array
-        Where they are pulled to: `log_parameters` of the same model at values read off the data.
-    """
-
-    name: str
-    prior: Prior
-    centre: Array
+    name: str  # for people
+    prior: Prior  # weak pull of the log parameters
+    centre: Array  # where they are pulled to: `log_parameters` of the same model at values read off the data
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best of one stage.
-
-    Attributes
-    ----------
-    specification : Specification
-    value : float
-        The criterion.
-    objective : float
-        The criterion and the prior: what was minimised, and what the best is the best of.
-    losses : array of shape (n_losses,)
-    gradient : CovarianceGradient
-        Of the criterion, by operators and latent functions: the same functions under another tying have it, too.
-    inverse_hessian : array of shape (p, p) or None
-        Of the objective by the free parameters, if the search has seen any of it.
-    """
+    """The best of one stage."""
 
     specification: Specification
-    value: float
-    objective: float
-    losses: Array
-    gradient: CovarianceGradient
+    value: float  # the criterion
+    objective: float  # the criterion with the prior, which is minimised
+    losses: Array  # (n_losses,)
+    gradient: CovarianceGradient  # of the criterion; the same for the same functions under another tying
+    # (p, p): of the objective by the free parameters, if the search has seen any of it.
     inverse_hessian: Array | None = None
 
     def answers(self, specification: Specification) -> bool:
@@ -167,31 +118,17 @@ class TimeIsUpError(Exception):
 
 @dataclass(eq=False)
 class SearchLog:
-    """What all stages of a search share: the journal, the trace, the clock.
-
-    Parameters
-    ----------
-    journal : Journal
-    callback : callable
-        Sees every record.
-    deadline : float
-        On the clock of `time.monotonic`; an evaluation that would probably end later is not begun.
-    records : list of Record
-    stopped : str
-        Why the search ended early; empty while it goes on.
-    method : str
-        How the criterion was computed last, in words; empty if that is not worth a word.
-    keep_interrupted : bool, default=True
-        Whether an interrupted search returns its best so far; otherwise the interruption is raised.
-    """
+    """What all stages of a search share: the journal, the trace, the clock, the warm start."""
 
     journal: Journal
-    callback: Callback
+    callback: Callback  # sees every record
+    # On the clock of `time.monotonic`; an evaluation that would probably end later is not begun.
     deadline: float = np.inf
     records: list[Record] = field(default_factory=list)
-    stopped: str = ""
-    method: str = ""
-    keep_interrupted: bool = True
+    stopped: str = ""  # why the search ended early; empty while it goes on
+    method: str = ""  # how the criterion was computed last, in words; empty if that is not worth a word
+    warm_start: Array | None = None  # state of the last usable evaluation
+    keep_interrupted: bool = True  # whether an interrupted search returns its best so far, rather than raise
 
     def best_value(self, n_points: int) -> float:
         """Lowest criterion so far on this many points; infinite before the first."""
@@ -219,19 +156,8 @@ def minimise(
 ) -> Found | None:
     """Quasi-Newton search from `start` over the free log parameters; None if no start was usable.
 
-    Parameters
-    ----------
-    start : Specification
-    free : boolean array
-        Which of `start.log_parameters` are learned.
-    rung : SearchData
-    effort : Effort
-    task : Task
-    log : SearchLog
-    inverse_hessian : array of shape (p, p) or None, default=None
-        Of an earlier search, to begin with.
-    known : Found or None, default=None
-        Of an earlier search in the same rung; it is not computed again where it answers for the start.
+    An earlier search may give the inverse Hessian to begin with, (p, p), and in the same rung what is `known`, which
+    is not computed again if it answers for the start.
     """
     run = _Stage(start, free, rung, effort, task, log, inverse_hessian, known)
     try:
@@ -310,7 +236,9 @@ class _Stage:
     def trial(self, point: Array) -> Trial:
         """Criterion and prior at a point, from the journal or computed."""
         self.log.check_clock(self.rung.n_points)
-        entry = self.log.journal.answer(point, lambda: self._compute(point))
+        entry = self.log.journal.answer(point, lambda: self._compute(point, self._warm_start()))
+        if entry.state is not None:
+            self.log.warm_start = entry.state
         self.n_evaluations += 1
         trial = Trial(np.inf, np.zeros(len(point)), False)
         if entry.usable:
@@ -338,20 +266,21 @@ class _Stage:
         values[self.free] = point
         return self.start.with_log_parameters(values)
 
-    def _compute(self, point: Array) -> tuple[Entry, Array | None]:
+    def _warm_start(self) -> Array | None:
+        """The state of the last usable evaluation, if it belongs to this rung."""
+        state = self.log.warm_start
+        # Latents of a smaller rung would be confidently wrong at some of the other points, from where Newton's method
+        # takes more steps than from zero.
+        return state if state is not None and state.shape[-1] == self.rung.n_points else None
+
+    def _compute(self, point: Array, start: Array | None) -> Entry:
         began = time.monotonic()
-        specification = self.specification_at(point)
-        covariance = specification.bind(self.rung.points)
-        state = self.log.journal.state
-        if state is not None and state.shape[-1] != self.rung.n_points:
-            # The state of a smaller rung. Carrying its latents over to further points saves nothing: some would be
-            # confidently wrong, from where Newton's method takes more steps than from zero.
-            state = None
+        covariance = self.specification_at(point).bind(self.rung.points)
         tolerance = self.effort.first_tolerance if self.radius > 0.3 else self.effort.last_tolerance
-        evaluation = self.rung.criterion.evaluate(covariance, state, tolerance)
+        evaluation = self.rung.criterion.evaluate(covariance, start, tolerance)
         if evaluation.usable:
             self.log.method = evaluation.method
-        entry = Entry(
+        return Entry(
             point.copy(),
             evaluation.value,
             evaluation.gradient,
@@ -360,8 +289,8 @@ class _Stage:
             evaluation.n_products,
             time.monotonic() - began,
             evaluation.temperature,
+            evaluation.state if evaluation.usable else None,
         )
-        return entry, evaluation.state if evaluation.usable else None
 
     def _note(self, point: Array, entry: Entry, objective: float) -> None:
         if entry.usable and self.found is None:

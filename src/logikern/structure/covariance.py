@@ -105,7 +105,7 @@ class ClassCovariance:
         else:
             result = self._product_by_function(per_class, products, n_columns)
         if self.bias_variance:
-            result += self.bias_variance * per_class.sum(axis=-1, keepdims=True)
+            result += self.bias_variance * per_class.sum(axis=-1, dtype=np.float64, keepdims=True)
         return result
 
     def _product_by_function(self, per_class: Array, products: list, n_columns: int) -> Array:

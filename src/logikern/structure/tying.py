@@ -9,18 +9,10 @@ from logikern.structure.mixing import Mixing
 
 @dataclass(frozen=True)
 class Tying:
-    """Which kernel and which variance each latent function uses.
+    """Which kernel and which variance each latent function uses."""
 
-    Parameters
-    ----------
-    kernel_of : tuple of int
-        Number of the kernel of each function.
-    variance_of : tuple of int
-        Number of the variance of each function.
-    """
-
-    kernel_of: tuple[int, ...]
-    variance_of: tuple[int, ...]
+    kernel_of: tuple[int, ...]  # number of the kernel of each function
+    variance_of: tuple[int, ...]  # number of the variance of each function
 
     @property
     def n_kernels(self) -> int:

@@ -62,7 +62,7 @@ def _story(fitted: dict[str, Any], words: Words) -> tuple[list[str], list[str], 
     final = next((verdict for verdict in reversed(verdicts) if verdict.kept), None)
     names = fitted["classes_" if "classes_" in fitted else "outputs_"]
     described = describe_model(fitted["model_"].specification, names, words.unit, fitted.get("feature_names_in_"))
-    steps = len(fitted["newton_trace_"]) - 1
+    steps = max(0, len(fitted["newton_trace_"]) - 1)
     result = [f"Final fit: {steps} step{'' if steps == 1 else 's'}. {fitted['outcome_'].value}"]
     compared = []
     if final is not None:
@@ -102,7 +102,7 @@ def _criterion(fitted: dict[str, Any], records: tuple[Record, ...], words: Words
         f"Criterion {fitted['criterion_value_']:.4f} on {records[-1].n_points} rows{by}: {words.criterion}.",
         "It is optimistic, because the search minimised it. Score new rows for a fair estimate.",
     ]
-    if "held_out_error_" in fitted:
+    if np.isfinite(fitted.get("held_out_error_", np.nan)):
         lines.append(f"Held-out rows: {1 - fitted['held_out_error_']:.1%} of the variance is explained.")
     lines += [fitted["criterion_doubt_"]] if fitted.get("criterion_doubt_") else []
     stopped = fitted.get("stopped_early_", "")

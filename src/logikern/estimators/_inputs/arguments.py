@@ -12,10 +12,10 @@ def check_whole(argument: str, value: Any, least: int) -> None:
         raise ValueError(f"`{argument}` must be a whole number of at least {least}, but is {value!r}.")
 
 
-def check_name(argument: str, value: Any, names: tuple[str, ...]) -> None:
-    """Raise unless the value is one of the names."""
+def check_name(argument: str, value: Any, names: tuple[str, ...], other: str = "") -> None:
+    """Raise unless the value is one of the names; `other` says what else may be passed."""
     if not (isinstance(value, str) and value in names):
-        raise ValueError(f"`{argument}` must be one of {list(names)}, but is {value!r}.")
+        raise ValueError(f"`{argument}` must be one of {list(names)}{other and f' {other}'}, but is {value!r}.")
 
 
 def check_choice(argument: str, value: Any) -> None:

@@ -11,11 +11,11 @@ from sklearn.utils.validation import _check_y, check_consistent_length, validate
 from logikern.estimators._inputs.hierarchy import tree_targets, warn_of_guesses
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
 from logikern.estimators._inputs.weights import weigh_rows
+from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.estimators._parameters import Parameters
 from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves, training_points
 from logikern.kernels.inputs import is_sparse
 from logikern.likelihoods.base import Likelihood
-from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.targets import from_labels
@@ -31,41 +31,20 @@ CheckTogether: TypeAlias = Callable[..., tuple[Any, Any]]
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What a fit works on: the rows that carry weight.
-
-    Parameters
-    ----------
-    points : the inputs of those rows
-    targets : array of shape (C, n), or (N, n) where labels name inner nodes
-    weights : array of shape (n,)
-    classes : array of shape (C,)
-    tree : Tree or None
-        Of the classes.
-    likelihood : Likelihood
-        What compares latents with the targets.
-    labels : integer array of shape (n,) or None
-        The most likely class of each row, in whose proportion rows are drawn; None where targets are numbers.
-    kept : integer array of shape (n,)
-        Their places among the rows given.
-    n_rows : int
-        Number of rows given.
-    row_labels : integer array of shape (n_rows,) or None, default=None
-        `labels` of all rows given, whatever their weight.
-    row_names : pandas Index of length n_rows or None, default=None
-        Names of the rows given, if they were a pandas frame.
-    """
+    """What a fit works on: the rows that carry weight."""
 
     points: Any
-    targets: Array
-    weights: Array
-    classes: Array
-    tree: Tree | None
-    likelihood: Likelihood
+    targets: Array  # (C, n), or (N, n), where labels name inner nodes
+    weights: Array  # (n,)
+    classes: Array  # (C,)
+    mixing: Mixing  # how classes share latent functions
+    likelihood: Likelihood  # what compares latents with the targets
+    # (n,): the most likely class of each row, in whose proportion rows are drawn; None where targets are numbers.
     labels: Indices | None
-    kept: Indices
-    n_rows: int
-    row_labels: Indices | None = None
-    row_names: Any = None
+    kept: Indices  # (n,): their places among the rows given
+    n_rows: int  # number of rows given
+    row_labels: Indices | None = None  # (n_rows,): `labels` of all rows given, whatever their weight
+    row_names: Any = None  # pandas Index (n_rows,): names of the rows given, if they were a pandas frame
 
     @property
     def all_weights(self) -> Array:
@@ -75,9 +54,26 @@ class TrainingData:
         return weights
 
     @property
-    def mixing(self) -> Mixing:
-        """How classes share latent functions."""
-        return Flat(len(self.classes)) if self.tree is None else self.tree
+    def tree(self) -> Tree | None:
+        """The hierarchy of the classes, if there is one."""
+        return self.mixing if isinstance(self.mixing, Tree) else None
+
+
+def has_own_structure(hierarchy: Any) -> bool:
+    """Whether `hierarchy` says itself how classes share functions, without a tree of named nodes."""
+    return isinstance(hierarchy, Mixing) and not isinstance(hierarchy, Tree)
+
+
+def class_structure(hierarchy: Any, classes: Array) -> Mixing:
+    """The user's structure of the classes, or none; trees are read with the labels."""
+    if not has_own_structure(hierarchy):
+        return Flat(len(classes))
+    if hierarchy.n_classes != len(classes):
+        raise ValueError(
+            f"`hierarchy` is a {type(hierarchy).__name__} of {hierarchy.n_classes} classes, but `y` has "
+            f"{len(classes)}. Pass a structure of as many classes."
+        )
+    return cast(Mixing, hierarchy)
 
 
 def names_of_rows(X: Any) -> Any:
@@ -106,12 +102,13 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
         raise ValueError(f"{parameters.owner} requires y to be passed, but the target y is None. Pass class labels.")
     refuse_missing(y)
     names, row_names = getattr(y, "columns", None), names_of_rows(X)
-    known = None if parameters.hierarchy is None else tree_targets(parameters.hierarchy, y)
+    is_flat = parameters.hierarchy is None or has_own_structure(parameters.hierarchy)
+    known = None if is_flat else tree_targets(parameters.hierarchy, y)
     # Paths may be tuples, which only the hierarchy understands: rows and numbers of nodes are checked together.
     X, y = check(X, y if known is None else known.targets.argmax(axis=0))
     if known is None:
         targets, labels, classes = _targets(y, names)
-        tree, likelihood = None, cast(Likelihood, Softmax())
+        tree, likelihood = None, LIKELIHOODS["classes"]()
     else:
         tree, targets, likelihood = known
         labels, classes = y, tree.classes
@@ -133,7 +130,7 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
         np.ascontiguousarray(targets if len(kept) == len(weights) else targets[:, kept]),
         weights[kept],
         classes,
-        tree,
+        class_structure(parameters.hierarchy, classes) if tree is None else tree,
         likelihood,
         labels[kept],
         kept,

@@ -9,7 +9,7 @@ from logikern.estimators._inputs.arguments import check_positive
 from logikern.estimators._inputs.data import TrainingData, is_precomputed
 from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators._parameters import Parameters
-from logikern.kernels import KERNELS, FunctionKernel, Kernel, Precomputed, Stationary, leaves
+from logikern.kernels import KERNELS, DistanceKernel, FunctionKernel, Kernel, Precomputed, leaves
 from logikern.model.defaults import default_rate, default_variance
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
@@ -69,10 +69,8 @@ def _variances(parameters: Parameters, kernel: Any, data: TrainingData, n_varian
 
 
 def _path_length(data: TrainingData) -> float:
-    """Mean number of latent functions that add up to a class function."""
-    if data.tree is None:
-        return 1.0
-    return float(data.tree.latent_depths[data.tree.leaf_latents].mean())
+    """Mean variance of a class function whose latent functions have variance one: in a tree, their number."""
+    return float(data.mixing.forward_diagonal(np.ones((data.mixing.n_latent, 1))).mean())
 
 
 def parse_numbers(argument: str, values: Any) -> tuple[float, ...]:
@@ -86,22 +84,14 @@ def parse_numbers(argument: str, values: Any) -> tuple[float, ...]:
 
 
 def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
-    """The kernel that a name, a function or an object stands for.
-
-    Parameters
-    ----------
-    kernel : str, callable or Kernel
-    rate : float, sequence of float or None
-    default_rate : callable
-        From the kernel's name to a rate, asked only where it is needed.
-    """
+    """The kernel that a name, a function or an object stands for; `default_rate` maps its name to a rate."""
     if isinstance(kernel, str) and kernel in KERNELS:
         kind: Any = KERNELS[kernel]
         if "rate" not in kind.__dataclass_fields__:
             return kind() if rate is None else _refuse_rate(kernel)
         value = default_rate(kernel) if rate is None else rate
         if not isinstance(value, numbers.Real):
-            if not issubclass(kind, Stationary):
+            if not issubclass(kind, DistanceKernel):
                 raise ValueError(f"`rate` must be one number for kernel={kernel!r}, but is {rate!r}.")
             value = parse_numbers("rate", value)
         return kind(rate=value)

@@ -29,26 +29,14 @@ class Descent:
     rounding of every earlier, larger step. If stored matrices are in single precision, latents are finally
     recomputed with kernel values in double precision, so the residual belongs to the true model, and further steps
     in single precision refine it.
-
-    Parameters
-    ----------
-    make_system : callable
-        From a curvature and the numbers of its weightings.
-    tolerance : float
-        For the largest absolute component of the gradient, in the units of `FitResult.gradient_norm`.
-    budget : Budget
-    merges_classes : bool, default=False
-        Whether the systems accept curvatures that merge classes (`Likelihood.expand_closely`).
-    verifies : bool, default=True
-        Whether single precision is verified by kernel values in double precision.
-    policy : NewtonPolicy
     """
 
-    make_system: MakeSystem
-    tolerance: float
+    make_system: MakeSystem  # from a curvature and the numbers of its weightings
+    tolerance: float  # for the largest absolute component of the gradient, in the units of `FitResult.gradient_norm`
     budget: Budget
+    # Whether the systems accept curvatures that merge classes (`Likelihood.expand_closely`).
     merges_classes: bool = False
-    verifies: bool = True
+    verifies: bool = True  # whether single precision is verified by kernel values in double precision
     policy: NewtonPolicy = POLICY
 
     def run(self, problem: Problem, start: Start, callback: Callback) -> FitResult:
@@ -137,6 +125,18 @@ class _Iteration(Iteration):
                 self.expansion = expansion
                 break
             self.retire(members[done], self.norms)
+        self._set_loss()
+
+    def settle(self) -> None:
+        members = self.members
+        members = members[~self.fresh[members] | (self.verifies & ~self.verified[members])]
+        if members.size:
+            self.verified[members] = self.verifies
+            self._recompute(members)
+            self.retire(members, self.norms)
+            self._set_loss()
+
+    def _set_loss(self) -> None:
         self.loss = float((self.problem.loss(self.latent) + 0.5 * inner_products(self.dual, self.latent)).sum())
 
     def _set_norms(self, members: Indices, likelihood_gradient: Array) -> None:
@@ -145,7 +145,12 @@ class _Iteration(Iteration):
         self.norms[members] = max_norm(gradient) / self.sizes[members]
 
     def _refresh(self, members: Indices) -> None:
-        """Recompute latents from the dual, summed in float64; give up where that does not help."""
+        """Recompute latents from the dual; give up where that does not help."""
+        self._recompute(members)
+        self.judge_refresh(members, self.norms, self.descent.policy.no_step)
+
+    def _recompute(self, members: Indices) -> None:
+        """Latents from the dual, summed in float64, and the norm of the gradient there."""
         part = self.problem.restrict(members)
         for verified in {bool(verified) for verified in self.verified[members]}:
             own = members[self.verified[members] == verified]
@@ -155,7 +160,6 @@ class _Iteration(Iteration):
         self.fresh[members] = True
         _, gradient = part.likelihood.loss_and_gradient(self.latent[members], part.targets, part.weights)
         self._set_norms(members, gradient)
-        self.judge_refresh(members, self.norms, self.descent.policy.no_step)
 
     def failure(self) -> Outcome | None:
         """A useless direction that took its whole budget is the last one; a slow start is broken off."""

@@ -110,16 +110,31 @@ class _Iteration(Iteration):
                     state.renormalise()
                     own.fresh = False
 
+    def settle(self) -> None:
+        for member in self.members:
+            if not self.sweeps[member].fresh:
+                self._recompute(member)
+                self._retire_if_small(member)
+        self.loss = sum(own.loss for own in self.sweeps)
+
     def _measure(self, member: int) -> None:
         """A small gradient and gap count only at latents recomputed from the dual."""
         own = self.sweeps[member]
         own.measure()
         self.norms[member] = own.norm
         if self._is_small(own) and not own.fresh:
-            self._refresh(own)
-            own.measure()
-            self.norms[member] = own.norm
+            self._recompute(member)
             self.judge_refresh(np.array([member]), self.norms)
+        self._retire_if_small(member)
+
+    def _recompute(self, member: int) -> None:
+        own = self.sweeps[member]
+        self._refresh(own)
+        own.measure()
+        self.norms[member] = own.norm
+
+    def _retire_if_small(self, member: int) -> None:
+        own = self.sweeps[member]
         if self._is_small(own) or not np.isfinite(own.norm):
             self.retire(np.array([member]), self.norms)
 

@@ -105,6 +105,9 @@ class _Iteration(Iteration):
         self.loss = float((self.losses + 0.5 * inner_products(self.dual, self.latent)).sum())
         self.retire(members, self.norms)
 
+    def settle(self) -> None:
+        """Nothing to do: `measure` always recomputes latents."""
+
     def _find_residuals(self, members: Indices) -> None:
         part, typical = self.problem.restrict(members), usual_weights(self.problem.weights[members])
         latent, dual = take_members(self.latent, members), take_members(self.dual, members)

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from logikern.numerics.parallel import for_each, row_tiles
-
-from .inputs import (
+from ..inputs import (
     Rate,
     as_points,
-    common_dtype,
     inner_products,
     is_sparse,
     largest_squares,
@@ -24,9 +21,7 @@ from .inputs import (
     sum_squares,
     without_inputs,
 )
-
-# Larger values of s are replaced by this one: finite in single precision, and negligible times the smallest `decay`.
-FARTHEST = 1e20
+from .base import FARTHEST, Metric, Pair
 
 
 @dataclass(frozen=True)
@@ -43,6 +38,7 @@ class DistancePolicy:
     many_near: float = 0.1
     mended_entries: int = 2**18
     # Largest number of inputs of sparse points that are compared as dense ones: centred, they keep their digits.
+    # Points with no more inputs are compared as dense altogether if some values are large or many points near.
     most_dense_inputs: int = 128
     # Points whose median is the centre of dense points.
     centre_sample: int = 63
@@ -55,26 +51,14 @@ POLICY = DistancePolicy()
 
 @dataclass(frozen=True)
 class Block:
-    """Some inputs of two sets of points, scaled so that s(x, z) is the plain squared distance, in float64.
-
-    Parameters
-    ----------
-    rows, columns : array or CSR matrix, (n, d) and (m, d)
-        The points.
-    row_norms, column_norms : array, (n,) and (m,)
-        Their squared norms.
-    folded : array or CSR matrix, (m, d)
-        -2 times `columns`, which saves a pass over every product.
-    noise : float
-        The expansion's rounding error is below `noise` * (||x||^2 + ||z||^2).
-    """
+    """Some inputs of two sets of points, scaled so that s(x, z) is the plain squared distance, in float64."""
 
     rows: Any
     columns: Any
-    row_norms: np.ndarray
+    row_norms: np.ndarray  # squared norms
     column_norms: np.ndarray
-    folded: Any
-    noise: float
+    folded: Any  # -2 times `columns`, which saves a pass over every product
+    noise: float  # the expansion's rounding error is below `noise` * (||x||^2 + ||z||^2)
 
     @property
     def largest_norm(self) -> float:
@@ -102,22 +86,23 @@ class Block:
     def _mend_near(self, tile: slice, out: np.ndarray) -> None:
         """Compare near points by differences: the square root in Matern kernels turns an error of 1e-12 into 1e-6.
 
-        s is small beside ||x||^2 only if z is close to x, so ||x||^2 alone bounds the noise. Sparse points within the
-        noise count as equal.
+        s is small beside ||x||^2 only if z is close to x, so ||x||^2 alone bounds the noise.
         """
         noise = (self.noise * self.row_norms[tile])[:, np.newaxis]
-        if is_sparse(self.rows) or is_sparse(self.columns):
-            np.copyto(out, 0.0, where=out <= noise)
+        rows, is_near = self.rows[tile], out <= POLICY.near * noise
+        has_sparse = is_sparse(rows) or is_sparse(self.columns)
+        if has_sparse:
+            is_near[self.row_norms[tile] == 0] = False  # many rows may be empty, and their expansion is exact
+        near, others = np.divmod(np.flatnonzero(is_near), max(1, out.shape[1]))  # np.nonzero takes 13 times as long
+        may_be_dense = not has_sparse or rows.shape[1] <= POLICY.most_dense_inputs
+        if len(near) > POLICY.many_near * out.size and may_be_dense:
+            out[:] = cdist(_as_dense(rows), _as_dense(self.columns), "sqeuclidean")
             return
-        rows, (near, others) = self.rows[tile], np.nonzero(out <= POLICY.near * noise)
-        if len(near) > POLICY.many_near * out.size:
-            out[:] = cdist(rows, self.columns, "sqeuclidean")
-            return
-        step = max(1, POLICY.mended_entries // max(1, rows.shape[1]))
+        step = max(1, POLICY.mended_entries // max(1, longest_row(rows), longest_row(self.columns)))
         for start in range(0, len(near), step):
             i, j = near[start : start + step], others[start : start + step]
             difference = rows[i] - self.columns[j]
-            out[i, j] = np.einsum("ij,ij->i", difference, difference)
+            out[i, j] = squared_norms(difference if is_sparse(difference) else np.asarray(difference))
 
     def contract_inputs(self, weights: np.ndarray) -> np.ndarray:
         """sum_ik weights_ik (x_ij - z_kj)^2 for every input j (d,); weights (n, m)."""
@@ -139,35 +124,23 @@ class Block:
 
 
 @dataclass(frozen=True)
-class ScaledPair:
-    """Two sets of points, prepared for their squared distances. Build it by `compare`.
+class ScaledPair(Pair):
+    """Two sets of points, prepared for their squared distances. Build it by `compare`."""
 
-    Parameters
-    ----------
-    blocks : tuple of Block
-        All inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
-    dense_inputs : array of int
-        Places of the inputs of the second block, which are zero in the first one.
-    dtype : numpy dtype
-        Dtype of results: single if both sets are.
-    """
-
+    # All inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
     blocks: tuple[Block, ...]
-    dense_inputs: np.ndarray
-    dtype: np.dtype
+    dense_inputs: np.ndarray  # places of the inputs of the second block, which are zero in the first one
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, m)."""
         return self.blocks[0].row_norms.shape[0], self.blocks[0].column_norms.shape[0]
 
     @property
     def may_be_cut(self) -> bool:
-        """Whether a distance may exceed `FARTHEST`; distances are at most twice the sum of two norms."""
+        # Distances are at most twice the sum of two norms.
         return not 4.0 * sum(block.largest_norm for block in self.blocks) <= FARTHEST
 
-    def squared_distances(self, tile: slice, out: np.ndarray) -> np.ndarray:
-        """s(x, z) for the rows of a tile and all columns, computed in float64 and written into `out` of any type."""
+    def distances(self, tile: slice, out: np.ndarray) -> np.ndarray:
         total = out if out.dtype == np.float64 else np.empty(out.shape)
         self.blocks[0].squared_distances(tile, total)
         for block in self.blocks[1:]:
@@ -179,7 +152,6 @@ class ScaledPair:
         return out
 
     def contract_inputs(self, weights: np.ndarray) -> np.ndarray:
-        """sum_ik weights_ik (x_ij - z_kj)^2 for every input j (d,); weights (n, m), zero where s is cut."""
         total = self.blocks[0].contract_inputs(weights)
         for block in self.blocks[1:]:
             total[self.dense_inputs] = block.contract_inputs(weights)
@@ -194,22 +166,42 @@ def compare(X: Any, Z: Any, rate: Rate = 1.0) -> ScaledPair:
     it are compared by differences. A shift would fill sparse points, so only their inputs with large values are
     treated as dense.
     """
-    dtype, same = common_dtype(X, Z), X is Z
+    same = X is Z
     X = as_points(X, np.dtype(np.float64))
     Z = X if same else as_points(Z, np.dtype(np.float64))
     with np.errstate(over="ignore", invalid="ignore"):
         if not (is_sparse(X) or is_sparse(Z)):
-            return ScaledPair((_dense_block(X, Z, rate),), np.zeros(0, dtype=np.intp), dtype)
+            return ScaledPair((_dense_block(X, Z, rate),), np.zeros(0, dtype=np.intp))
         rows = scale_inputs(X, rate)
         columns = rows if same else scale_inputs(Z, rate)
         block = _block(rows, columns)
         heavy = _heavy_inputs(block)
         if not heavy.size:
-            return ScaledPair((block,), heavy, dtype)
+            return ScaledPair((block,), heavy)
         rates = tuple(rate[place] for place in heavy) if isinstance(rate, tuple) else rate
         dense = _dense_block(_take_inputs(X, heavy), _take_inputs(Z, heavy), rates)
+        if len(heavy) == X.shape[1]:
+            return ScaledPair((dense,), heavy)
         light = _block(without_inputs(rows, heavy), without_inputs(columns, heavy))
-        return ScaledPair((light, dense), heavy, dtype)
+        return ScaledPair((light, dense), heavy)
+
+
+@dataclass(frozen=True)
+class SquaredEuclidean(Metric):
+    """s(x, z) = sum_j rate_j (x_j - z_j)^2."""
+
+    power = 2
+
+    def compare(self, X: Any, Z: Any, rate: Rate, dtype: np.dtype) -> ScaledPair:
+        return compare(X, Z, rate)
+
+    def distances_from(self, centre: np.ndarray, X: Any) -> np.ndarray:
+        if is_sparse(X):
+            return np.maximum(squared_norms(X) - 2.0 * (X @ centre) + centre @ centre, 0.0)
+        return squared_norms(X - centre)
+
+
+SQUARED_EUCLIDEAN = SquaredEuclidean()
 
 
 def squared_distances(X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np.ndarray:
@@ -229,17 +221,7 @@ def squared_distances(X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np
     array, (n, m)
         Never negative, zero for equal points, and no larger than 1e20.
     """
-    pair = compare(X, Z, rate)
-    result = np.empty(pair.shape, pair.dtype if dtype is None else dtype)
-
-    def fill(tile: slice) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            pair.squared_distances(tile, out=result[tile])
-
-    for_each(fill, row_tiles(*pair.shape))
-    if X is Z:
-        np.fill_diagonal(result, 0.0)
-    return result
+    return SQUARED_EUCLIDEAN.distances(X, Z, rate, dtype)
 
 
 def _dense_block(X: np.ndarray, Z: np.ndarray, rate: Rate) -> Block:
@@ -258,10 +240,12 @@ def _block(rows: Any, columns: Any) -> Block:
 
 
 def _heavy_inputs(block: Block) -> np.ndarray:
-    """The largest inputs, without which every squared norm is small enough for the expansion."""
-    allowed = POLICY.rounding / block.noise
+    """The largest inputs, without which every squared norm is small enough for the expansion; all if few."""
+    allowed, n_inputs = POLICY.rounding / block.noise, block.rows.shape[1]
     if block.largest_norm <= allowed:
         return np.zeros(0, dtype=np.intp)
+    if n_inputs <= POLICY.most_dense_inputs:
+        return np.arange(n_inputs)
     largest = np.maximum(largest_squares(block.rows), largest_squares(block.columns))
     n_terms = max(1, longest_row(block.rows), longest_row(block.columns))
     order = np.argsort(-largest, kind="stable")[: POLICY.most_dense_inputs]
@@ -269,4 +253,8 @@ def _heavy_inputs(block: Block) -> np.ndarray:
 
 
 def _take_inputs(X: Any, places: np.ndarray) -> np.ndarray:
-    return X[:, places].toarray() if is_sparse(X) else X[:, places]
+    return _as_dense(X[:, places])
+
+
+def _as_dense(X: Any) -> np.ndarray:
+    return X.toarray() if is_sparse(X) else X
