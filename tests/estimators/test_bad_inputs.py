@@ -193,7 +193,6 @@ SETTINGS = {
     "folds of nothing": (fit(criterion="cv", cv=[]), "`cv`"),
     "groups too short": (grouped([0, 1]), r"`groups` must have one group for each of the 30 rows"),
     "groups fewer than folds": (grouped(np.arange(30) % 2, cv=5), "greater than the number of|n_splits"),
-    "checkpoint a folder": (fit(criterion="cv", checkpoint="."), "."),
     "relevance": (fit(ard="yes"), "`ard` must be 'auto', True or False"),
     "search size": (fit(search_size=3), "`search_size` must be a whole number"),
     "search size an array": (fit(search_size=np.ones(2)), "`search_size` must be a whole number"),

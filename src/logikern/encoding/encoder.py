@@ -19,7 +19,12 @@ from logikern.encoding.tables import NUMBER, TRUTH, Column, column_names, is_pla
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 
-IDENTIFIER = re.compile(r"^(id|index|row|key|uuid|guid|unnamed: \d+|.*[_ ]id|.*[a-z]Id|id_.*)$")
+IDENTIFIER = re.compile(
+    r"^(id|ids|identifier|index|idx|row|key|pk|uuid|guid|unnamed: \d+|__index_level_\d+__"
+    r"|.*[_ .-]id|.*[a-z]Id|id[_ .-].*"
+    r"|(row|record|case|sample|serial|subject|person|patient|passenger|customer|client|user|member|account|order|item)"
+    r"[_ .-]?(id|no|nr|num|number|name|names|key|index))$"
+)
 
 
 @dataclass(frozen=True, eq=False)

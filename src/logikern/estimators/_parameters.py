@@ -19,6 +19,7 @@ from logikern.estimators._inputs.arguments import (
     check_whole,
     is_auto,
     is_number,
+    suggest,
 )
 from logikern.estimators._names.criteria import CRITERIA
 from logikern.estimators._names.solvers import SOLVERS
@@ -156,7 +157,7 @@ def _check_search(parameters: Parameters, criteria: tuple[str, ...]) -> None:
     if not (criterion is None or named or callable(criterion)):
         raise ValueError(
             f"`criterion` must be {', '.join(map(repr, criteria))} or None (fixed hyperparameters), or a function "
-            f"that makes a Criterion, but is {criterion!r}."
+            f"that makes a Criterion, but is {criterion!r}.{suggest(criterion, criteria)}"
         )
     check_name("optimizer", parameters.optimizer, ("quasi-newton", "nelder-mead"))
     if isinstance(parameters.cv, numbers.Integral) and parameters.cv < 2:
