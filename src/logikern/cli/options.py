@@ -14,7 +14,7 @@ OperatorName = StrEnum("OperatorName", "auto dense tiled features")
 Precision = StrEnum("Precision", "auto single double")
 CriterionName = StrEnum("CriterionName", "cv loo auto")
 Format = StrEnum("Format", "csv tsv parquet jsonl svmlight")
-Tying = StrEnum("Tying", "auto shared scaled separate level subtree")
+Tying = StrEnum("Tying", "auto shared scaled separate level subtree leaf leaves")
 Loss = StrEnum("Loss", "zero_one taxonomic parent")
 
 
