@@ -8,7 +8,7 @@ import typer
 # Spelled out, because help must not import numpy; a test compares them with the library's own tables.
 KernelName = StrEnum(
     "KernelName",
-    "gaussian gaussian_laplacian matern12 matern32 matern52 rational_quadratic laplacian linear polynomial",
+    "auto gaussian gaussian_laplacian matern12 matern32 matern52 rational_quadratic laplacian linear polynomial",
 )
 OperatorName = StrEnum("OperatorName", "auto dense tiled features")
 Precision = StrEnum("Precision", "auto single double")

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from logikern.encoding.roles import list_chosen
+from logikern.encoding.scaling import SCALINGS
 from logikern.estimators._inputs.arguments import (
     check_choice,
     check_flag,
@@ -46,6 +48,8 @@ class Parameters:
 
     owner: str
     kernel: Any
+    categorical_features: Any
+    inputs: str
     hierarchy: Any = None
     tying: Any
     rate: Any
@@ -121,6 +125,8 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
         check_name("solver", parameters.solver, ("auto", *solvers), "or a Solver")
     if not callable(parameters.operator):
         check_name("operator", parameters.operator, ("auto", *OPERATORS), "or a function that makes an operator")
+    list_chosen(parameters.categorical_features)
+    check_name("inputs", parameters.inputs, ("auto", *SCALINGS))
     check_name("precision", parameters.precision, PRECISIONS)
     check_positive("tol", parameters.tol)
     check_whole("max_iter", parameters.max_iter, 1)

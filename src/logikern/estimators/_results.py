@@ -28,7 +28,7 @@ def forget_fit(estimator: Any) -> None:
 
 def search_results(report: FitReport) -> dict[str, Any]:
     """What the search found; warns if it ended early, or if its criterion is doubtful."""
-    found: dict[str, Any] = {"plan_": report.plan, "start_": report.plan.start, "interrupted_": report.interrupted}
+    found: dict[str, Any] = {"plan_": report.plan, "start_": report.start, "interrupted_": report.interrupted}
     found |= {"verdicts_": (), "trace_": (), "criterion_value_": np.nan, "stopped_early_": ""}
     tuned = report.tuned
     if tuned is None:
@@ -58,7 +58,12 @@ def class_results(data: TrainingData, model: FittedModel, seed: int) -> dict[str
     """What a classifier has beside: classes, coefficients, and the training data for leave-one-out."""
     found = {"_training": data, "_seed": seed, "classes_": data.classes}
     found["dual_coef_"] = _coefficients(data, model.dual)
-    return found if data.tree is None else found | {"tree_": data.tree}
+    return found | input_results(data) | ({} if data.tree is None else {"tree_": data.tree})
+
+
+def input_results(data: TrainingData) -> dict[str, Any]:
+    """The encoder, where the kernel takes encoded inputs."""
+    return {} if data.encoder is None else {"encoder_": data.encoder}
 
 
 def number_results(own: Numbers, model: FittedModel) -> dict[str, Any]:
@@ -68,7 +73,7 @@ def number_results(own: Numbers, model: FittedModel) -> dict[str, Any]:
         "n_outputs_": len(own.scale),
         "outputs_": own.data.classes,
         "dual_coef_": coefficients if own.is_table else coefficients[:, 0],
-    }
+    } | input_results(own.data)
 
 
 def fitted_numbers(report: FitReport, points: Any, own: Numbers) -> FittedModel:

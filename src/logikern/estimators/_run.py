@@ -26,6 +26,8 @@ class FitReport:
     """The result of a fit."""
 
     plan: FitPlan
+    data: TrainingData  # with inputs of the scale that was chosen
+    start: Specification  # hyperparameters of the final model before the search
     tuned: Tuned | None  # the search; None for fixed hyperparameters
     specification: Specification  # the final model
     result: FitResult
@@ -42,12 +44,14 @@ def run(
     plan: FitPlan, data: TrainingData, on_evaluation: Callback, on_step: Callable[[NewtonStep], None]
 ) -> FitReport:
     """Search if the plan has a search, then fit all points."""
-    tuned = None if plan.search is None else search(plan.search, plan.start, data, on_evaluation)
-    specification = plan.start if tuned is None else tuned.specification
+    tuned = None if plan.search is None else search(plan.search, plan.alternatives, data, on_evaluation)
+    chosen = plan.alternatives[0] if tuned is None else tuned.alternative
+    specification = chosen.start if tuned is None else tuned.specification
+    data = chosen.view(data)
     result, covariance, operator = solve(
         plan.solver_for(specification), specification, data, on_step, keep_interrupted=_keeps_interrupted(plan, tuned)
     )
-    return FitReport(plan, tuned, specification, result, covariance, operator)
+    return FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
 
 
 def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:

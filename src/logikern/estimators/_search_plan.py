@@ -24,7 +24,8 @@ from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import Choice, choose
 from logikern.selection import nelder_mead
-from logikern.selection.growth import Plan, plan_tyings, spread
+from logikern.selection.growth import Plan, plan_tyings
+from logikern.selection.refinement import spread
 from logikern.selection.search import Effort
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
@@ -44,8 +45,6 @@ class SearchPolicy:
         Points on which "auto" finishes it; with many classes, points for each class.
     entries : int, default=1_500_000
         Folds times classes times points of one evaluation; beyond it there are fewer points.
-    loosened_from : int, default=500_000
-        Classes times points from which the tolerance of inner fits grows with their number.
     enlargement : float, default=2.5
         Factor between subsets of texts, whose evaluations take time linear in the points.
     most_entries : int, default=75_000_000
@@ -65,6 +64,8 @@ class SearchPolicy:
         Inputs up to which a rate for each is tried.
     most_filled : float, default=0.2
         Largest share of entries that are not zero in a table of words.
+    fewest_unseen, most_unseen : int, default=300, 2000
+        Rows beyond those of the first subset that judge what was learned on it.
     """
 
     coarse_size: int = 1000
@@ -72,7 +73,6 @@ class SearchPolicy:
     fine_size: int = 2000
     fine_per_class: int = 20
     entries: int = 1_500_000
-    loosened_from: int = 500_000
     enlargement: float = 2.5
     most_entries: int = 75_000_000
     loo_work: float = 12e9
@@ -82,6 +82,8 @@ class SearchPolicy:
     most_kernel_entries: float = 1e9
     most_inputs: int = 100
     most_filled: float = 0.2
+    fewest_unseen: int = 300
+    most_unseen: int = 2000
 
 
 USUAL = SearchPolicy()
@@ -97,6 +99,7 @@ class Rung:
     is_exact: bool  # whether inner fits have dense factors
     operator: Choice
     conditioning: float  # bytes of the preconditioner
+    unseen: Indices  # other rows, which judge models that were learned on these
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,17 +167,20 @@ def plan_search(
     larger = _larger_sizes(parameters, data, start, criterion, few[-1])
     sizes = larger or few
     finest = spread(start, growth.tyings[-1][1])
-    rows = [np.sort(subset) for subset in _nested_subsets(data, sizes, seed)]
+    order = nested_order(data, USUAL.smallest_class, seed)
+    rows = [np.sort(order[:size]) for size in sizes]
     is_unused = criterion == "loo" and data.labels is not None
     cv = None if is_unused else list_splits(parameters.cv, given, data, data.kept[rows[-1]])
     rungs = tuple(
         _plan_rung(parameters, data, finest, resources, own, criterion, cv, given.groups, seed) for own in rows
     )
+    if not larger:
+        rungs = (replace(rungs[0], unseen=_unseen(parameters, data, order[sizes[0] :], given)), *rungs[1:])
     return SearchPlan(
         criterion_kind(parameters.criterion, criterion == "loo"),
         replace(growth, grow_last=bool(larger)),
         rungs,
-        _plan_effort(parameters, data, sizes[0]),
+        _plan_effort(parameters, data),
         data.labels is not None and _sharpens(parameters, data, start.kernels[0]),
         unit,
         seed,
@@ -185,9 +191,11 @@ def plan_search(
     )
 
 
-def _nested_subsets(data: TrainingData, sizes: list[int], seed: int) -> list[Indices]:
-    order = nested_order(data, USUAL.smallest_class, seed)
-    return [order[:size] for size in sizes]
+def _unseen(parameters: Parameters, data: TrainingData, others: Indices, given: GivenRows) -> Indices:
+    """Rows that judge models of the first rung; empty if they are few, or may be related to rows of the search."""
+    is_drawn = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
+    usable = data.labels is not None and given.groups is None and is_drawn and not parameters.is_bias_free
+    return np.sort(others[: USUAL.most_unseen]) if usable and len(others) >= USUAL.fewest_unseen else others[:0]
 
 
 def _plan_rung(
@@ -224,15 +232,11 @@ def _plan_rung(
         own_groups = whole_folds(draw_folds(cv, data, rows, groups, seed, USUAL.entries))
     elif by_loo and own_groups is not None:
         check_groups(own_groups)
-    return Rung(rows, folds, own_groups, is_exact, operator, search_conditioning(size))
+    return Rung(rows, folds, own_groups, is_exact, operator, search_conditioning(size), rows[:0])
 
 
-def _plan_effort(parameters: Parameters, data: TrainingData, n_points: int) -> Effort:
-    usual = Effort(simplex=parameters.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
-    # A tolerance bounds the largest residual; with more residuals, the largest says less about the mean loss.
-    loosened = max(1.0, len(data.classes) * n_points / USUAL.loosened_from)
-    first, last = usual.first_tolerance * loosened, usual.last_tolerance * loosened
-    return replace(usual, first_tolerance=first, last_tolerance=last)
+def _plan_effort(parameters: Parameters, data: TrainingData) -> Effort:
+    return Effort(simplex=parameters.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
 
 
 def plan_growth(parameters: Parameters, data: TrainingData, start: Specification) -> Plan:
@@ -244,7 +248,9 @@ def plan_growth(parameters: Parameters, data: TrainingData, start: Specification
     tyings = plan_tyings(wanted, start.mixing, _excluded(data, start))
     # For numbers one kernel for all outputs is the default: only a rate for each input is compared with it.
     compare = compare or (data.labels is None and len(tyings) == 1)
-    is_possible = compare and 1 < n_inputs <= USUAL.most_inputs
+    columns = _columns(data)
+    n_rates = n_inputs if columns is None else max(columns) + 1
+    is_possible = compare and 1 < n_rates <= USUAL.most_inputs
     relevance = is_possible if is_auto(parameters.ard) else bool(parameters.ard)
     if parameters.ard is True:
         _check_rates(start.kernels[0])
@@ -253,7 +259,15 @@ def plan_growth(parameters: Parameters, data: TrainingData, start: Specification
     if start.tying != tyings[0][1]:
         tyings = tyings[-1:]  # values were given for every group: nothing leads up to them
     plan = Plan(tyings, compare, relevance, n_inputs, n, bool(parameters.learn_bias), int(parameters.n_starts))
-    return replace(plan, n_given=n_given)
+    return replace(plan, n_given=n_given, columns=columns)
+
+
+def _columns(data: TrainingData) -> tuple[int, ...] | None:
+    """The column of each input, numbered without those left out; None if every input is a column."""
+    if data.encoder is None:
+        return None
+    names, columns = np.unique(data.encoder.columns, return_inverse=True)
+    return None if len(names) == len(columns) else tuple(columns.tolist())
 
 
 def _excluded(data: TrainingData, start: Specification) -> set[str]:

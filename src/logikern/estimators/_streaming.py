@@ -11,7 +11,9 @@ from sklearn.utils.validation import column_or_1d
 
 from logikern.estimators._callbacks import FinalFit
 from logikern.estimators._failures import warn_unless_converged
+from logikern.estimators._inputs.alternatives import Alternative
 from logikern.estimators._inputs.data import (
+    Checked,
     CheckTogether,
     TrainingData,
     check_together,
@@ -47,6 +49,12 @@ def _can_stream(model: Any) -> bool:
         "`bias_variance` is infinite": model.bias_variance == np.inf,
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
             model.class_weight, str
+        ),
+        "`inputs` is not 'auto' or 'raw': scales change with every call": not (
+            isinstance(model.inputs, str) and model.inputs in ("auto", "raw")
+        ),
+        "`categorical_features` is not 'from_dtype' or None: levels change with every call": not isinstance(
+            model.categorical_features, str | None
         ),
     }
     for reason, found in reasons.items():
@@ -90,7 +98,7 @@ class StreamingMixin:
         # Nothing is searched for, and the dual continues unless another solver is asked for.
         solver = "smo" if parameters.solver == "auto" else parameters.solver
         parameters = replace(parameters, criterion=None, solver=solver)
-        check = partial(check_together, self, reset=fitted is None)
+        check = partial(check_together, self, reset=fitted is None, encodes=False)
         chunk = _chunk(parameters, check, X, y, sample_weight, _declared(parameters, classes, fitted), fitted)
         data = chunk if fitted is None else _joined(fitted.data, chunk)
         chosen = start_specification(parameters, data) if fitted is None else fitted.model.specification
@@ -99,7 +107,8 @@ class StreamingMixin:
             dual[:, : len(fitted.data.weights)] = fitted.model.dual
         told = FinalFit(parameters.verbose)
         with threads(parameters.n_jobs):
-            plan = resolve(parameters, data, chosen, GivenRows(X, y, None), find_resources(parameters.memory_limit))
+            alternatives, given = (Alternative("", None, chosen),), GivenRows(X, y, None)
+            plan = resolve(parameters, data, alternatives, given, find_resources(parameters.memory_limit))
             result, covariance, operator = solve(plan.solver_for(chosen), chosen, data, told.log_step, dual)
         told.log_end()
         model = FittedModel(chosen, stored_points(data), result.dual[0])
@@ -107,7 +116,7 @@ class StreamingMixin:
         found = fit_results(result, model, parameters.tol, operator)
         found |= class_results(data, model, parameters.draw_seed())
         if fitted is None:
-            found = search_results(FitReport(plan, None, chosen, result, covariance, operator)) | found
+            found = search_results(FitReport(plan, data, chosen, None, chosen, result, covariance, operator)) | found
         elif not fitted.verdicts:
             found |= {"trace_": (), "plan_": plan}
         write(self, found)
@@ -143,6 +152,11 @@ def _read_fitted(attributes: dict[str, Any]) -> _Fitted | None:
         raise ValueError(
             "The last fit had a precomputed kernel or an infinite `bias_variance`, to which no points can be added. "
             "Fit again."
+        )
+    if data.encoder is not None and not data.encoder.is_plain:
+        raise ValueError(
+            "The last fit had a table that needed an encoder (categories, gaps, constant columns or scaled numbers), "
+            "to which no points can be added. Fit again."
         )
     return _Fitted(data, model, attributes["classes_"], attributes.get("tree_"), attributes["verdicts_"])
 
@@ -200,7 +214,7 @@ def _chunk(
     tree = declared if isinstance(declared, Tree) else None
     known = None if tree is None else tree_targets(tree, y)
     rows = y if known is None else known.targets.argmax(axis=0)
-    X, rows = check(X, rows)
+    X, rows, encoder = _check_numbers(check, X, rows)
     classes: Array = declared.classes if isinstance(declared, Tree) else declared
     targets = _targets(rows, names, classes) if known is None else _leaf_targets(known)
     labels = targets.argmax(axis=0)
@@ -222,7 +236,21 @@ def _chunk(
         kept,
         X.shape[0],
         row_names=row_names,
+        encoder=encoder,
     )
+
+
+def _check_numbers(check: CheckTogether, X: Any, y: Any) -> Checked:
+    """Rows of numbers; levels and medians would change with every call."""
+    try:
+        return check(X, y)
+    except ValueError as error:
+        if "could not convert" not in str(error) and "contains NaN" not in str(error):
+            raise
+        raise ValueError(
+            f"`partial_fit` takes numbers without gaps, but {str(error).splitlines()[0].rstrip('.')}. Encode "
+            "categories and fill gaps first, or use `fit` on all rows."
+        ) from error
 
 
 def _targets(y: Any, names: Any, classes: Array) -> Array:

@@ -15,6 +15,7 @@ from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_fr
 from logikern.estimators._fitted.influence import InfluenceMixin
 from logikern.estimators._fitted.prediction import latents
 from logikern.estimators._fitted.story import SearchStory, explain_each
+from logikern.estimators._inputs.alternatives import list_alternatives
 from logikern.estimators._inputs.data import (
     TrainingData,
     check_groups,
@@ -23,7 +24,7 @@ from logikern.estimators._inputs.data import (
 )
 from logikern.estimators._inputs.labels import class_against_rest
 from logikern.estimators._inputs.splits import GivenRows, list_splits
-from logikern.estimators._inputs.start import start_specification
+from logikern.estimators._inputs.tables import warn_of_columns
 from logikern.estimators._memory import find_resources, limit_for_each
 from logikern.estimators._parameters import Parameters, check_classification, read_parameters
 from logikern.estimators._plan import resolve
@@ -32,6 +33,7 @@ from logikern.estimators._results import (
     class_results,
     fit_results,
     forget_fit,
+    input_results,
     search_results,
     write,
 )
@@ -55,10 +57,20 @@ class KernelLogisticClassifier(
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
-        "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
-        any objects (strings, graphs).
+    kernel : str, Kernel or callable, default="auto"
+        "auto" compares a Gaussian, a Laplacian and a mean of both by the criterion; it takes a linear kernel for
+        sparse inputs like counts of words, and a Gaussian if hyperparameters are fixed. Otherwise "gaussian",
+        "laplacian", "gaussian_laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear",
+        "polynomial"; "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which
+        may be any objects (strings, graphs).
+    categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
+        Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns: text and
+        categories have one input per level, numbers and truths one input. None allows numbers only.
+    inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
+        Scale of numbers: as they are, standardised, or their ranks in the training rows. Levels of categories keep 0
+        and 1. "auto" compares these by the criterion; "raw" only if many columns share a unit, as pixels do. If
+        hyperparameters are fixed or a rate is given, it standardises tables that have categories, truths or dates
+        beside numbers, and leaves others.
     hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", Mixing or None, default=None
         A tree whose leaves are the classes, in any form that `read_tree` reads; "paths" reads it off labels such as
         "physics/optics/lasers". Classes are then alike as far as their paths agree, labels may name inner nodes,
@@ -71,8 +83,8 @@ class KernelLogisticClassifier(
         the inner nodes and one for the leaves of each subtree below the root, "separate" a kernel and a variance per
         level; a dict has a group for nodes, and those below them.
     rate : float, sequence of float or None, default=None
-        Inverse squared length scale of the inputs, or one per input. None reads it off the spread of the data.
-        With a criterion it is where learning starts.
+        Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
+        column of X. None reads it off the spread of the data. With a criterion it is where learning starts.
     variance : float, sequence of float or None, default=None
         Variance of the latent functions, or one per variance that `tying` asks for. None reads it off the
         size of the kernel. With a criterion it is where learning starts.
@@ -185,7 +197,11 @@ class KernelLogisticClassifier(
         Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
         How products were computed, and why, as a sentence.
+    encoder_ : Encoder
+        How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
+        Kernels of objects and matrices have none.
     n_features_in_ : int
+        Columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
 
     Examples
@@ -199,8 +215,10 @@ class KernelLogisticClassifier(
 
     def __init__(
         self,
-        kernel="gaussian",
+        kernel="auto",
         *,
+        categorical_features="from_dtype",
+        inputs="auto",
         hierarchy=None,
         tying="auto",
         rate=None,
@@ -231,6 +249,8 @@ class KernelLogisticClassifier(
         verbose=0,
     ):
         self.kernel = kernel
+        self.categorical_features = categorical_features
+        self.inputs = inputs
         self.hierarchy = hierarchy
         self.tying = tying
         self.rate = rate
@@ -267,6 +287,9 @@ class KernelLogisticClassifier(
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            A frame may have columns of text, categories, truths, dates (which count in days) and missing values. A
+            missing number becomes the median of its column, with an indicator as further input. Columns without
+            information are left out.
             With kernel="precomputed" the kernel matrix (n_samples, n_samples); with a function as kernel any
             sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_classes)
@@ -286,16 +309,19 @@ class KernelLogisticClassifier(
         check_classification(parameters)
         forget_fit(self)
         data = training_data(parameters, partial(check_together, self), X, y, sample_weight)
+        if data.encoder is not None:
+            warn_of_columns(data.encoder)
         check_groups(groups, data.n_rows)
         given = GivenRows(X, y, groups)
         if parameters.one_vs_rest:
             return self._fit_one_vs_rest(parameters, given, data)
-        start = start_specification(parameters, data)
-        _failures.refuse_before(parameters.solver, start.kernels[0], data)
+        alternatives = list_alternatives(parameters, data)
+        _failures.refuse_before(parameters.solver, alternatives[0].start.kernels[0], data)
         with threads(self.n_jobs):
-            plan = resolve(parameters, data, start, given, find_resources(parameters.memory_limit))
+            plan = resolve(parameters, data, alternatives, given, find_resources(parameters.memory_limit))
             with listen(self, plan.search_length, X, y, sample_weight) as listeners:
                 report = run(plan, data, *listeners)
+                data = report.data
                 constants = free_constants(report.covariance, report.result) if parameters.is_bias_free else None
                 model = FittedModel(report.specification, stored_points(data), report.result.dual[0], constants)
                 found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
@@ -322,7 +348,7 @@ class KernelLogisticClassifier(
             binaries.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))
             if binary.interrupted_:
                 own["on_interrupt"] = "raise"  # the next Ctrl-C is the second one
-        write(self, binary_results(tuple(binaries), data.classes))
+        write(self, binary_results(tuple(binaries), data.classes) | input_results(data))
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -364,7 +390,8 @@ class KernelLogisticClassifier(
         if "binaries_" in self.__dict__:
             frames = [binary.hyperparameters_ for binary in self.binaries_]
             return stacked_frames(frames, self.classes_)
-        return hyperparameter_frame(self.model_.specification, self.start_, self.classes_)
+        encoder = vars(self).get("encoder_")
+        return hyperparameter_frame(self.model_.specification, self.start_, self.classes_, encoder)
 
     def explain(self) -> str:
         """The final model, what it was compared with, the cost and the plan of the fit, in words."""

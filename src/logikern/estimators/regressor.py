@@ -13,10 +13,12 @@ from logikern.estimators._callbacks import CallbackSupportMixin, listen, with_ca
 from logikern.estimators._fitted.frames import hyperparameter_frame
 from logikern.estimators._fitted.prediction import latents
 from logikern.estimators._fitted.story import SearchStory, Words
+from logikern.estimators._inputs.alternatives import Alternative
 from logikern.estimators._inputs.data import check_groups, check_together
 from logikern.estimators._inputs.regression import numbers
 from logikern.estimators._inputs.splits import GivenRows
 from logikern.estimators._inputs.start import start_specification
+from logikern.estimators._inputs.tables import warn_of_columns
 from logikern.estimators._memory import find_resources
 from logikern.estimators._parameters import check_regression, read_parameters
 from logikern.estimators._plan import resolve
@@ -42,16 +44,22 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
+        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "laplacian", "linear", "polynomial";
         "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
         any objects (strings, graphs).
+    categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
+        Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns: text and
+        categories have one input per level, numbers and truths one input. None allows numbers only.
+    inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
+        Scale of numbers: as they are, standardised, or their ranks in the training rows. Levels of categories keep 0
+        and 1. "auto" standardises tables that have categories, truths or dates beside numbers, and leaves others.
     tying : {"auto", "shared", "scaled", "separate"} or list, default="shared"
         Whether outputs share one kernel and one variance, share a kernel but have a variance each, or have
         both for themselves. A list has one group label per output. "auto" grows from shared to separate as far as the
         criterion improves by more than its noise.
     rate : float, sequence of float or None, default=None
-        Inverse squared length scale of the inputs, or one per input. None reads it off the spread of the data.
-        With a criterion it is where learning starts.
+        Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
+        column of X. None reads it off the spread of the data. With a criterion it is where learning starts.
     variance : float, sequence of float or None, default=None
         Variance of the functions over that of the noise, or one per variance that `tying` asks for. None reads it off
         the size of the kernel. With a criterion it is where learning starts.
@@ -149,7 +157,11 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
         How products were computed, and why, as a sentence.
+    encoder_ : Encoder
+        How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
+        Kernels of objects and matrices have none.
     n_features_in_ : int
+        Columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
 
     Examples
@@ -169,6 +181,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         self,
         kernel="gaussian",
         *,
+        categorical_features="from_dtype",
+        inputs="auto",
         tying="shared",
         rate=None,
         variance=None,
@@ -194,6 +208,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         verbose=0,
     ):
         self.kernel = kernel
+        self.categorical_features = categorical_features
+        self.inputs = inputs
         self.tying = tying
         self.rate = rate
         self.variance = variance
@@ -225,6 +241,9 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            A frame may have columns of text, categories, truths, dates (which count in days) and missing values. A
+            missing number becomes the median of its column, with an indicator as further input. Columns without
+            information are left out.
             With kernel="precomputed" the kernel matrix (n_samples, n_samples); with a function as kernel any
             sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_outputs)
@@ -241,12 +260,14 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         check_regression(parameters)
         forget_fit(self)
         own = numbers(parameters, partial(check_together, self), X, y, sample_weight)
+        if own.data.encoder is not None:
+            warn_of_columns(own.data.encoder)
         check_groups(groups, own.data.n_rows)
         start = start_specification(parameters, own.data)
         _failures.refuse_before(parameters.solver, start.kernels[0], own.data)
         with threads(self.n_jobs):
             resources = find_resources(parameters.memory_limit)
-            plan = resolve(parameters, own.data, start, GivenRows(X, y, groups), resources)
+            plan = resolve(parameters, own.data, (Alternative("", None, start),), GivenRows(X, y, groups), resources)
             with listen(self, plan.search_length, X, y, sample_weight) as listeners:
                 report = run(plan, own.data, *listeners)
                 model = fitted_numbers(report, stored_points(own.data), own)
@@ -266,7 +287,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     def hyperparameters_(self) -> Any:
         """Name, outputs, value and start of every hyperparameter, as a frame."""
         check_is_fitted(self)
-        frame = hyperparameter_frame(self.model_.specification, self.start_, self.outputs_)
+        encoder = vars(self).get("encoder_")
+        frame = hyperparameter_frame(self.model_.specification, self.start_, self.outputs_, encoder)
         return frame.rename(columns={"classes": "outputs"})
 
     def __sklearn_tags__(self) -> Any:

@@ -10,6 +10,7 @@ from logikern.criteria.base import Criterion
 from logikern.numerics.outcome import Array, Mask
 from logikern.operators.choose import PointSet
 from logikern.selection.journal import Entry, Journal
+from logikern.selection.judgement import UnseenRows
 from logikern.selection.nelder_mead import minimise_values
 from logikern.selection.prior import Prior
 from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
@@ -33,9 +34,12 @@ class Effort:
     range: float = 9.0  # largest change of a log parameter in one stage
     # A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
     hurdle: float = 0.0
+    ceiling: float = np.inf  # a stage whose objective is still above it by then is given up, too
     patience: int = 4
-    first_tolerance: float = 2e-4  # of inner fits while steps are long
-    last_tolerance: float = 1e-4  # of inner fits when steps have become short
+    first_tolerance: float = 5e-2  # of inner fits while steps are long
+    last_tolerance: float = 2e-2  # of inner fits when steps have become short
+    relative_tolerance: float = 0.1  # of inner fits as a part of the criterion, if that is smaller ...
+    finest_tolerance: float = 1e-4  # ... but not below this
 
     def worth(self, value: float) -> float:
         """What a step must bring, at this value of the criterion, to be none of the small ones."""
@@ -83,6 +87,7 @@ class SearchData:
     criterion: Criterion
     points: PointSet
     n_points: int
+    unseen: UnseenRows | None = None  # rows beyond these, which judge models that were learned on these
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +236,8 @@ class _Stage:
         """Whether so many evaluations have brought less than the hurdle."""
         if self.n_evaluations < self.effort.patience or self.found is None:
             return False
-        return self.first_value - self.found.value < self.effort.hurdle
+        behind = self.found.objective > self.effort.ceiling
+        return behind or self.first_value - self.found.value < self.effort.hurdle
 
     def trial(self, point: Array) -> Trial:
         """Criterion and prior at a point, from the journal or computed."""
@@ -276,8 +282,7 @@ class _Stage:
     def _compute(self, point: Array, start: Array | None) -> Entry:
         began = time.monotonic()
         covariance = self.specification_at(point).bind(self.rung.points)
-        tolerance = self.effort.first_tolerance if self.radius > 0.3 else self.effort.last_tolerance
-        evaluation = self.rung.criterion.evaluate(covariance, start, tolerance)
+        evaluation = self.rung.criterion.evaluate(covariance, start, self._tolerance)
         if evaluation.usable:
             self.log.method = evaluation.method
         return Entry(
@@ -291,6 +296,14 @@ class _Stage:
             evaluation.temperature,
             evaluation.state if evaluation.usable else None,
         )
+
+    @property
+    def _tolerance(self) -> float:
+        """Tolerance of inner fits: the criterion corrects its value for their residual, to first order."""
+        effort = self.effort
+        largest = effort.first_tolerance if self.radius > 0.3 else effort.last_tolerance
+        value = np.inf if self.found is None else abs(self.found.value)
+        return min(largest, max(effort.finest_tolerance, effort.relative_tolerance * value))
 
     def _note(self, point: Array, entry: Entry, objective: float) -> None:
         if entry.usable and self.found is None:

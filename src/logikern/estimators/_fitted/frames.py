@@ -1,16 +1,19 @@
 """Arrays as frames of the library that the user works with."""
 
 import importlib
+import re
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from logikern.encoding.encoder import Encoder
 from logikern.estimators._inputs.data import names_of_rows
 from logikern.numerics.outcome import Array
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
 
+NUMBERED = re.compile(r"^(.*)\[(\d+)\]$")
 # Nodes that are named one by one.
 MOST_NAMES = 8
 
@@ -32,8 +35,13 @@ def _pandas() -> Any:
         raise ImportError("A labelled frame needs pandas: install logikern[cli].") from error
 
 
-def hyperparameter_frame(found: Specification, start: Specification, classes: Array) -> Any:
-    """One row per hyperparameter: name, the classes that it serves, value and start."""
+def hyperparameter_frame(
+    found: Specification, start: Specification, classes: Array, encoder: Encoder | None = None
+) -> Any:
+    """One row per hyperparameter: name, the classes that it serves, value and start.
+
+    Rates of single inputs, or of single columns, are named after these if the encoder has names: `rate[age]`.
+    """
     rows = []
     for number, kernel in enumerate(found.kernels):
         served = users(found.tying.kernel_of, number, found, classes)
@@ -41,7 +49,8 @@ def hyperparameter_frame(found: Specification, start: Specification, classes: Ar
         began = dict(zip(origin.parameter_names, np.exp(origin.log_parameters), strict=True))
         for name, value in zip(kernel.parameter_names, np.exp(kernel.log_parameters), strict=True):
             first = began.get(name, began.get(name.split("[")[0], np.nan))
-            rows.append({"name": name, "classes": served, "value": float(value), "start": float(first)})
+            shown = _with_names(name, kernel.parameter_names, encoder)
+            rows.append({"name": shown, "classes": served, "value": float(value), "start": float(first)})
     for number, variance in enumerate(found.variances):
         served = users(found.tying.variance_of, number, found, classes)
         first = start.latent_variances[found.tying.variance_of.index(number)]
@@ -55,6 +64,16 @@ def hyperparameter_frame(found: Specification, start: Specification, classes: Ar
         }
     rows += [{"name": name, "classes": "all", "value": one, "start": first} for name, (one, first) in whole.items()]
     return _pandas().DataFrame(rows)
+
+
+def _with_names(name: str, siblings: tuple[str, ...], encoder: Encoder | None) -> str:
+    """The name of a parameter with the name of its input or column in place of a number."""
+    match = NUMBERED.match(name)
+    if match is None or encoder is None or encoder.names is None:
+        return name
+    n_values = sum(sibling.startswith(f"{match[1]}[") for sibling in siblings)
+    names = {encoder.n_columns: encoder.names, encoder.n_inputs: encoder.input_names}.get(n_values)
+    return name if names is None else f"{match[1]}[{names[int(match[2])]}]"
 
 
 def users(group_of: tuple[int, ...], number: int, found: Specification, classes: Array) -> str:

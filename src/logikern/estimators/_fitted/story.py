@@ -11,7 +11,7 @@ from logikern.estimators._inputs.data import is_precomputed, takes_objects
 from logikern.model import persistence
 from logikern.numerics.outcome import Outcome
 from logikern.report.search import plot_search
-from logikern.selection.growth import Verdict
+from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
 
 COLUMNS = 100
@@ -20,8 +20,7 @@ TERMS = (
     "criterion: {criterion}; lower is better.",
     "gain: decrease of the criterion against the model accepted before, on the same rows.",
     "noise: standard error of the gain.",
-    "chance: gain to expect from additional hyperparameters that have no effect.",
-    "better: the gain exceeds noise + chance.",
+    "better: the gain exceeds the noise; for a first model, its criterion is lower.",
     "asked for: part of the settings, better or not.",
 )
 
@@ -83,13 +82,12 @@ def _compared(verdicts: tuple[Verdict, ...], final: Verdict, records: tuple[Reco
     """A table with a row for each model."""
     own = [record.n_points for record in records if record.stage == verdicts[-1].stage]
     width = max(len("model"), *(len(verdict.stage) for verdict in verdicts))
-    lines = [f"{'model':{width}}  learned  criterion     gain   noise  chance"]
+    lines = [f"{'model':{width}}  learned  criterion     gain   noise"]
     for verdict in verdicts:
         is_first = np.isnan(verdict.gain)
-        numbers = (verdict.gain, verdict.noise, verdict.optimism)
-        gain, noise, chance = ("-",) * 3 if is_first else (f"{number:z.4f}" for number in numbers)
+        gain, noise = ("-", "-") if is_first else (f"{verdict.gain:z.4f}", f"{verdict.noise:.4f}")
         fate = f"{verdict.fate}: final model" if verdict is final else verdict.fate
-        told = f"{verdict.n_parameters:7}  {verdict.value:9.4f}  {gain:>7}  {noise:>6}  {chance:>6}"
+        told = f"{verdict.n_parameters:7}  {verdict.value:9.4f}  {gain:>7}  {noise:>6}"
         lines.append(f"{verdict.stage:{width}}  {told}  {fate.removeprefix('first model: ')}")
     return [f"Models compared, on {(own or [records[-1].n_points])[-1]} rows:", *lines]
 
@@ -171,6 +169,8 @@ class SearchStory:
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = not takes_objects(self.kernel)
+        tags.input_tags.allow_nan = not (takes_objects(self.kernel) or is_precomputed(self.kernel))
+        tags.input_tags.categorical = tags.input_tags.allow_nan
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 

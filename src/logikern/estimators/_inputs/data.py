@@ -3,13 +3,16 @@
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
+from logikern.encoding.encoder import Encoder
+from logikern.encoding.roles import list_chosen
 from logikern.estimators._inputs.hierarchy import tree_targets, warn_of_guesses
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
+from logikern.estimators._inputs.tables import as_table, learn_inputs
 from logikern.estimators._inputs.weights import weigh_rows
 from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.estimators._parameters import Parameters
@@ -25,8 +28,18 @@ from logikern.structure.tree import Tree
 LARGEST_INPUT, SMALLEST_INPUT = 1e150, 1e-150
 # Rows of a kernel matrix that are compared with its columns at a time.
 ROW_TILE = 256
+
+
+class Checked(NamedTuple):
+    """Encoded inputs, targets, and the encoder; None where inputs are kernel values or objects."""
+
+    X: Any
+    y: Any
+    encoder: Encoder | None
+
+
 # `check_together` of one estimator.
-CheckTogether: TypeAlias = Callable[..., tuple[Any, Any]]
+CheckTogether: TypeAlias = Callable[..., Checked]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +58,7 @@ class TrainingData:
     n_rows: int  # number of rows given
     row_labels: Indices | None = None  # (n_rows,): `labels` of all rows given, whatever their weight
     row_names: Any = None  # pandas Index (n_rows,): names of the rows given, if they were a pandas frame
+    encoder: Encoder | None = None  # how columns became inputs; None where inputs are kernel values or objects
 
     @property
     def all_weights(self) -> Array:
@@ -82,6 +96,16 @@ def names_of_rows(X: Any) -> Any:
     return X.index if pandas is not None and isinstance(X, pandas.DataFrame | pandas.Series) else None
 
 
+def compares_scalings(settings: Any) -> bool:
+    """Whether a search of these settings of a classifier decides how inputs are scaled; a rate refers to a scale."""
+    searches = settings.criterion is not None and settings.rate is None
+    return searches and settings.inputs == "auto" and isinstance(settings.kernel, str) and not _is_given(settings)
+
+
+def _is_given(settings: Any) -> bool:
+    return is_precomputed(settings.kernel) or settings.kernel == "linear"
+
+
 def takes_objects(kernel: Any) -> bool:
     """Whether points are whatever a user's function understands, not rows of a table."""
     if isinstance(kernel, Kernel):
@@ -105,7 +129,7 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
     is_flat = parameters.hierarchy is None or has_own_structure(parameters.hierarchy)
     known = None if is_flat else tree_targets(parameters.hierarchy, y)
     # Paths may be tuples, which only the hierarchy understands: rows and numbers of nodes are checked together.
-    X, y = check(X, y if known is None else known.targets.argmax(axis=0))
+    X, y, encoder = check(X, y if known is None else known.targets.argmax(axis=0))
     if known is None:
         targets, labels, classes = _targets(y, names)
         tree, likelihood = None, LIKELIHOODS["classes"]()
@@ -137,32 +161,68 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
         X.shape[0],
         labels,
         row_names,
+        encoder,
     )
 
 
-def check_together(estimator: Any, X: Any, y: Any, numbers_only: bool = False, reset: bool = True) -> tuple[Any, Any]:
-    """Inputs and targets as arrays with equally many rows; without `reset`, for the kernel of an earlier fit."""
+def check_together(
+    estimator: Any, X: Any, y: Any, numbers_only: bool = False, reset: bool = True, encodes: bool = True
+) -> Checked:
+    """Inputs and targets as arrays with equally many rows.
+
+    Parameters
+    ----------
+    estimator : KernelLogisticClassifier or KernelRegressor
+        Gets `n_features_in_` and `feature_names_in_`.
+    X, y : the arguments of `fit`
+    numbers_only : bool, default=False
+        Whether targets are numbers.
+    reset : bool, default=True
+        Whether a new fit begins; otherwise rows are for the kernel of the last fit.
+    encodes : bool, default=True
+        Whether a table may have categories and missing values; otherwise it must hold numbers.
+    """
     kernel = estimator.kernel if reset else estimator.kernels_[0]
+    kinds = {"multi_output": numbers_only or is_table(y), "y_numeric": numbers_only}
     if takes_objects(kernel):
         X = as_objects(X)
         if not len(X):
             raise ValueError("`X` has 0 points, but at least 1 is required. Pass some data.")
-        y = _check_y(y, multi_output=numbers_only or is_table(y), y_numeric=numbers_only, estimator=estimator)
-        check_consistent_length(X, y)
-        return X, y
-    kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "y_numeric": numbers_only, "reset": reset}
-    X, y = validate_data(estimator, X, y, multi_output=numbers_only or is_table(y), **kinds)
-    if not is_precomputed(kernel):
-        _check_magnitude(X)
-    if is_precomputed(kernel) and X.shape[0] != X.shape[1]:
+        return Checked(X, _beside(X, y, estimator, kinds), None)
+    form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": reset}
+    if is_precomputed(kernel):
+        X, y = validate_data(estimator, X, y, **form, **kinds)
+        return Checked(_check_matrix(X), y, None)
+    chosen = estimator.categorical_features
+    table = as_table(X, bool(list_chosen(chosen))) if encodes else None
+    if table is None:
+        X, y = validate_data(estimator, X, y, ensure_all_finite="allow-nan" if encodes else True, **form, **kinds)
+    else:
+        X = validate_data(estimator, table, skip_check_array=True, reset=reset)
+        y = _beside(X, y, estimator, kinds)
+    scaling = "raw" if compares_scalings(estimator) and not numbers_only else estimator.inputs
+    encoder, X = learn_inputs(X, chosen, scaling, vars(estimator).get("feature_names_in_"))
+    _check_magnitude(X)
+    return Checked(X, y, encoder)
+
+
+def _beside(X: Any, y: Any, estimator: Any, kinds: dict[str, bool]) -> Any:
+    """Targets of rows that scikit-learn does not check."""
+    y = _check_y(y, estimator=estimator, **kinds)
+    check_consistent_length(X, y)
+    return y
+
+
+def _check_matrix(X: Any) -> Any:
+    """A matrix of kernel values, dense, square and symmetric."""
+    if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"A precomputed kernel matrix must be square, but `X` has shape {X.shape!r}. "
             "Pass the kernel values of all training points against each other."
         )
-    if is_precomputed(kernel):
-        X = X.toarray() if is_sparse(X) else X
-        _check_symmetric(X)
-    return X, y
+    X = X.toarray() if is_sparse(X) else X
+    _check_symmetric(X)
+    return X
 
 
 def _check_magnitude(X: Any) -> None:

@@ -44,7 +44,7 @@ def numbers(parameters: Parameters, check: CheckTogether, X: Any, y: Any, sample
         raise ValueError(
             f"`y` must hold numbers, but is of type {np.asarray(y).dtype}. For classes use KernelLogisticClassifier."
         ) from None
-    X, y = check(X, y, numbers_only=True)
+    X, y, encoder = check(X, y, numbers_only=True)
     rows = np.asarray(y, dtype=float)
     _check_size(rows)
     table = rows[:, None] if rows.ndim == 1 else rows
@@ -62,6 +62,7 @@ def numbers(parameters: Parameters, check: CheckTogether, X: Any, y: Any, sample
         labels=None,
         kept=kept,
         n_rows=len(table),
+        encoder=encoder,
     )
     return Numbers(data, offset, scale, rows.ndim == 2)
 

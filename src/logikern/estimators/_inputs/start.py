@@ -10,7 +10,7 @@ from logikern.estimators._inputs.data import TrainingData, is_precomputed
 from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators._parameters import Parameters
 from logikern.kernels import KERNELS, DistanceKernel, FunctionKernel, Kernel, Precomputed, leaves
-from logikern.model.defaults import default_rate, default_variance
+from logikern.model.defaults import default_rate, default_variance, read_shape
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
 
@@ -25,8 +25,10 @@ def start_specification(parameters: Parameters, data: TrainingData) -> Specifica
     tie(wanted, data.mixing)  # refused before any work
     tying = tie("shared" if learned else wanted, data.mixing)
     kernel = make_kernel(
-        parameters.kernel, parameters.rate, lambda name: default_rate(name, data.points, data.weights)
+        parameters.kernel, _rates(parameters.rate, data), lambda name: default_rate(name, data.points, data.weights)
     )
+    if isinstance(parameters.kernel, str):
+        kernel = read_shape(kernel, data.points, data.weights)
     _check_diagonal(kernel, data)
     kernels = (kernel,) * tying.n_kernels
     return Specification(
@@ -36,6 +38,14 @@ def start_specification(parameters: Parameters, data: TrainingData) -> Specifica
         tying,
         data.mixing,
     )
+
+
+def _rates(rate: Any, data: TrainingData) -> Any:
+    """The rates of inputs; those given for the columns of a table are shared by the inputs of each column."""
+    encoder = data.encoder
+    if encoder is None or np.ndim(rate) != 1 or len(rate) != encoder.n_columns:
+        return rate
+    return [rate[place] for place in encoder.columns]
 
 
 def _check_diagonal(kernel: Kernel, data: TrainingData) -> None:

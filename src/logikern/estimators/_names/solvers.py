@@ -25,7 +25,7 @@ class SolverSettings:
 
     Parameters
     ----------
-    exact_tolerance, free_bias_tolerance, search_tolerance : float, default=1e-10, 1e-8, 1e-2
+    exact_tolerance, free_bias_tolerance, search_tolerance : float, default=1e-10, 1e-8, 0.1
         Of dense factors, of fits without a penalty on constants, and of inner fits before a search sets its own.
     gradient_steps, sweeps : int, default=100, 20
         Steps of conjugate gradients, and sweeps of pairwise training, for each step that `max_iter` allows.
@@ -35,7 +35,7 @@ class SolverSettings:
 
     exact_tolerance: float = 1e-10
     free_bias_tolerance: float = 1e-8
-    search_tolerance: float = 1e-2
+    search_tolerance: float = 0.1
     gradient_steps: int = 100
     sweeps: int = 20
     conditioning_share: float = 0.15
