@@ -27,6 +27,7 @@ FIXED = (
     "defaults",
     "solvers",
     "smo",
+    "l1_distances",
 )
 THREADS = ("cores", "threads")
 LEARNED = (

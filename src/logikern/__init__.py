@@ -11,6 +11,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "estimators.classifier": ("KernelLogisticClassifier",),
     "estimators.regressor": ("KernelRegressor",),
     "estimators._fitted.pipelines": ("explain", "predict_decisions", "predict_proba_frame", "suspects"),
+    "estimators._inputs.transformer": ("TableEncoder",),
     "model.persistence": ("load_model", "save_model"),
     "kernels": (
         "FunctionKernel",

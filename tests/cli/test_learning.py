@@ -118,7 +118,7 @@ def test_info_has_criterion_hyperparameters_and_verdicts(learn, info):
     record = info()
     assert 0 < record["criterion_value"] < 1
     assert [row["name"] for row in record["hyperparameters"]] == [
-        *("rate of width", "rate of height", "rate of colour_blue", "rate of colour_green", "rate of colour_red"),
+        *("rate of width", "rate of height", "rate of colour=blue", "rate of colour=green", "rate of colour=red"),
         *("variance", "bias_variance"),
     ]
     assert all(row["value"] > 0 and row["start"] > 0 for row in record["hyperparameters"])

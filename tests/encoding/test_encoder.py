@@ -2,6 +2,8 @@
 
 import datetime
 import decimal
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -225,7 +227,14 @@ def test_dropped_columns_are_noted_and_still_accepted():
 
 def test_table_without_anything_to_learn_from_is_refused_by_name():
     with pytest.raises(ValueError, match="No column of `X` is left to learn from. Column `a` is left out"):
-        require_inputs(learn_encoder(pd.DataFrame({"a": [1, 1], "b": ["x", "x"]})))
+        require_inputs(learn_encoder(pd.DataFrame({"a": ["y", "y"], "b": ["x", "x"]})))
+
+
+def test_constant_numbers_alone_are_fitted_as_an_array_would_be():
+    frame = pd.DataFrame({"a": [1.0, 1.0], "b": ["x", "x"], "c": [2, 2]})
+    encoder = learn_encoder(frame)
+    np.testing.assert_array_equal(encoder.transform(frame), [[1, 2], [1, 2]])
+    assert "there is nothing to learn from" in encoder.notes[0].tell("a") and encoder.notes[0].warns
 
 
 CHOICES = {
@@ -257,7 +266,7 @@ def test_positions_choose_columns_of_an_array():
         ([3], "positions below 3, but holds 3"),
         ([-1], "holds -1"),
         ([True, False], "one truth value for each of the 3 columns"),
-        ([1.5], "holds 1.5"),
+        ([1.5], "a list of names or positions"),
     ],
 )
 def test_wrong_choice_is_refused(choice, fragment):
@@ -314,6 +323,19 @@ def test_measurements_are_not_noted():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"width": random.standard_normal(30), "age": np.arange(30) % 13, "pay": 997 * np.arange(30)})
     assert learn_encoder(frame).notes == ()
+
+
+def test_tables_need_neither_pandas_nor_pyarrow():
+    program = """
+import sys
+sys.modules.update(dict.fromkeys(("pandas", "pyarrow")))
+import polars
+from logikern import KernelLogisticClassifier
+table = polars.DataFrame({"size": [1.0, None, 3.0, 4.0], "colour": ["red", "blue", "red", None]})
+print(KernelLogisticClassifier(criterion=None).fit(table, [0, 1, 0, 1]).predict_proba(table).shape)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "(4, 2)"
 
 
 def test_same_rows_in_another_order_give_the_same_encoder():

@@ -1,11 +1,16 @@
 """Encoders in model files: kept to the bit, and refused where they do not fit the table or the model."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import Pipeline
 
-from logikern import KernelRegressor, load_model
+from logikern import KernelRegressor, TableEncoder, load_model
 from logikern.encoding.complaints import Note
 from logikern.encoding.scaling import Unscaled
 from tests.estimators.samples import fixed
@@ -130,6 +135,31 @@ def test_forged_encoder_is_refused(name, tmp_path):
     path = keep(model, tmp_path)
     with pytest.raises(ValueError, match=fragment):
         load_model(path)
+
+
+TEXTS = FRAME.assign(note=RANDOM.choice(["good day", "bad day", "no day"], 40))
+BESIDE_TEXT = Pipeline(
+    [
+        (
+            "columns",
+            ColumnTransformer([("table", TableEncoder(), list(FRAME.columns)), ("text", TfidfVectorizer(), "note")]),
+        ),
+        ("classifier", fixed("linear")),
+    ]
+).fit(TEXTS, LABELS)
+
+
+def test_pipeline_with_an_encoder_is_kept(tmp_path):
+    loaded = load_model(keep(BESIDE_TEXT, tmp_path))
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS), BESIDE_TEXT.predict_proba(TEXTS))
+
+
+def test_forged_encoder_in_a_pipeline_is_refused(tmp_path):
+    forged = pickle.loads(pickle.dumps(BESIDE_TEXT))
+    transformer = forged["columns"].named_transformers_["table"]
+    transformer.encoder_ = altered(transformer.encoder_, n_columns=4)
+    with pytest.raises(ValueError, match="another number of columns"):
+        load_model(keep(forged, tmp_path))
 
 
 def test_scaling_may_be_replaced_by_none(tmp_path):

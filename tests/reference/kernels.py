@@ -14,10 +14,14 @@ def as_double(X: Any) -> np.ndarray:
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
+# Squared distances are no larger, by definition. Only a rational quadratic with a small alpha is not zero there.
+FARTHEST = 1e20
+
+
 def weighted_distances(X: np.ndarray, Z: np.ndarray, rate: Any) -> np.ndarray:
     """s(x, z) = sum_j rate_j (x_j - z_j)^2, every difference taken before it is squared, (n, m)."""
     weights = np.broadcast_to(np.asarray(rate, dtype=np.float64), (X.shape[1],))
-    return cdist(X, Z, "sqeuclidean", w=weights)
+    return np.minimum(cdist(X, Z, "sqeuclidean", w=weights), FARTHEST)
 
 
 def gaussian(rate: Any) -> Kernel:
@@ -49,6 +53,11 @@ def matern52(rate: Any) -> Kernel:
         return (1.0 + a) * np.exp(-a) + (a * np.exp(-a / 2)) ** 2 / 3.0
 
     return matrix
+
+
+def laplacian(rate: Any) -> Kernel:
+    """exp(-sum_j rate_j |x_j - z_j|)."""
+    return lambda X, Z: np.exp(-cdist(X, Z, "cityblock", w=np.broadcast_to(np.asarray(rate, float), X.shape[1:])))
 
 
 def rational_quadratic(rate: Any, alpha: float) -> Kernel:

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from logikern.cli.models import fit_model, new_classifier
-from logikern.cli.preprocessing import build_pipeline, final_step
+from logikern.cli.preprocessing import SCALING, build_model, final_step
 from logikern.cli.reading.cells import count, name_list
 from logikern.cli.reading.hierarchy import check_hierarchy
 from logikern.cli.reading.labels import parse_class_weight
@@ -66,6 +66,8 @@ def classifier(given: Mapping[str, Any], data_set: TrainingSet) -> Any:
     settings |= {
         "hierarchy": data_set.tree,
         "kernel": _plain(given["kernel"]) or data_set.kernel,
+        "categorical_features": list(data_set.categorical) or None,
+        "scaling": None if data_set.roles is None else SCALING,
         "class_weight": parse_class_weight(given["class_weight"], data_set.labels),
         "search_size": _search_size(given["search_size"], len(data_set.labels)),
         "random_state": given["seed"],
@@ -140,7 +142,7 @@ def fit_and_write(
     """Fit, write the model, summarise the search, and score the held-out rows."""
     n_rows = len(kept.labels)
     n_classes = len(np.unique(kept.labels)) if kept.tree is None else kept.tree.n_classes
-    model = classifier if kept.roles is None else build_pipeline(kept.roles, classifier, n_rows)
+    model = classifier if kept.roles is None else build_model(kept.roles, classifier, n_rows)
     task = f"fit on {n_rows} rows, {n_classes} classes"
     interruption = Interruption()
     # Without a search there is no best result so far, so Ctrl-C ends the command.

@@ -31,15 +31,21 @@ class ColumnError(ValueError):
         What is wrong, as the rest of a sentence that begins with the column.
     row : int or None, default=None
         Where it is wrong first, counted from 0.
+    rule : str, default=""
+        What was expected, after the row.
     """
 
-    def __init__(self, column: str, cause: str, problem: str, row: int | None = None) -> None:
-        self.column, self.cause, self.problem, self.row = column, cause, problem, row
-        where = "" if row is None else f" in row {row}"
-        super().__init__(f"Column `{column}` {problem}{where}. {ADVICE[cause]}")
+    def __init__(self, column: str, cause: str, problem: str, row: int | None = None, rule: str = "") -> None:
+        self.column, self.cause, self.problem, self.row, self.rule = column, cause, problem, row, rule
+        super().__init__(f"Column {self.describe()}. {ADVICE[cause]}")
+
+    def describe(self, first: int = 0) -> str:
+        """Column and problem, with rows counted from `first`."""
+        where = "" if self.row is None else f" in row {self.row + first}"
+        return f"`{self.column}` {self.problem}{where}{self.rule}"
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), (self.column, self.cause, self.problem, self.row)
+        return type(self), (self.column, self.cause, self.problem, self.row, self.rule)
 
 
 class NestedValueError(ColumnError, TypeError):
@@ -54,6 +60,7 @@ class ColumnWarning(UserWarning):
 SENTENCES = {
     "empty": "is left out: all its values are missing.",
     "constant": "is left out: all its values are equal.",
+    "alone": "is constant, and no other column varies: there is nothing to learn from.",
     "identifier": "is left out: its {count} different values are almost as many as rows, so it looks like an "
     "identifier or prose. Drop it, name it in `categorical_features` to use it as a category, or turn prose into "
     "numbers by TfidfVectorizer in a pipeline.",
@@ -64,7 +71,7 @@ SENTENCES = {
     "pooled": "has {count} levels. The most frequent ones have one input each, and the others share one.",
 }
 DROPPING = ("empty", "constant", "identifier")
-WARNING = ("identifier", "counter", "spelled")
+WARNING = ("alone", "identifier", "counter", "spelled")
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,20 @@ from scipy import sparse
 from logikern.encoding import numbers as number_columns
 from logikern.encoding.complaints import Note
 from logikern.encoding.levels import UNSEEN, Levels, count_levels, learn_levels
-from logikern.encoding.numbers import KINDS, Numbers, counts_rows, learn_medians, read_numbers
+from logikern.encoding.numbers import KINDS, Numbers, counts_rows, learn_medians, median, read_numbers
 from logikern.encoding.policy import DEFAULT_POLICY, EncodingPolicy
-from logikern.encoding.roles import FROM_DTYPE, LEVELS, Role, assign_role, read_choices
+from logikern.encoding.roles import FROM_DTYPE, LEVELS, Role, assign_role, list_chosen, read_choices
 from logikern.encoding.scaling import Scaling, Unscaled
 from logikern.encoding.tables import NUMBER, TRUTH, Column, column_names, is_plain, read_columns
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 
-IDENTIFIER = re.compile(r"^(id|index|row|key|uuid|guid|unnamed: \d+|.*[_ ]id|.*[a-z]Id|id_.*)$")
+IDENTIFIER = re.compile(
+    r"^(id|ids|identifier|index|idx|row|key|pk|uuid|guid|unnamed: \d+|__index_level_\d+__"
+    r"|.*[_ .-]id|.*[a-z]Id|id[_ .-].*"
+    r"|(row|record|case|sample|serial|subject|person|patient|passenger|customer|client|user|member|account|order|item)"
+    r"[_ .-]?(id|no|nr|num|number|name|names|key|index))$"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +135,7 @@ def learn_encoder(X: Any, categorical_features: Any = FROM_DTYPE, policy: Encodi
         If a column cannot be encoded.
     """
     _require_shape(X)
-    if is_plain(X) and _chooses_none(categorical_features):
+    if is_plain(X) and not list_chosen(categorical_features):
         return _plain_encoder(X, policy)
     if is_sparse(X):
         raise ValueError("`categorical_features` needs a table, but `X` is sparse. Pass an array or a frame.")
@@ -153,18 +158,13 @@ def require_inputs(encoder: Encoder) -> None:
         raise ValueError(f"No column of `X` is left to learn from. {told}".rstrip())
 
 
-def _chooses_none(chosen: Any) -> bool:
-    """Whether a choice of categorical columns leaves an array of numbers as it is."""
-    if chosen is None or isinstance(chosen, str):
-        return chosen in (None, FROM_DTYPE)
-    return all(entry is False or entry is np.False_ for entry in np.asarray(chosen, dtype=object).ravel())
-
-
 def _require_shape(X: Any) -> None:
-    n_rows, n_columns = tuple(getattr(X, "shape", None) or np.shape(X))
-    if not n_rows or not n_columns:
+    shape = tuple(getattr(X, "shape", None) or np.shape(X))
+    if len(shape) != 2:
+        raise ValueError(f"`X` must be a table with rows and columns, but has {len(shape)} dimensions.")
+    if not all(shape):
         raise ValueError(
-            f"`X` must have at least one row and one column, but has {n_rows} rows and {n_columns} columns."
+            f"`X` must have at least one row and one column, but has {shape[0]} rows and {shape[1]} columns."
         )
 
 
@@ -178,6 +178,11 @@ class _Learned(NamedTuple):
     levels: Levels | None
     notes: tuple[Note, ...]
 
+    @property
+    def is_dropped(self) -> bool:
+        """Whether a note leaves the column out."""
+        return any(note.drops for note in self.notes)
+
 
 def _learn_column(place: int, column: Column, choice: bool | None, policy: EncodingPolicy) -> _Learned:
     role = assign_role(column, choice)
@@ -190,12 +195,12 @@ def _learn_column(place: int, column: Column, choice: bool | None, policy: Encod
         return _left_out(Note(place, "empty"))
     # Whether a number is missing tells something, even if the others are equal.
     if not has_gap and present.min() == present.max():
-        return _left_out(Note(place, "constant"))
+        return _Learned(place, role.kind, float(present[0]), False, None, (Note(place, "constant"),))
     share = 0.0 if IDENTIFIER.match(column.name) or IDENTIFIER.match(column.name.lower()) else policy.counted_share
     notes = [Note(place, "spelled", len(present))] if role.spelled else []
     if role.kind == NUMBER and counts_rows(values, policy.rows_to_judge, share):
         notes.append(Note(place, "counter", len(present)))
-    return _Learned(place, role.kind, float(np.median(present)), has_gap, None, tuple(notes))
+    return _Learned(place, role.kind, float(median(present)), has_gap, None, tuple(notes))
 
 
 def _learn_levels(place: int, column: Column, role: Role, policy: EncodingPolicy) -> _Learned:
@@ -217,6 +222,10 @@ def _left_out(note: Note) -> _Learned:
 
 
 def _assemble(names: tuple[str, ...] | None, learned: list[_Learned], policy: EncodingPolicy) -> Encoder:
+    if all(own.is_dropped for own in learned) and any(own.kind for own in learned):
+        # A table of constant numbers alone is fitted as an array would be.
+        learned = [own._replace(notes=(Note(own.place, "alone"),)) if own.kind else own for own in learned]
+    learned = [_left_out(own.notes[0]) if own.is_dropped else own for own in learned]
     found = [own for own in learned if own.kind is not None]
     numbers = Numbers(
         np.array([own.place for own in found], dtype=np.int64),
@@ -239,7 +248,7 @@ def _plain_encoder(X: Any, policy: EncodingPolicy) -> Encoder:
         _refuse_sparse_gaps(X)
         medians, gaps = np.zeros(len(places)), places[:0]
     else:
-        medians, gaps = learn_medians(X * 1 if X.dtype == bool else X, policy.median_rows)
+        medians, gaps = learn_medians(X, policy.median_rows)
         if np.isnan(medians).all():
             raise ValueError("`X` must hold numbers, but every value is NaN.")
         medians = np.nan_to_num(medians)

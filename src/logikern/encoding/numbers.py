@@ -58,13 +58,18 @@ def learn_medians(values: Array, n_rows: int | None = None) -> tuple[Array, Indi
     """
     if not _has_gaps(values):
         step = 1 if n_rows is None else -(-len(values) // n_rows)
-        return np.median(values[::step], axis=0).astype(np.float64), np.zeros(0, dtype=np.int64)
+        return median(values[::step]), np.zeros(0, dtype=np.int64)
     missing = np.isnan(values)
     known = ~missing.all(axis=0)
     medians = np.full(values.shape[1], np.nan)
-    medians[known] = np.nanmedian(values[:, known], axis=0)
+    medians[known] = 2 * np.nanmedian(0.5 * values[:, known], axis=0)
     # A column without any value has nothing to indicate.
     return medians, np.flatnonzero(missing.any(axis=0) & known)
+
+
+def median(values: Array) -> Array:
+    """Median along the first axis; the mean of halves does not overflow."""
+    return 2 * np.median(0.5 * np.asarray(values, dtype=np.float64), axis=0)
 
 
 def _has_gaps(values: Array) -> bool:

@@ -21,9 +21,11 @@ class EncodingPolicy:
         Distinct whole numbers that fill at least this share of their range number the rows. Half of the rows of a
         numbered table still do; distinct measurements hardly ever fill half of their range.
     sparse_width : int, default=200
-        Fewer inputs are always stored densely: sparse products are slower up to there.
-    sparse_share : float, default=0.1
-        Inputs are stored sparsely if at most this share of them differs from zero.
+        Fewer inputs are always stored densely.
+    sparse_share : float, default=0.05
+        Inputs are stored sparsely if at most this share of them differs from zero. Gaussian kernels of 4000 rows
+        then take as long as dense ones at 200 inputs, and a sixth of the time at 1 % of 1000 inputs; at 10 % of 400
+        inputs they take 1.4 times as long.
     median_rows : int, default=2000
         Rows whose median stands for missing values of an array that has none in training: it may never be needed.
     """
@@ -34,7 +36,7 @@ class EncodingPolicy:
     distinct_share: float = 0.9
     counted_share: float = 0.5
     sparse_width: int = 200
-    sparse_share: float = 0.1
+    sparse_share: float = 0.05
     median_rows: int = 2000
 
 

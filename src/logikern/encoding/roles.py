@@ -44,15 +44,26 @@ def read_choices(categorical_features: Any, names: Sequence[str], has_names: boo
     """For each column: True if it is a category, False if not, None where its type decides."""
     if categorical_features is None:
         return [False] * len(names)
+    chosen = _chosen_places(list_chosen(categorical_features), names, has_names)
+    return [True if place in chosen else None for place in range(len(names))]
+
+
+def list_chosen(categorical_features: Any) -> list[Any]:
+    """The entries of a list of names or positions, or of a mask; none where the columns decide."""
+    if categorical_features is None:
+        return []
+    entries: list[Any] | None
     if isinstance(categorical_features, str):
-        if categorical_features == FROM_DTYPE:
-            return [None] * len(names)
+        entries = None if categorical_features != FROM_DTYPE else []
+    else:
+        is_list = np.ndim(np.asarray(categorical_features, dtype=object)) == 1
+        entries = list(categorical_features) if is_list else None
+    if entries is None or not all(isinstance(entry, str | int | bool | np.integer | np.bool_) for entry in entries):
         raise ValueError(
             "`categorical_features` must be 'from_dtype', None, a list of names or positions, or a mask, but is "
             f"{categorical_features!r}. Pass a list, even for one column."
         )
-    chosen = _chosen_places(list(np.asarray(categorical_features, dtype=object).ravel()), names, has_names)
-    return [True if place in chosen else None for place in range(len(names))]
+    return entries
 
 
 def _chosen_places(entries: list[Any], names: Sequence[str], has_names: bool) -> set[int]:
@@ -133,9 +144,9 @@ def _refuse_types(name: str, values: list[Any]) -> set[type]:
     if any(issubclass(kind, NESTED_TYPES) for kind in kinds):
         row = _first(values, lambda value: isinstance(value, NESTED_TYPES))
         shown = "record" if isinstance(values[row], dict) else "list"
-        # scikit-learn's checks expect the words about an argument.
-        problem = f"needs single values (an argument must be a string or a number), but holds a {shown}"
-        raise NestedValueError(name, "nested", problem, row)
+        # scikit-learn's checks expect these words.
+        rule = ", but every argument must be a string or a number"
+        raise NestedValueError(name, "nested", f"holds a {shown}", row, rule)
     if any(issubclass(kind, complex | np.complexfloating) for kind in kinds):
         raise ColumnError(name, "complex", "holds complex numbers")
     return kinds

@@ -1,6 +1,6 @@
 """Tables of any library as columns. Frames are read by narwhals, which is imported only for them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,14 +74,35 @@ def read_columns(X: Any) -> Iterator[Column]:
     """The columns of a frame, or of an array with two dimensions."""
     names = column_names(X)
     if names is None:
-        table = np.asarray(X) if isinstance(X, np.ndarray) else np.array(X, dtype=object)
-        for place in range(table.shape[1]):
-            yield Column(f"x{place}", _array_kind(table.dtype, f"x{place}"), table[:, place])
-        return
+        table = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+        return _array_columns(table, [f"x{place}" for place in range(table.shape[1])])
+    values = frame_values(X)
+    return _frame_columns(X, names) if values is None else _array_columns(values, names)
+
+
+def _array_columns(table: np.ndarray, names: Sequence[str]) -> Iterator[Column]:
+    for place, name in enumerate(names):
+        yield Column(name, _array_kind(table.dtype, name), table[:, place])
+
+
+def _frame_columns(frame: Any, names: Sequence[str]) -> Iterator[Column]:
     import narwhals.stable.v2 as nw
 
-    for name, series in zip(names, nw.from_native(X, eager_only=True).iter_columns(), strict=True):
+    for name, series in zip(names, nw.from_native(frame, eager_only=True).iter_columns(), strict=True):
         yield Column(name, _series_kind(series.dtype, name), series)
+
+
+def frame_values(frame: Any) -> Array | None:
+    """Values of a pandas or polars frame that holds plain numbers only, (n, d); None for any other.
+
+    Columns one by one take 0.3 ms each, which is seconds for thousands of them.
+    """
+    kinds = list(getattr(frame, "dtypes", ()))
+    if kinds and all(isinstance(kind, np.dtype) and kind.kind in "iuf" for kind in kinds):
+        return np.asarray(frame.to_numpy(dtype=np.float64))
+    if kinds and type(frame).__module__.startswith("polars") and all(kind.is_float() for kind in kinds):
+        return np.asarray(frame.to_numpy(), dtype=np.float64)
+    return None
 
 
 def _array_kind(dtype: np.dtype[Any], name: str) -> str:

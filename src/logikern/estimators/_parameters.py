@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from logikern.encoding.roles import list_chosen
 from logikern.encoding.scaling import SCALINGS
 from logikern.estimators._inputs.arguments import (
     check_choice,
@@ -18,6 +19,7 @@ from logikern.estimators._inputs.arguments import (
     check_whole,
     is_auto,
     is_number,
+    suggest,
 )
 from logikern.estimators._names.criteria import CRITERIA
 from logikern.estimators._names.solvers import SOLVERS
@@ -123,6 +125,7 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
         check_name("solver", parameters.solver, ("auto", *solvers), "or a Solver")
     if not callable(parameters.operator):
         check_name("operator", parameters.operator, ("auto", *OPERATORS), "or a function that makes an operator")
+    list_chosen(parameters.categorical_features)
     check_name("scaling", parameters.scaling, ("auto", *SCALINGS))
     check_name("precision", parameters.precision, PRECISIONS)
     check_positive("tol", parameters.tol)
@@ -154,7 +157,7 @@ def _check_search(parameters: Parameters, criteria: tuple[str, ...]) -> None:
     if not (criterion is None or named or callable(criterion)):
         raise ValueError(
             f"`criterion` must be {', '.join(map(repr, criteria))} or None (fixed hyperparameters), or a function "
-            f"that makes a Criterion, but is {criterion!r}."
+            f"that makes a Criterion, but is {criterion!r}.{suggest(criterion, criteria)}"
         )
     check_name("optimizer", parameters.optimizer, ("quasi-newton", "nelder-mead"))
     if isinstance(parameters.cv, numbers.Integral) and parameters.cv < 2:

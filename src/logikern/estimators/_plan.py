@@ -65,7 +65,8 @@ def resolve(
     """
     start = alternatives[0].start
     if parameters.criterion is None:
-        return FitPlan(alternatives, None, _plan_solvers(parameters, data, start, [start.tying], resources), resources)
+        solvers = _plan_solvers(parameters, data, start, [start.tying], resources)
+        return FitPlan(alternatives, None, solvers, resources)
     growth = plan_growth(parameters, data, start)
     tyings = [start.tying, *(tying for _, tying in growth.tyings)]
     solvers = _plan_solvers(parameters, data, start, tyings, resources)

@@ -26,7 +26,6 @@ from logikern.estimators._inputs.hierarchy import TreeTargets, tree_targets
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
 from logikern.estimators._inputs.splits import GivenRows
 from logikern.estimators._inputs.start import start_specification
-from logikern.estimators._inputs.tables import chooses_columns
 from logikern.estimators._inputs.weights import weigh_rows
 from logikern.estimators._memory import find_resources
 from logikern.estimators._names.likelihoods import LIKELIHOODS
@@ -51,9 +50,11 @@ def _can_stream(model: Any) -> bool:
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
             model.class_weight, str
         ),
-        f"`scaling` is {model.scaling!r}, which changes with every call": model.scaling not in ("auto", "none"),
-        "`categorical_features` names columns: levels may change with every call": chooses_columns(
-            model.categorical_features
+        "`scaling` is not 'auto' or 'none': scales change with every call": not (
+            isinstance(model.scaling, str) and model.scaling in ("auto", "none")
+        ),
+        "`categorical_features` is not 'from_dtype' or None: levels change with every call": not isinstance(
+            model.categorical_features, str | None
         ),
     }
     for reason, found in reasons.items():

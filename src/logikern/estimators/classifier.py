@@ -61,8 +61,8 @@ class KernelLogisticClassifier(
         "auto" compares a Gaussian, a Laplacian and a mean of both by the criterion; it takes a linear kernel for
         sparse inputs like counts of words, and a Gaussian if hyperparameters are fixed. Otherwise "gaussian",
         "laplacian", "gaussian_laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear",
-        "polynomial"; "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
-        any objects (strings, graphs).
+        "polynomial"; "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which
+        may be any objects (strings, graphs).
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
         Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns: text and
         categories have one input per level, numbers and truths one input. None allows numbers only.
@@ -81,8 +81,8 @@ class KernelLogisticClassifier(
         the inner nodes and one for the leaves of each subtree below the root, "separate" a kernel and a variance per
         level; a dict has a group for nodes, and those below them.
     rate : float, sequence of float or None, default=None
-        Inverse squared length scale of the inputs, or one per column of X. None reads it off the spread of the data.
-        With a criterion it is where learning starts.
+        Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
+        column of X. None reads it off the spread of the data. With a criterion it is where learning starts.
     variance : float, sequence of float or None, default=None
         Variance of the latent functions, or one per variance that `tying` asks for. None reads it off the
         size of the kernel. With a criterion it is where learning starts.

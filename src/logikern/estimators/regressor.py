@@ -44,7 +44,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
+        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "laplacian", "linear", "polynomial";
         "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
         any objects (strings, graphs).
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
@@ -58,8 +58,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         both for themselves. A list has one group label per output. "auto" grows from shared to separate as far as the
         criterion improves by more than its noise.
     rate : float, sequence of float or None, default=None
-        Inverse squared length scale of the inputs, or one per column of X. None reads it off the spread of the data.
-        With a criterion it is where learning starts.
+        Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
+        column of X. None reads it off the spread of the data. With a criterion it is where learning starts.
     variance : float, sequence of float or None, default=None
         Variance of the functions over that of the noise, or one per variance that `tying` asks for. None reads it off
         the size of the kernel. With a criterion it is where learning starts.

@@ -16,7 +16,8 @@ from .stationary import Stationary, decay
 class RationalQuadratic(Stationary):
     """k = (1 + s / (2 alpha))^-alpha, s = sum_j rate_j (x_j - z_j)^2.
 
-    A mixture of Gaussian kernels over all rates; the Gaussian kernel is the limit of large alpha.
+    A mixture of Gaussian kernels over all rates; the Gaussian kernel is the limit of large alpha. Values of s
+    above 1e20 count as 1e20, which only a small alpha shows.
 
     Parameters
     ----------

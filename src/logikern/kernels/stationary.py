@@ -109,9 +109,14 @@ class DistanceKernel(Kernel):
         return replace(self, rate=(cast(float, self.rate),) * n_rates, columns=columns)
 
     def _compare(self, X: Points, Z: Points, dtype: np.dtype) -> list[Pair]:
-        rate = self.rate
-        if isinstance(rate, tuple) and self.columns is not None:
-            rate = tuple(rate[place] for place in self.columns)
+        rate, columns = self.rate, self.columns
+        if isinstance(rate, tuple) and columns is not None:
+            if len(columns) != X.shape[1]:
+                raise ValueError(
+                    f"`columns` must name a rate for every input, but has {len(columns)} places for {X.shape[1]} "
+                    "inputs. Pass as many as `X` has columns."
+                )
+            rate = tuple(rate[place] for place in columns)
         rates = zip(self.metrics, self.metric_rates(rate), strict=True)
         return [metric.compare(X, Z, own, dtype) for metric, own in rates]
 

@@ -35,6 +35,7 @@ SCHEMA = "schema.json"
 # Estimators belong to a later layer and are known here by name only.
 CLASSIFIER = "logikern.estimators.classifier.KernelLogisticClassifier"
 REGRESSOR = "logikern.estimators.regressor.KernelRegressor"
+TRANSFORMER = "logikern.estimators._inputs.transformer.TableEncoder"
 # The first skops protocol with which model files were written.
 OLDEST_PROTOCOL = 2
 
@@ -85,7 +86,7 @@ _OURS: tuple[type, ...] = (
     Standardised,
     Ranked,
 )
-OUR_TYPES = (CLASSIFIER, REGRESSOR, *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS))
+OUR_TYPES = (CLASSIFIER, REGRESSOR, TRANSFORMER, *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS))
 
 _PLAIN_TYPES = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "bool"))
 _NUMBER_TYPES = frozenset(

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
-from logikern.model.audit import CLASSIFIER, REGRESSOR
+from logikern.model.audit import CLASSIFIER, REGRESSOR, TRANSFORMER
 from logikern.model.encoders import check_encoder
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep, Outcome
@@ -32,6 +33,21 @@ def final_step(model: Any) -> Any:
     if not steps or not all(isinstance(step, tuple) and len(step) == 2 for step in steps):
         raise ValueError("its pipeline has no steps")
     return steps[-1][1]
+
+
+def check_steps(model: Any) -> None:
+    """Raise a ValueError if an encoder before the estimator of a pipeline contradicts itself."""
+    waiting = [model] if type(model) is Pipeline else []
+    while waiting:
+        step = waiting.pop()
+        if _name(step) == TRANSFORMER:
+            n_features: Any = vars(step).get("n_features_in_")
+            check_encoder(vars(step).get("encoder_"), n_features, vars(step).get("feature_names_in_"))
+        elif type(step) is Pipeline:
+            waiting += [part[1] for part in step.steps[:-1] if isinstance(part, tuple) and len(part) == 2]
+        elif isinstance(step, ColumnTransformer):
+            fitted = vars(step).get("transformers_", ())
+            waiting += [part[1] for part in fitted if isinstance(part, tuple) and len(part) == 3]
 
 
 def is_ours(model: Any) -> bool:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from logikern import __version__
 from logikern.kernels import FunctionKernel, Kernel
 from logikern.model.audit import TRUSTED, audit, file_size
-from logikern.model.integrity import check_loaded, final_step, is_ours
+from logikern.model.integrity import check_loaded, check_steps, final_step, is_ours
 from logikern.numerics.outcome import Outcome
 
 FORMAT = 4
@@ -157,6 +157,7 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
         raise ValueError(f"it holds a {type(estimator).__name__}, but {expected}")
     _restore(estimator)
     check_loaded(estimator)
+    check_steps(model)
     return model
 
 

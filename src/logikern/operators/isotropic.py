@@ -91,9 +91,7 @@ def distances_at(metric: Metric, rate: float, X: Any, dtype: np.dtype) -> Distan
     return Distances(metric, metric.distances(X, X, unit, dtype), unit)
 
 
-def isotropic(
-    kernel: DistanceKernel, X: Any, distances: tuple[Distances, ...], spare_memory: float
-) -> Isotropic:
+def isotropic(kernel: DistanceKernel, X: Any, distances: tuple[Distances, ...], spare_memory: float) -> Isotropic:
     """The kernel matrix from the distances: one pass over them."""
     matrix = np.empty_like(distances[0].values)
 

@@ -1,5 +1,6 @@
 """Which latent functions share a kernel, and which a variance."""
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,8 +44,10 @@ def tie(tying: str | Sequence[Any] | Mapping[Any, Any], mixing: Mixing) -> Tying
     if isinstance(tying, str):
         named = _named(mixing)
         if tying not in named:
+            near = difflib.get_close_matches(tying.lower(), ["auto", *named], n=1)
             raise ValueError(
                 f"`tying` must be one of {sorted(named)}, or a list with a group per {mixing.unit}, but is {tying!r}."
+                + (f" Did you mean {near[0]!r}?" if near else "")
             )
         return named[tying]
     groups = _numbered(_group_labels(tying, mixing))

@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
 from logikern.encoding.encoder import Encoder
+from logikern.encoding.roles import list_chosen
 from logikern.estimators._inputs.hierarchy import tree_targets, warn_of_guesses
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
-from logikern.estimators._inputs.tables import as_table, chooses_columns, learn_inputs
+from logikern.estimators._inputs.tables import as_table, learn_inputs
 from logikern.estimators._inputs.weights import weigh_rows
 from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.estimators._parameters import Parameters
@@ -193,7 +194,7 @@ def check_together(
         X, y = validate_data(estimator, X, y, **form, **kinds)
         return Checked(_check_matrix(X), y, None)
     chosen = estimator.categorical_features
-    table = as_table(X, chooses_columns(chosen)) if encodes else None
+    table = as_table(X, bool(list_chosen(chosen))) if encodes else None
     if table is None:
         X, y = validate_data(estimator, X, y, ensure_all_finite="allow-nan" if encodes else True, **form, **kinds)
     else:

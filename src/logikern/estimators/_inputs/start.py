@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from logikern.estimators._inputs.arguments import check_positive
+from logikern.estimators._inputs.arguments import check_positive, suggest
 from logikern.estimators._inputs.data import TrainingData, is_precomputed
 from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators._parameters import Parameters
@@ -120,7 +120,7 @@ def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
         return FunctionKernel(kernel)
     raise ValueError(
         f"`kernel` must be one of {[*KERNELS, 'precomputed']}, a Kernel or a function of two points, "
-        f"but is {kernel!r}."
+        f"but is {kernel!r}.{suggest(kernel, [*KERNELS, 'precomputed'])}"
         + (f" Pass {kernel.__name__}() instead of the class." if isinstance(kernel, type) else "")
     )
 

@@ -65,15 +65,6 @@ def require_rows(table: Any) -> None:
         )
 
 
-def chooses_columns(categorical_features: Any) -> bool:
-    """Whether the setting names columns."""
-    return (
-        categorical_features is not None
-        and not isinstance(categorical_features, str)
-        and len(categorical_features) > 0
-    )
-
-
 def learn_inputs(X: Any, categorical_features: Any, scaling: str, names: Any = None) -> Encoded:
     """Learn the encoder of training rows, and encode them; `names` are those of an array that was a frame."""
     encoder = learn_encoder(X, categorical_features)
@@ -97,9 +88,9 @@ def _resolve(scaling: str, encoder: Encoder) -> str:
     return "standard" if is_mixed else "none"
 
 
-def warn_of_columns(encoder: Encoder) -> None:
+def warn_of_columns(encoder: Encoder, wrapper_frames: int = WRAPPER_FRAMES) -> None:
     """One warning for each column that is probably not meant as an input, or not in this way."""
     for note in encoder.notes:
         if note.warns:
             told = note.tell(encoder.column_names[note.place])
-            warnings.warn(told, ColumnWarning, stacklevel=3 + WRAPPER_FRAMES)
+            warnings.warn(told, ColumnWarning, stacklevel=3 + wrapper_frames)

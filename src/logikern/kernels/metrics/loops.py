@@ -1,7 +1,8 @@
 """Sums of absolute differences: compiled loops.
 
-Everything here is plain Python; functions of `compiled` make it fast. Dense columns are stored in blocks of `WIDTH`
-points, (blocks, d, WIDTH): the innermost loops run over points of a block, whose number is known to the compiler.
+Everything here is plain Python; `compiled` and `compiled_sum` make it fast. Dense columns are stored in blocks of
+`WIDTH` points, (blocks, d, WIDTH): the innermost loops run over points of a block, whose number is known to the
+compiler.
 """
 
 from collections.abc import Callable
@@ -15,8 +16,6 @@ from logikern.numerics.outcome import Array
 
 # Points of a block: with 60 inputs of four bytes it stays in the cache. 128 was faster than 32, 64 and 256.
 WIDTH = 128
-# Distinct values from which on an input is not told apart any more.
-MANY = 3
 
 
 def add_distances(rows: Array, blocks: Array, out: Array) -> None:
@@ -75,6 +74,7 @@ def contract_distances(rows: Array, blocks: Array, weights: Array, total: Array)
     """
     n_rows, n_inputs = rows.shape
     own = np.zeros((4, WIDTH), rows.dtype)
+    zero = own[0, 0]  # of the precision of the points, unlike the number 0.0
     for number in range(len(blocks)):
         block = blocks[number]
         start = number * WIDTH
@@ -87,7 +87,7 @@ def contract_distances(rows: Array, blocks: Array, weights: Array, total: Array)
                     own[r, k] = weights[i + r, start + k]
             for j in range(n_inputs):
                 xa, xb, xc, xd = rows[a, j], rows[b, j], rows[c, j], rows[d, j]
-                first, second = own[0, 0] * 0, own[0, 0] * 0
+                first, second = zero, zero
                 for k in range(WIDTH):
                     z = block[j, k]
                     first += own[0, k] * abs(xa - z) + own[1, k] * abs(xb - z)
@@ -95,90 +95,76 @@ def contract_distances(rows: Array, blocks: Array, weights: Array, total: Array)
                 total[j] += first + second
 
 
-def subtract_shared(
-    starts: Array, inputs: Array, values: Array, of_input: Array, points: Array, others: Array, out: Array
-) -> None:
-    """out_ik -= sum_j (|x_ij| + |z_kj| - |x_ij - z_kj|), which is zero unless both are nonzero and of one sign.
+def add_unshared(rows: tuple[Array, ...], columns: tuple[Array, ...], out: Array) -> None:
+    """out_ik += sum_j |x_ij - z_kj| = |x_i| + |z_k| - sum_j (|x_ij| + |z_kj| - |x_ij - z_kj|).
+
+    A term of the last sum is zero unless both values are nonzero and have the same sign.
 
     Parameters
     ----------
-    starts, inputs, values : arrays
-        Rows in CSR form; `starts` has one entry more than `out` has rows.
-    of_input, points, others : arrays
-        Columns in CSC form: for every input the points at which it is not zero, and their values.
+    rows : tuple of arrays
+        In CSR form: `starts`, one more than `out` has rows; inputs; values; and sums of absolute values of each row.
+    columns : tuple of arrays
+        In CSC form: `starts` of every input; the points at which it is not zero; values; and sums of each point.
     out : array of shape (n, m)
     """
+    starts, inputs, values, row_sums = rows
+    of_input, points, others, column_sums = columns
     for i in range(len(out)):
+        own = out[i]
+        for k in range(len(own)):
+            own[k] += row_sums[i] + column_sums[k]
         for place in range(starts[i], starts[i + 1]):
             x, j = values[place], inputs[place]
             for other in range(of_input[j], of_input[j + 1]):
                 z = others[other]
                 if x > 0.0 and z > 0.0:
-                    out[i, points[other]] -= 2.0 * min(x, z)
+                    own[points[other]] -= 2 * min(x, z)
                 elif x < 0.0 and z < 0.0:
-                    out[i, points[other]] += 2.0 * max(x, z)
+                    own[points[other]] += 2 * max(x, z)
 
 
-def contract_shared(
-    rows: tuple[Array, Array, Array], of_input: Array, points: Array, others: Array, weights: Array, total: Array
-) -> None:
-    """total_j -= sum_ik weights_ik (|x_ij| + |z_kj| - |x_ij - z_kj|).
+def contract_unshared(rows: tuple[Array, ...], columns: tuple[Array, ...], weights: Array, total: Array) -> None:
+    """total_j += sum_ik weights_ik |x_ij - z_kj|, by the terms of `add_unshared`.
 
     Parameters
     ----------
-    rows : tuple of arrays
-        `starts`, `inputs` and `values` of `subtract_shared`.
-    of_input, points, others : arrays
-        As in `subtract_shared`.
+    rows, columns : tuples of arrays
+        As in `add_unshared`.
     weights : array of shape (n, m)
     total : array of shape (d,)
     """
-    starts, inputs, values = rows
+    starts, inputs, values, _ = rows
+    of_input, points, others, _ = columns
+    column_weights = np.zeros(weights.shape[1])
     for i in range(len(weights)):
+        own = weights[i]
+        row_weight = 0.0
+        for k in range(len(own)):
+            row_weight += own[k]
+            column_weights[k] += own[k]
         for place in range(starts[i], starts[i + 1]):
             x, j = values[place], inputs[place]
             part = 0.0
             for other in range(of_input[j], of_input[j + 1]):
                 z = others[other]
                 if x > 0.0 and z > 0.0:
-                    part += weights[i, points[other]] * min(x, z)
+                    part += own[points[other]] * min(x, z)
                 elif x < 0.0 and z < 0.0:
-                    part -= weights[i, points[other]] * max(x, z)
-            total[j] -= 2.0 * part
-
-
-def count_values(points: Array, low: Array, high: Array, counts: Array) -> None:
-    """Count the distinct values of every input up to `MANY`, beside the two that `low` and `high` hold already.
-
-    Parameters
-    ----------
-    points : array of shape (n, d)
-    low, high : arrays of shape (d,)
-        The first one and two values, in ascending order.
-    counts : array of int, shape (d,)
-        Values seen before, and afterwards.
-    """
-    few = np.flatnonzero(counts < MANY)
-    n_few = len(few)
-    for i in range(len(points)):
-        if n_few == 0:
-            break
-        kept = 0
-        for place in range(n_few):
-            j = few[place]
-            value = points[i, j]
-            if counts[j] == 0:
-                low[j], high[j], counts[j] = value, value, 1
-            elif value != low[j] and value != high[j]:
-                counts[j] += 1
-                low[j], high[j] = min(low[j], value), max(high[j], value)
-            if counts[j] < MANY:
-                few[kept] = j
-                kept += 1
-        n_few = kept
+                    part -= own[points[other]] * max(x, z)
+            total[j] += row_weight * abs(x) - 2.0 * part
+    for j in range(len(total)):
+        for other in range(of_input[j], of_input[j + 1]):
+            total[j] += column_weights[points[other]] * abs(others[other])
 
 
 @cache
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of this file as machine code. Sums may be reordered, but infinities are respected."""
+    """A function of this file as machine code."""
+    return compile_together((function,))
+
+
+@cache
+def compiled_sum(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of this file as machine code that may add up in any order: several terms at a time."""
     return compile_together((function,), fastmath={"reassoc", "contract", "nsz"})
