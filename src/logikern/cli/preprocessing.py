@@ -13,10 +13,10 @@ from logikern.estimators._inputs.transformer import TableEncoder
 
 COLUMNS, CLASSIFIER = "columns", "classifier"
 TABLE, TEXT = "table", "text"
-# Scale of numbers in models of `logikern fit`. The default of the estimator leaves tables that are all numbers as is.
-SCALING = "standard"
+# Scale of numbers beside text, and of a model whose hyperparameters are fixed; otherwise the search decides.
+STANDARD = "standard"
 # Settings of a classifier behind other transformers, which gets numbers.
-PLAIN = {"categorical_features": "from_dtype", "scaling": "none"}
+PLAIN = {"categorical_features": "from_dtype", "inputs": "raw"}
 
 
 def build_model(roles: Roles, classifier: Any, n_rows: int) -> Any:
@@ -26,7 +26,7 @@ def build_model(roles: Roles, classifier: Any, n_rows: int) -> Any:
     ----------
     roles : Roles
     classifier : KernelLogisticClassifier
-        Its `categorical_features` and `scaling` are used for columns beside text, too.
+        Its `categorical_features` are used for columns beside text, too.
     n_rows : int
     """
     if not roles.text:
@@ -34,7 +34,7 @@ def build_model(roles: Roles, classifier: Any, n_rows: int) -> Any:
     steps: list[tuple[str, Any, Any]] = []
     others = list(roles.numeric + roles.categorical)
     if others:
-        steps.append((TABLE, TableEncoder(classifier.categorical_features, classifier.scaling), others))
+        steps.append((TABLE, TableEncoder(classifier.categorical_features, STANDARD), others))
     fewest = 1 if n_rows < POLICY.many_texts else 2
     for place, name in enumerate(roles.text):
         steps.append((f"{TEXT}_{place}", TfidfVectorizer(sublinear_tf=True, min_df=fewest), name))

@@ -16,7 +16,7 @@ from logikern.numerics.outcome import Array, Indices
 
 # An array or a sparse matrix of shape (n, d).
 Inputs: TypeAlias = Any
-SCALINGS = ("none", "standard", "ranks")
+SCALINGS = ("raw", "standard", "ranks")
 # One over the standard deviation of a uniform distribution on [0, 1].
 RANK_SPREAD = 12**0.5
 
@@ -56,7 +56,7 @@ class Unscaled(Scaling):
 
     @property
     def kind(self) -> str:
-        return "none"
+        return "raw"
 
     def transform(self, inputs: Inputs) -> Inputs:
         return inputs
@@ -113,7 +113,7 @@ class Ranked(Scaling):
 
     def transform(self, inputs: Inputs) -> Inputs:
         if is_sparse(inputs):
-            raise ValueError("Ranks of sparse inputs are not sparse. Use scaling='standard', or a dense array.")
+            raise ValueError("Ranks of sparse inputs are not sparse. Use inputs='standard', or a dense array.")
         ranked = np.array(inputs, dtype=np.float64)
         for place in np.flatnonzero(np.diff(self.starts)):
             own = slice(self.starts[place], self.starts[place + 1])
@@ -133,7 +133,7 @@ def learn_scaling(
 
     Parameters
     ----------
-    kind : {"none", "standard", "ranks"}
+    kind : {"raw", "standard", "ranks"}
     inputs : array or sparse matrix of shape (n, d)
         "ranks" needs an array.
     is_level : boolean array of shape (d,)
@@ -142,15 +142,15 @@ def learn_scaling(
         Whether "standard" applies to levels as well.
     policy : ScalingPolicy
     """
-    if kind == "none":
+    if kind == "raw":
         return Unscaled()
     if kind == "standard":
         kept = np.zeros(len(is_level), dtype=bool) if scale_levels else np.asarray(is_level, dtype=bool)
         return _standardised(inputs, kept)
     if kind != "ranks":
-        raise ValueError(f"`scaling` must be one of {list(SCALINGS)}, but is {kind!r}.")
+        raise ValueError(f"`inputs` must be one of {list(SCALINGS)}, but is {kind!r}.")
     if is_sparse(inputs):
-        raise ValueError("Ranks of sparse inputs are not sparse. Use scaling='standard', or a dense array.")
+        raise ValueError("Ranks of sparse inputs are not sparse. Use inputs='standard', or a dense array.")
     return _ranked(inputs, np.asarray(is_level, dtype=bool), policy)
 
 

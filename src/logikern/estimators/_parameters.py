@@ -49,7 +49,7 @@ class Parameters:
     owner: str
     kernel: Any
     categorical_features: Any
-    scaling: str
+    inputs: str
     hierarchy: Any = None
     tying: Any
     rate: Any
@@ -126,7 +126,7 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
     if not callable(parameters.operator):
         check_name("operator", parameters.operator, ("auto", *OPERATORS), "or a function that makes an operator")
     list_chosen(parameters.categorical_features)
-    check_name("scaling", parameters.scaling, ("auto", *SCALINGS))
+    check_name("inputs", parameters.inputs, ("auto", *SCALINGS))
     check_name("precision", parameters.precision, PRECISIONS)
     check_positive("tol", parameters.tol)
     check_whole("max_iter", parameters.max_iter, 1)

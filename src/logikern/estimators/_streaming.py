@@ -49,8 +49,8 @@ def _can_stream(model: Any) -> bool:
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
             model.class_weight, str
         ),
-        "`scaling` is not 'auto' or 'none': scales change with every call": not (
-            isinstance(model.scaling, str) and model.scaling in ("auto", "none")
+        "`inputs` is not 'auto' or 'raw': scales change with every call": not (
+            isinstance(model.inputs, str) and model.inputs in ("auto", "raw")
         ),
         "`categorical_features` is not 'from_dtype' or None: levels change with every call": not isinstance(
             model.categorical_features, str | None

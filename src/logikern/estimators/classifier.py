@@ -67,9 +67,11 @@ class KernelLogisticClassifier(
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
         Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns: text and
         categories have one input per level, numbers and truths one input. None allows numbers only.
-    scaling : {"auto", "none", "standard", "ranks"}, default="auto"
+    inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
         Scale of numbers: as they are, standardised, or their ranks in the training rows. Levels of categories keep 0
-        and 1. "auto" standardises tables that have categories, truths or dates beside numbers, and leaves others.
+        and 1. "auto" compares these by the criterion; "raw" only if many columns share a unit, as pixels do. If
+        hyperparameters are fixed or a rate is given, it standardises tables that have categories, truths or dates
+        beside numbers, and leaves others.
     hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", Mixing or None, default=None
         A tree whose leaves are the classes, in any form that `read_tree` reads; "paths" reads it off labels such as
         "physics/optics/lasers". Classes are then alike as far as their paths agree, labels may name inner nodes,
@@ -217,7 +219,7 @@ class KernelLogisticClassifier(
         kernel="auto",
         *,
         categorical_features="from_dtype",
-        scaling="auto",
+        inputs="auto",
         hierarchy=None,
         tying="auto",
         rate=None,
@@ -249,7 +251,7 @@ class KernelLogisticClassifier(
     ):
         self.kernel = kernel
         self.categorical_features = categorical_features
-        self.scaling = scaling
+        self.inputs = inputs
         self.hierarchy = hierarchy
         self.tying = tying
         self.rate = rate

@@ -50,7 +50,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
         Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns: text and
         categories have one input per level, numbers and truths one input. None allows numbers only.
-    scaling : {"auto", "none", "standard", "ranks"}, default="auto"
+    inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
         Scale of numbers: as they are, standardised, or their ranks in the training rows. Levels of categories keep 0
         and 1. "auto" standardises tables that have categories, truths or dates beside numbers, and leaves others.
     tying : {"auto", "shared", "scaled", "separate"} or list, default="shared"
@@ -182,7 +182,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         kernel="gaussian",
         *,
         categorical_features="from_dtype",
-        scaling="auto",
+        inputs="auto",
         tying="shared",
         rate=None,
         variance=None,
@@ -209,7 +209,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     ):
         self.kernel = kernel
         self.categorical_features = categorical_features
-        self.scaling = scaling
+        self.inputs = inputs
         self.tying = tying
         self.rate = rate
         self.variance = variance

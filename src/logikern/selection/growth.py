@@ -214,8 +214,6 @@ class _Growth:
         whole = self.best.specification  # with one kernel
         for number, (name, tying) in enumerate(self.plan.tyings[1:], start=1):
             is_given = not self.plan.compare or number < self.plan.n_given
-            if not is_given and not self.verdicts[-1].kept and number > self.plan.n_given:
-                break  # what a coarser tying does not gain, a finer one hardly does
             yield name, spread(self.best.specification, tying), is_given
             if is_given or len(self.best.specification.kernels) == 1:
                 whole = self.best.specification
@@ -264,7 +262,7 @@ class _Growth:
         if found is None:
             return
         gain, noise, n_unseen = self._gain(found)
-        is_better = gain > noise
+        is_better = gain > (0.0 if n_unseen else noise)  # unseen rows judge without bias
         fate = "better" if is_better else "asked for" if is_given else "not better"
         kept = is_better or is_given
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, noise, kept, fate, n_unseen))

@@ -21,7 +21,7 @@ AUTO = "auto"
 KERNELS = ("gaussian_laplacian", "gaussian", "laplacian")
 TITLES = {
     "gaussian_laplacian": "Gaussian + Laplacian",
-    "none": "as they are",
+    "raw": "as they are",
     "standard": "standardised",
     "ranks": "ranks",
 }
@@ -114,7 +114,7 @@ def _scalings(data: TrainingData) -> Iterator[Scaling | None]:
     kinds = ["standard"]
     if not is_sparse(data.points):
         kinds += ["ranks"]
-        kinds += ["none"] * _have_common_unit(data.points[:, ~is_level])
+        kinds += ["raw"] * _have_common_unit(data.points[:, ~is_level])
     for kind in kinds:
         yield learn_scaling(kind, data.points, is_level)
 

@@ -99,7 +99,7 @@ def names_of_rows(X: Any) -> Any:
 def compares_scalings(settings: Any) -> bool:
     """Whether a search of these settings of a classifier decides how inputs are scaled; a rate refers to a scale."""
     searches = settings.criterion is not None and settings.rate is None
-    return searches and settings.scaling == "auto" and isinstance(settings.kernel, str) and not _is_given(settings)
+    return searches and settings.inputs == "auto" and isinstance(settings.kernel, str) and not _is_given(settings)
 
 
 def _is_given(settings: Any) -> bool:
@@ -200,7 +200,7 @@ def check_together(
     else:
         X = validate_data(estimator, table, skip_check_array=True, reset=reset)
         y = _beside(X, y, estimator, kinds)
-    scaling = "none" if compares_scalings(estimator) and not numbers_only else estimator.scaling
+    scaling = "raw" if compares_scalings(estimator) and not numbers_only else estimator.inputs
     encoder, X = learn_inputs(X, chosen, scaling, vars(estimator).get("feature_names_in_"))
     _check_magnitude(X)
     return Checked(X, y, encoder)

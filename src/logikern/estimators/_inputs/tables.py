@@ -80,12 +80,12 @@ def learn_inputs(X: Any, categorical_features: Any, scaling: str, names: Any = N
 
 
 def _resolve(scaling: str, encoder: Encoder) -> str:
-    """The kind of scaling. This is the only place that decides what "auto" means."""
+    """The kind of scaling; "auto" without a search goes by the kinds of columns."""
     if scaling != AUTO:
         return scaling
     # Numbers alone may be in common units, such as pixels. Beside a category or a date, no unit is natural.
     is_mixed = bool(encoder.levels) or bool(np.any(encoder.numbers.kinds))
-    return "standard" if is_mixed else "none"
+    return "standard" if is_mixed else "raw"
 
 
 def warn_of_columns(encoder: Encoder, wrapper_frames: int = WRAPPER_FRAMES) -> None:

@@ -30,7 +30,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
         Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns. None allows
         numbers only.
-    scaling : {"auto", "none", "standard", "ranks"}, default="auto"
+    inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
         Scale of numbers; see `KernelLogisticClassifier`.
 
     Attributes
@@ -42,14 +42,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> from logikern import TableEncoder
-    >>> TableEncoder(scaling="none").fit_transform([[3.0, "red"], [5.0, "blue"]])
+    >>> TableEncoder(inputs="raw").fit_transform([[3.0, "red"], [5.0, "blue"]])
     array([[3., 0., 1.],
            [5., 1., 0.]])
     """
 
-    def __init__(self, categorical_features="from_dtype", scaling="auto"):
+    def __init__(self, categorical_features="from_dtype", inputs="auto"):
         self.categorical_features = categorical_features
-        self.scaling = scaling
+        self.inputs = inputs
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn levels, medians and scales.
@@ -64,10 +64,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         self : object
         """
-        check_name("scaling", self.scaling, (AUTO, *SCALINGS))
+        check_name("inputs", self.inputs, (AUTO, *SCALINGS))
         X = self._read(X, bool(list_chosen(self.categorical_features)), reset=True)
         names = vars(self).get("feature_names_in_")
-        self.encoder_ = learn_inputs(X, self.categorical_features, self.scaling, names).encoder
+        self.encoder_ = learn_inputs(X, self.categorical_features, self.inputs, names).encoder
         warn_of_columns(self.encoder_, wrapper_frames=0)
         return self
 
