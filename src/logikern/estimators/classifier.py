@@ -20,6 +20,7 @@ from logikern.estimators._inputs.data import (
     TrainingData,
     check_groups,
     check_together,
+    compares_scalings,
     training_data,
 )
 from logikern.estimators._inputs.labels import class_against_rest
@@ -348,7 +349,8 @@ class KernelLogisticClassifier(
             binaries.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))
             if binary.interrupted_:
                 own["on_interrupt"] = "raise"  # the next Ctrl-C is the second one
-        write(self, binary_results(tuple(binaries), data.classes) | input_results(data))
+        found = binary_results(tuple(binaries), data.classes, compares_scalings(parameters))
+        write(self, found | input_results(data))
         return self
 
     def decision_function(self, X: Any) -> Array:
