@@ -27,6 +27,7 @@ FIXED = (
     "defaults",
     "solvers",
     "smo",
+    "l1_distances",
 )
 THREADS = ("cores", "threads")
 LEARNED = (
@@ -45,6 +46,7 @@ LEARNED = (
     "kernel_gradient",
     "temperature",
     "regression",
+    "tables",
 )
 TREES = ("hierarchies", "hierarchy_peers", "hierarchy_cost", "coarse_labels")
 NAMES = FIXED + THREADS + LEARNED + TREES

@@ -11,6 +11,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 PAGES = (
     "docs/tutorial.md",
+    "docs/tables.md",
     "docs/leave-one-out.md",
     "docs/hierarchies.md",
     "docs/regression.md",

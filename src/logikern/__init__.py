@@ -10,11 +10,15 @@ __version__ = "0.1.0"
 _EXPORTS: dict[str, tuple[str, ...]] = {
     "estimators.classifier": ("KernelLogisticClassifier",),
     "estimators.regressor": ("KernelRegressor",),
+    "estimators._fitted.pipelines": ("explain", "predict_decisions", "predict_proba_frame", "suspects"),
+    "estimators._inputs.transformer": ("TableEncoder",),
     "model.persistence": ("load_model", "save_model"),
     "kernels": (
         "FunctionKernel",
         "Gaussian",
+        "GaussianLaplacian",
         "Kernel",
+        "Laplacian",
         "Linear",
         "Matern12",
         "Matern32",

@@ -4,11 +4,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from logikern.cli.reading.columns import Roles, assign_roles, prepare, suspicions
+from logikern.cli.reading.columns import (
+    Roles,
+    assign_roles,
+    complain,
+    gap_notes,
+    learn_columns,
+    prepare_text,
+    suspicions,
+)
+from logikern.encoding.complaints import ADVICE, ColumnError
+from logikern.encoding.inspection import inspect
 
 
 def roles(**columns) -> Roles:
-    return assign_roles(pd.DataFrame(columns), (), ())
+    return assign_roles(learn_columns(pd.DataFrame(columns), (), ()))
+
+
+def suspected(frame: pd.DataFrame) -> list[str]:
+    return suspicions(learn_columns(frame, (), ()))
 
 
 @pytest.mark.parametrize(
@@ -17,15 +31,17 @@ def roles(**columns) -> Roles:
         ([1, 2, 3], "numeric"),
         ([1.5, None, 3.0], "numeric"),
         (["1", "2.5", "-3e4"], "numeric"),
+        (pd.to_datetime(["2024-01-01", "2024-01-02", None]), "numeric"),
         ([True, False, True], "categorical"),
         ([True, None, False], "categorical"),
         (["true", "false", "true"], "categorical"),
         (["a", "b", "a"], "categorical"),
         (["a", None, None], "categorical"),
         (["1", "b", "c"], "categorical"),
+        (["01", "02", "01"], "categorical"),
         (pd.Categorical([1, 2, 1]), "categorical"),
         ([7, 7, 7], "constant"),
-        ([7.0, None, 7.0], "constant"),
+        ([7.0, None, 7.0], "numeric"),
         ([None, None, None], "constant"),
         (["a", "a", "a"], "constant"),
     ],
@@ -36,34 +52,30 @@ def test_values_decide_the_role(values, role):
 
 def test_categorical_option_overrules_numbers():
     frame = pd.DataFrame({"code": [1, 2, 1]})
-    assert assign_roles(frame, ("code",), ()).categorical == ("code",)
+    assert assign_roles(learn_columns(frame, ("code",), ())).categorical == ("code",)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [pd.to_datetime(["2024-01-01", "2024-01-02"]), ["01/02/2024", "03/04/2024"], ["1.2.24", "2.2.24"]],
-)
-def test_dates_are_refused(values):
+@pytest.mark.parametrize("values", [["01/02/2024", "03/04/2024"], ["1.2.24", "2.2.24"]])
+def test_written_dates_are_refused(values):
     with pytest.raises(ValueError, match="holds dates"):
         roles(when=values)
 
 
-def test_levels_are_spelled_alike_in_every_type():
-    frame = pd.DataFrame({"a": [1, 2], "b": [1.0, 2.0], "c": ["1", "2"]})
-    ready = prepare(frame, Roles((), ("a", "b", "c"))).frame
-    assert ready["a"].tolist() == ready["b"].tolist() == ready["c"].tolist() == ["1", "2"]
-
-
-def test_booleans_are_spelled_alike_in_every_type():
-    frame = pd.DataFrame({"a": [True, False], "b": ["True", "FALSE"]})
-    ready = prepare(frame, Roles((), ("a", "b"))).frame
-    assert ready["a"].tolist() == ready["b"].tolist() == ["true", "false"]
-
-
 def test_missing_values_are_counted_by_role():
     frame = pd.DataFrame({"n": [1.0, None, None], "c": ["a", None, "b"], "t": ["x", "y", None]})
-    prepared = prepare(frame, Roles(("n",), ("c",), ("t",)))
-    assert (prepared.missing_numeric, prepared.missing_categorical, prepared.missing_text) == (2, 1, 1)
+    findings = inspect(learn_columns(frame, (), ("t",)), frame[["n", "c"]])
+    ready, missing_text = prepare_text(frame, ("t",))
+    assert (findings.missing_numbers, findings.missing_levels, missing_text) == (2, 1, 1)
+    assert ready["t"].tolist() == ["x", "y", ""]
+    assert [note.split()[0] for note in gap_notes(findings, missing_text, "medians")] == ["imputed", "took", "took"]
+
+
+@pytest.mark.parametrize("cause", ADVICE)
+def test_every_error_says_what_to_do_and_counts_rows_from_one(cause):
+    said = complain(ColumnError("x", cause, "is wrong", 4))
+    assert (
+        said.startswith("column `x` is wrong in row 5. ") and "categorical_features" not in said and "{" not in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,23 +84,46 @@ def test_missing_values_are_counted_by_role():
         ("customer_id", np.arange(30) * 7),
         ("Id", np.arange(30) * 7),
         ("number", np.arange(30)),
+        ("shuffled", np.random.default_rng(0).permutation(30)),
         ("Unnamed: 0", np.arange(30) + 5),
         ("code", [f"k{i}" for i in range(30)]),
     ],
 )
 def test_identifiers_are_suspected(name, values):
-    frame = pd.DataFrame({name: values})
-    assert "looks like an identifier" in suspicions(frame, assign_roles(frame, (), ()))[0]
+    assert "looks like an identifier" in suspected(pd.DataFrame({name: values}))[0]
 
 
 def test_measurements_are_not_suspected():
     frame = pd.DataFrame({"width": np.random.default_rng(0).standard_normal(30), "age": np.arange(30) % 13})
-    assert suspicions(frame, assign_roles(frame, (), ())) == []
+    assert suspected(frame) == []
 
 
 def test_many_levels_are_suspected():
-    frame = pd.DataFrame({"town": [f"t{i % 60}" for i in range(180)]})
-    assert "has 60 levels" in suspicions(frame, assign_roles(frame, (), ()))[0]
+    frame = pd.DataFrame({"town": [f"t{i % 110}" for i in range(330)]})
+    assert "has 110 levels" in suspected(frame)[0]
+
+
+def test_numbers_as_text_are_suspected():
+    assert "--categorical code" in suspected(pd.DataFrame({"code": ["1", "2", "1"]}))[0]
+
+
+def test_text_identifier_is_dropped_and_may_be_kept(run, table, tmp_path):
+    table.assign(person=[f"row {number}" for number in range(60)]).to_csv(tmp_path / "t.csv", index=False)
+    options = ("--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    assert "dropped column `person`" in run("fit", tmp_path / "t.csv", *options).stderr
+    assert "person" not in run("info", tmp_path / "m.skops").stdout.split()
+    assert run("predict", tmp_path / "m.skops", tmp_path / "t.csv").exit_code == 0
+    run("fit", tmp_path / "t.csv", *options, "--categorical", "person")
+    assert "colour, person" in run("info", tmp_path / "m.skops").stdout
+
+
+def test_constant_categorical_column_is_dropped(run, table, tmp_path):
+    table.assign(one="x").to_csv(tmp_path / "t.csv", index=False)
+    result = run(
+        *("fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--categorical", "one"),
+        *("--out", tmp_path / "m.skops"),
+    )
+    assert result.exit_code == 0 and "dropped 1 constant column: `one`" in result.stderr
 
 
 def test_constant_columns_are_dropped_and_counted(run, table, tmp_path):

@@ -84,7 +84,7 @@ def test_interrupt_in_a_shell_ends_with_130_and_no_traceback():
     command = [sys.executable, "-m", "logikern.cli.main", "demo"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stderr.readline(), process.stderr.readline()
-        time.sleep(1)  # in the search, which takes KeyboardInterrupt for a wish to go on with its best
+        time.sleep(1)  # in the search
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130 and "interrupted" in said and "Traceback" not in said

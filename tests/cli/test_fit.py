@@ -212,3 +212,25 @@ def test_missing_prose_is_empty_and_counted(fit_table, table):
 def test_prose_without_words_is_refused(fit_table, table):
     result = fit_table("--text", "note", frame=table.assign(note=["!", "?!"] * 30))
     assert (result.exit_code, "column `note` has no words" in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong", "meant"),
+    [
+        ("--kernel", "rbf", "gaussian"),
+        ("--kernel", "laplace", "laplacian"),
+        ("--tying", "sepparate", "separate"),
+        ("--criterion", "leave-one-out", "loo"),
+        ("--operator", "tile", "tiled"),
+        ("--precision", "float32", "single"),
+        ("--format", "csvv", "csv"),
+    ],
+)
+def test_near_name_is_suggested(option, wrong, meant, run, tmp_path):
+    result = run("fit", tmp_path / "t.csv", "--target", "kind", option, wrong)
+    assert result.exit_code == 2 and f"Did you mean '{meant}'?" in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_near_name_of_a_solver_is_suggested(fit_table):
+    result = fit_table("--solver", "Newton")
+    assert result.exit_code == 1 and "Did you mean 'newton'?" in result.stderr

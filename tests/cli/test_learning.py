@@ -103,7 +103,7 @@ def test_time_that_is_used_up_is_a_warning_but_no_failure(learn):
 
 def test_fit_says_what_was_tried_and_found(learn):
     said = learn().stderr
-    assert "shared (2 hyperparameters): criterion" in said and "Final fit:" in said
+    assert "Final model: shared, 2 learned hyperparameters." in said and "Final fit:" in said
     assert all(heading in said for heading in ("name", "classes", "value", "start", "bias_variance"))
 
 
@@ -118,7 +118,7 @@ def test_info_has_criterion_hyperparameters_and_verdicts(learn, info):
     record = info()
     assert 0 < record["criterion_value"] < 1
     assert [row["name"] for row in record["hyperparameters"]] == [
-        *("rate of width", "rate of height", "rate of colour_blue", "rate of colour_green", "rate of colour_red"),
+        *("rate of width", "rate of height", "rate of colour=blue", "rate of colour=green", "rate of colour=red"),
         *("variance", "bias_variance"),
     ]
     assert all(row["value"] > 0 and row["start"] > 0 for row in record["hyperparameters"])
@@ -137,8 +137,8 @@ def test_info_for_people_shows_verdicts_and_hyperparameters(learn, run, tmp_path
 
 
 def test_fit_says_which_criterion_it_was(learn):
-    assert "60 points by leave-one-out" in learn("--criterion", "loo").stderr
-    assert "60 points by cross-validation" in learn("--criterion", "auto").stderr
+    assert "60 rows by leave-one-out" in learn("--criterion", "loo").stderr
+    assert "60 rows by cross-validation" in learn("--criterion", "auto").stderr
 
 
 def test_free_constants_are_shown_and_told(learn, info, run, tmp_path):

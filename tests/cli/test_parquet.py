@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import json
 
 import pyarrow
 import pytest
@@ -17,11 +18,12 @@ GOOD = {
     "large string": pyarrow.array(["p", "q"] * 12, pyarrow.large_string()),
     "unsigned": pyarrow.array([2**63 + row for row in range(N_POINTS)], pyarrow.uint64()),
     "nothing": pyarrow.nulls(N_POINTS),
+    "date": [datetime.date(2020, 1, row + 1) for row in range(N_POINTS)],
+    "timestamp": [datetime.datetime(2020, 1, row + 1) for row in range(N_POINTS)],
+    "duration": [datetime.timedelta(row) for row in range(N_POINTS)],
 }
 BAD = {
-    "date": ([datetime.date(2020, 1, row + 1) for row in range(N_POINTS)], "holds dates"),
-    "timestamp": ([datetime.datetime(2020, 1, row + 1) for row in range(N_POINTS)], "holds dates"),
-    "duration": ([datetime.timedelta(row) for row in range(N_POINTS)], "or durations"),
+    "written dates": ([f"2020-01-{row + 1:02}" for row in range(N_POINTS)], "holds dates"),
     "list": ([[1], [2, 3]] * 12, "holds a list in row 1"),
     "record": ([{"a": 1}, {"a": 2}] * 12, "holds a record in row 1"),
 }
@@ -46,7 +48,29 @@ def test_type_is_fitted_and_predicted(values, fit_column, run, tmp_path):
     assert run("predict", tmp_path / "m.skops", tmp_path / "t.parquet").exit_code == 0
 
 
-def test_index_of_pandas_is_a_column(run, table, tmp_path):
+@pytest.mark.parametrize("name", [None, "visit"])
+def test_index_of_pandas_is_not_an_input(name, run, table, tmp_path):
+    table.sample(frac=1, random_state=0).rename_axis(name).to_parquet(tmp_path / "t.parquet")
+    run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    found = json.loads(run("info", tmp_path / "m.skops", "--json").stdout)["inputs"]
+    assert found == {"numeric": ["width", "height"], "categorical": ["colour"]}
+    assert run("predict", tmp_path / "m.skops", tmp_path / "t.parquet").exit_code == 0
+
+
+def test_index_of_pandas_is_kept_by_name(run, table, model, tmp_path):
+    table.set_axis(range(7, 67)).rename_axis("visit").iloc[::-1].to_parquet(tmp_path / "t.parquet", index=True)
+    result = run("predict", model, tmp_path / "t.parquet", "--keep", "visit", "--quiet")
+    assert result.exit_code == 0 and result.stdout.splitlines()[1].startswith("66,")
+
+
+def test_metadata_that_is_not_pandas_own_is_ignored(run, table, tmp_path):
+    whole = pyarrow.Table.from_pandas(table).replace_schema_metadata({b"pandas": b"[not json"})
+    parquet.write_table(whole, tmp_path / "t.parquet")
+    result = run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    assert result.exit_code == 0, result.stderr
+
+
+def test_index_of_pandas_is_a_target_by_name(run, table, tmp_path):
     table.set_index("kind").to_parquet(tmp_path / "t.parquet")
     result = run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
     assert result.exit_code == 0, result.stderr

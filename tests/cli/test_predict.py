@@ -57,7 +57,7 @@ def test_words_in_a_numeric_column_are_refused_with_row(predict, table):
     table["width"] = table["width"].astype(object)
     table.loc[4, "width"] = "wide"
     result = predict(table)
-    assert result.exit_code == 1 and "must hold numbers, but row 5 holds 'wide'" in result.stderr
+    assert result.exit_code == 1 and "must hold numbers, but holds 'wide' in row 5" in result.stderr
 
 
 def test_numbers_in_a_categorical_column_are_unseen_levels(predict, table):

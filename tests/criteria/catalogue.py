@@ -13,7 +13,7 @@ from logikern.criteria.folds import Folds, folds_from_splits
 from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.problem import Problem
-from logikern.kernels import Gaussian, Kernel, Linear, Matern32, Matern52, Polynomial, RationalQuadratic
+from logikern.kernels import Gaussian, Kernel, Laplacian, Linear, Matern32, Matern52, Polynomial, RationalQuadratic
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
 from logikern.structure.mixing import Flat, Mixing
@@ -53,6 +53,8 @@ KERNELS: dict[str, Kernel] = {
     "matern32": Matern32(0.5),
     "matern52": Matern52(0.6),
     "rational quadratic": RationalQuadratic(0.5, 1.3),
+    "laplacian": Laplacian(0.4),
+    "laplacian with shared rates": Laplacian((0.3, 0.6), columns=(0, 1, 1)),
     "polynomial": Polynomial(0.3, 0.8, 2),
     "linear": Linear(),
     "sum": Gaussian(0.4) + 0.3 * Linear(),

@@ -11,7 +11,6 @@ from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.free_bias import FreeBias
 from logikern.fitting.problem import Problem, Solver
 from logikern.likelihoods.base import Likelihood
-from logikern.likelihoods.poisson import Poisson
 from logikern.likelihoods.softmax import Softmax
 from logikern.likelihoods.squared import Squared
 from logikern.operators.choose import Choice
@@ -20,6 +19,7 @@ from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.targets import from_labels
 from tests.criteria import catalogue
+from tests.likelihoods.poisson import Poisson
 from tests.structure.trees import TREES
 
 N = catalogue.N_POINTS

@@ -67,12 +67,15 @@ CELLS = {
     "low rank leave-one-out, little memory": lambda: afterwards(500, 5, "40MB", low_rank),
     "prediction": lambda: afterwards(2000, 2, "20MB", lambda model: model.predict_proba(sample(2000, 2, 1)[0])),
     "fit": lambda: fixed(1200, 3, "60MB"),
+    "fit by city-block distances": lambda: fixed(1200, 3, "60MB", kernel="laplacian"),
+    "search by city-block distances": lambda: searched(400, 4, "30MB", criterion="loo", kernel="laplacian"),
 }
 
 
 def main():
     warnings.simplefilter("ignore")
-    fixed(60, 3, None)()  # loads what is loaded late
+    for kernel in ("gaussian", "laplacian"):
+        fixed(60, 3, None, kernel=kernel)()  # loads and compiles what is loaded and compiled late
     for name in sys.argv[1:]:
         call = CELLS[name]()
         ctypes.CDLL(None).malloc_trim(0)

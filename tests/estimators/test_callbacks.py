@@ -1,13 +1,18 @@
-"""scikit-learn's callbacks see every Newton step, and may stop a fit without spoiling the estimator."""
+"""scikit-learn's callbacks see evaluations and Newton steps, and may stop a fit without spoiling the estimator."""
+
+import importlib
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from logikern import KernelLogisticClassifier
+from logikern import KernelLogisticClassifier, KernelRegressor
+from logikern.estimators._callbacks import SearchLength
+from logikern.estimators._search_plan import SearchPlan
 from logikern.numerics.outcome import Outcome
 from tests.estimators.samples import SPECIES, X, fixed
 
@@ -90,6 +95,62 @@ def test_progress_bar_runs(capsys):
     assert "KernelLogisticClassifier" in capsys.readouterr().out
 
 
+@pytest.fixture
+def progress(monkeypatch):
+    """The share of a fit that scikit-learn's bar shows as done, after each task."""
+    pytest.importorskip("rich")
+    monitor = importlib.import_module("sklearn.callback._progressbar").RichProgressMonitor
+    shown, on_task_end = [], monitor._on_task_end
+
+    def watched(self, task):
+        on_task_end(self, task)
+        shown.append(self.root_rich_task.progress)
+
+    monkeypatch.setattr(monitor, "_on_task_end", watched)
+    return shown
+
+
+SEARCHES = {
+    "quasi-newton": KernelLogisticClassifier(random_state=0),
+    "simplex": KernelLogisticClassifier(random_state=0, optimizer="nelder-mead", tying="shared"),
+    "starts": KernelLogisticClassifier(random_state=0, n_starts=3),
+    "numbers": KernelRegressor(random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_progress_bar_moves_with_the_search(name, progress):
+    model = clone(SEARCHES[name]).set_callbacks(callback.ProgressBar()).fit(X, SPECIES)
+    # An evaluation fills a part of its stage, so that no task but the last of a stage leaps.
+    assert np.all(np.diff(progress) >= 0) and progress[-1] == 1.0
+    assert len(np.unique(progress)) >= len(model.trace_) and np.diff([0, *progress]).max() <= 0.5
+
+
+def test_every_evaluation_of_every_stage_is_a_task():
+    recorder = Recorder()
+    model = KernelLogisticClassifier(random_state=0).set_callbacks(recorder).fit(X, SPECIES)
+    assert recorder.count("end", "evaluation") == len(model.trace_)
+    stages = list(dict.fromkeys(record.stage for record in model.trace_))
+    parts = [name for event, name in recorder.events if event == "begin" and name in (*stages, "final-fit")]
+    assert parts == [*stages, "final-fit"] and len(stages) > 2
+
+
+def test_growth_on_more_points_is_a_task():
+    recorder, random = Recorder(), np.random.default_rng(0)
+    points = random.standard_normal((1300, 2))
+    model = KernelLogisticClassifier(random_state=0, ard=False).set_callbacks(recorder)
+    model.fit(points, points[:, 0] + random.standard_normal(1300) > 0)
+    assert recorder.count("begin", "finish on 1300 points") == 1
+    assert recorder.count("end", "evaluation") == len(model.trace_)
+
+
+def test_search_that_is_longer_than_planned_goes_on(monkeypatch):
+    recorder = Recorder()
+    monkeypatch.setattr(SearchPlan, "length", SearchLength(1, 2))
+    KernelLogisticClassifier(random_state=0).set_callbacks(recorder).fit(X, SPECIES)
+    assert recorder.events[-2:] == [("end", "fit"), ("teardown", "fit")]
+
+
 @pytest.mark.parametrize(
     "outer",
     [
@@ -107,7 +168,7 @@ def test_progress_bar_passes_through_outer_estimators(outer, capsys):
 @pytest.mark.parametrize("solver", ["auto", "newton", "exact", "smo", "kcg"])
 def test_interruption_of_the_final_fit_keeps_what_the_search_found(solver):
     recorder = Recorder(stop_after=3)
-    model = KernelLogisticClassifier(solver=solver, random_state=0).set_callbacks(recorder)
+    model = KernelLogisticClassifier(solver=solver, random_state=0, on_interrupt="keep").set_callbacks(recorder)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(X, SPECIES)
     whole = KernelLogisticClassifier(solver=solver, random_state=0).fit(X, SPECIES)

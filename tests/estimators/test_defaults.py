@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.estimators.samples import fixed
 
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
+KERNELS = ["gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "laplacian", "linear"]
 TABLES = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
 
 
@@ -44,7 +45,7 @@ def test_digits_are_learned_as_well_as_by_logistic_regression():
     assert log_loss(fixed(), X, y) < 1.15 * log_loss(linear, X, y)
 
 
-@pytest.mark.parametrize("kernel", ["gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear"])
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("scale", [1e-30, 1e-3, 1e6, 1e60])
 def test_units_of_the_table_do_not_matter(scale, kernel):
     X, y = load_iris(return_X_y=True)

@@ -272,3 +272,32 @@ def test_notebook_shows_models_that_have_none(tmp_path):
     plain_fit().save_model(tmp_path / "model")
     for model in (load_model(tmp_path / "model"), fixed(one_vs_rest=True).fit(X, NAMES)):
         assert "KernelLogisticClassifier" in model._repr_html_() and not hasattr(model, "loo_proba_")
+
+
+def test_suspects_carry_the_index_of_a_frame():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, index=[f"row {place}" for place in range(N)])
+    found = fixed().fit(frame, SPECIES, sample_weight=WEIGHTS).suspects(5)
+    assert found.index.tolist() == [f"row {place}" for place in found["row"]]
+    assert frame.loc[found.index].to_numpy().tolist() == X[found["row"]].tolist()
+
+
+def test_suspects_among_rows_added_later_carry_their_index():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, index=100 + np.arange(N))
+    model = fixed().partial_fit(frame[:30], SPECIES[:30], classes=np.unique(SPECIES))
+    found = model.partial_fit(frame[30:], SPECIES[30:]).suspects()
+    assert found.index.tolist() == [100 + place for place in found["row"]]
+
+
+@pytest.mark.parametrize("kind", ["array", "polars", "mixed"])
+def test_suspects_of_other_tables_have_numbers(kind):
+    if kind == "mixed":
+        pandas = pytest.importorskip("pandas")
+        first = pandas.DataFrame(X[:30], index=100 + np.arange(30))
+        model = fixed().partial_fit(first, SPECIES[:30], classes=np.unique(SPECIES))
+        model.partial_fit(X[30:], SPECIES[30:])
+    else:
+        table = X if kind == "array" else pytest.importorskip("polars").DataFrame(X)
+        model = fixed().fit(table, SPECIES)
+    assert model.suspects().index.tolist() == list(range(N))

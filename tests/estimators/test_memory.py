@@ -31,6 +31,8 @@ CELLS = {
     "low rank leave-one-out, little memory": ("40MB", True),
     "prediction": ("20MB", False),
     "fit": ("60MB", False),
+    "fit by city-block distances": ("60MB", False),
+    "search by city-block distances": ("30MB", True),
 }
 
 

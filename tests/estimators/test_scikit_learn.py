@@ -133,8 +133,8 @@ def test_threads_do_not_change_the_answer(n_jobs):
 
 def test_verbose_logs_every_step(caplog):
     with caplog.at_level(logging.INFO, logger="logikern"):
-        model = fixed(verbose=1).fit(X, SPECIES)
-    steps = [record.getMessage() for record in caplog.records if record.getMessage().startswith("step")]
+        model = fixed(verbose=2).fit(X, SPECIES)
+    steps = [record.getMessage() for record in caplog.records if record.getMessage().startswith("final fit, step")]
     assert len(steps) == len(model.trace_)
     assert "gradient" in steps[-1]
 

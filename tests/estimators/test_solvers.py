@@ -7,6 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from logikern.estimators import _solver_plan
+from logikern.estimators._names import solvers
 from logikern.fitting.pairwise.solver import Smo
 from logikern.numerics.outcome import Outcome
 from tests.estimators.samples import NAMES, X, fixed
@@ -56,7 +57,7 @@ def test_others_are_not(large, settings):
 
 
 def test_newton_goes_on_where_sweeps_do_not_end(large, wanted, monkeypatch):
-    change_policy(monkeypatch, _solver_plan, sweeps=0)
+    change_policy(monkeypatch, solvers, sweeps=0)
     model = fixed(**GIVEN).fit(X, NAMES)
     assert model.outcome_.converged
     assert "pairwise training" not in model.operator_
@@ -64,7 +65,7 @@ def test_newton_goes_on_where_sweeps_do_not_end(large, wanted, monkeypatch):
 
 
 def test_newton_keeps_the_sweeps_before_it(large, monkeypatch):
-    change_policy(monkeypatch, _solver_plan, sweeps=0)
+    change_policy(monkeypatch, solvers, sweeps=0)
     trace = fixed(**GIVEN).fit(X, NAMES).newton_trace_
     assert [step.step for step in trace] == list(range(len(trace)))
     assert trace[0].step_length == 1.0 and trace[0].products == 0 and len(trace) > 2

@@ -3,12 +3,13 @@
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pytest
 
-from logikern import Gaussian, Kernel
+from logikern import Gaussian, Kernel, KernelLogisticClassifier
 from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.iterative import Newton
 from logikern.operators.base import KernelOperator
-from tests.extending.problems import points, problem
+from tests.extending.problems import labels, points, problem
 
 
 @dataclass(eq=False)
@@ -47,3 +48,21 @@ def test_fit_with_a_new_operator_has_the_same_optimum():
     found, expected = Newton(tolerance=1e-9).fit(own), Exact(tolerance=1e-9).fit(usual)
     assert found.outcome.converged and operator.n_matmuls > 0
     np.testing.assert_allclose(found.dual, expected.dual, atol=1e-7)
+
+
+def test_estimator_computes_all_products_by_the_new_operator():
+    made = []
+
+    def recomputed(kernel, X, dtype, memory):
+        made.append(Recomputed(kernel, X))
+        return made[-1]
+
+    settings = {"tying": "shared", "solver": "newton", "precision": "double", "random_state": 0, "tol": 1e-6}
+    own, usual = (
+        KernelLogisticClassifier(operator=operator, **settings).fit(points(), labels())
+        for operator in (recomputed, "dense")
+    )
+    assert len(made) > 2 and all(operator.n_matmuls for operator in made)
+    assert own.criterion_value_ == pytest.approx(usual.criterion_value_, abs=1e-6)
+    np.testing.assert_allclose(own.predict_proba(points()), usual.predict_proba(points()), atol=1e-5)
+    assert own.operator_ == "Products are those of recomputed, as requested."

@@ -9,7 +9,7 @@ from logikern import KernelLogisticClassifier, Tree
 from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.iterative import Newton
 from logikern.structure.mixing import Mixing
-from tests.extending.problems import points, problem
+from tests.extending.problems import labels, points, problem
 
 
 @dataclass(frozen=True)
@@ -50,3 +50,34 @@ def test_estimator_takes_any_tree(hierarchy):
     labels = np.argmax(problem().targets, axis=0)
     model = KernelLogisticClassifier(hierarchy=hierarchy, criterion=None).fit(points(), labels)
     assert model.predict_node_proba(points()).shape == (len(points()), 4)
+
+
+def test_estimator_takes_the_new_structure():
+    settings = {"criterion": None, "rate": 0.5, "variance": 2.0, "bias_variance": 0.0, "tol": 1e-8}
+    model = KernelLogisticClassifier(hierarchy=Circle(4), solver="newton", **settings).fit(points(), labels(4))
+    own = problem(n_classes=4, mixing=Circle(4), bias_variance=0.0)
+    expected = Exact(tolerance=1e-10).fit(own)
+    np.testing.assert_allclose(model.decision_function(points()).T, expected.latent[0], atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Leave-one-out in closed form")
+@pytest.mark.parametrize("criterion", ["cv", "loo"])
+def test_estimator_learns_under_the_new_structure(criterion):
+    model = KernelLogisticClassifier(hierarchy=Circle(4), criterion=criterion, tying="scaled", random_state=0)
+    model.fit(points(), labels(4))
+    assert model.outcome_.converged and len(set(model.variances_)) == 4 and "tree_" not in vars(model)
+    assert model.hyperparameters_["classes"].str.startswith("functions").sum() == 4
+
+
+def test_stream_takes_the_new_structure():
+    settings = {"hierarchy": Circle(3), "rate": 0.5, "variance": 2.0}
+    model = KernelLogisticClassifier(**settings)
+    for part in (slice(0, 15), slice(15, None)):
+        model.partial_fit(points()[part], labels()[part], classes=[0, 1, 2])
+    whole = KernelLogisticClassifier(criterion=None, **settings).fit(points(), labels())
+    np.testing.assert_allclose(model.predict_proba(points()), whole.predict_proba(points()), atol=1e-3)
+
+
+def test_structure_of_other_classes_is_refused():
+    with pytest.raises(ValueError, match="a Circle of 5 classes, but `y` has 3"):
+        KernelLogisticClassifier(hierarchy=Circle(5)).fit(points(), labels())

@@ -13,11 +13,11 @@ from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.iterative import Newton
 from logikern.kernels import Gaussian, Precomputed, RationalQuadratic, training_points
 from logikern.likelihoods.coarse import CoarseSoftmax
-from logikern.likelihoods.poisson import Poisson
 from logikern.likelihoods.squared import Squared
 from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue
 from tests.kernels.catalogue import N_POINTS, table
+from tests.likelihoods.poisson import Poisson
 from tests.structure.trees import TREES
 
 

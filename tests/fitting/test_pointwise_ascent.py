@@ -20,10 +20,10 @@ from logikern.fitting.pointwise.schedule import POLICY, PointwisePolicy, is_supp
 from logikern.fitting.pointwise.solver import PointwiseAscent
 from logikern.fitting.problem import InterruptedFitError
 from logikern.kernels import Gaussian, Linear
-from logikern.likelihoods.poisson import Poisson
 from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue
 from tests.fitting.texts import CREEPING, N_POINTS, N_WORDS, PROBLEMS, build, make, optimum, texts, texts_repeated
+from tests.likelihoods.poisson import Poisson
 from tests.structure.trees import TREES
 
 PLAIN = PointwisePolicy(relaxation=1.0)

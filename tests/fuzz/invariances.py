@@ -68,7 +68,7 @@ def order_of_search(random: Random, checks: Checks) -> None:
     place = np.argsort(order)  # where each row went
     moved = [(place[kept], place[out]) for kept, out in splits]
     settings: dict[str, Any] = {"tying": "shared", "ard": False, "random_state": 0}
-    settings["kernel"] = str(random.choice(["gaussian", "matern52", "linear"]))
+    settings["kernel"] = str(random.choice(["gaussian", "matern52", "laplacian", "linear"]))
     told = f"[{n} rows, {n_classes} classes, {settings}]"
     with checks.quiet("invariances"):
         first = KernelLogisticClassifier(cv=splits, **settings).fit(X, y)
@@ -99,7 +99,7 @@ def _judge_columns(
     told: str,
 ) -> None:
     """Kernels of distances do not see a shift, nor the order of inputs that have one rate."""
-    if kernel.get("kernel") not in ("gaussian", "matern12", "matern32", "matern52"):
+    if kernel.get("kernel") not in ("gaussian", "matern12", "matern32", "matern52", "laplacian"):
         return
     shift = random.normal(size=X.shape[1]) * 100.0
     found = predict(X + shift, y, at=X_new + shift)

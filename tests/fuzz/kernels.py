@@ -7,6 +7,7 @@ import numpy as np
 
 from logikern.kernels import (
     Gaussian,
+    Laplacian,
     Linear,
     Matern12,
     Matern32,
@@ -23,6 +24,7 @@ STATIONARY = {
     "matern12": (Matern12, reference.matern12),
     "matern32": (Matern32, reference.matern32),
     "matern52": (Matern52, reference.matern52),
+    "laplacian": (Laplacian, reference.laplacian),
 }
 
 

@@ -104,7 +104,7 @@ def _wrong_data(random: Random, X: np.ndarray, y: np.ndarray, weights: np.ndarra
         return values
 
     return {
-        "nan in X": (spoilt(X, np.nan), y, None),
+        "nan alone in X": (np.full_like(X, np.nan), y, None),
         "infinity in X": (spoilt(X, np.inf), y, None),
         "text in X": (spoilt(X, "a"), y, None),
         "huge X": (spoilt(X, 1e300), y, None),
@@ -139,12 +139,12 @@ def _wrong_data(random: Random, X: np.ndarray, y: np.ndarray, weights: np.ndarra
 
 
 def _wrong_rows(random: Random, X: np.ndarray) -> dict[str, Any]:
-    nan = X.copy()
-    nan[int(random.integers(len(X))), 0] = np.nan
+    infinite = X.copy()
+    infinite[int(random.integers(len(X))), 0] = np.inf
     return {
         "a column too many": np.hstack([X, X[:, :1]]),
         "a column too few": X[:, :2],
-        "nan": nan,
+        "infinite": infinite,
         "one dimension": X[0],
         "text": X.astype(str).tolist() + [["a", "b", "c"]],
         "no table": 3,

@@ -9,7 +9,9 @@ import numpy as np
 from logikern.kernels import (
     FunctionKernel,
     Gaussian,
+    GaussianLaplacian,
     Kernel,
+    Laplacian,
     Linear,
     Matern12,
     Matern32,
@@ -73,6 +75,12 @@ NUMERIC = (
     Case("matern52 ard", Matern52(RATES)),
     Case("rational quadratic", RationalQuadratic(0.7, 1.3)),
     Case("rational quadratic ard", RationalQuadratic(RATES, 0.4)),
+    Case("laplacian", Laplacian(0.7)),
+    Case("laplacian ard", Laplacian(RATES)),
+    Case("gaussian and laplacian", GaussianLaplacian(0.7, roughness=0.6, share=1.7)),
+    Case("both, shared rates", GaussianLaplacian((0.5, 2.0), columns=(1, 0, 1), roughness=1.4, share=0.6)),
+    Case("laplacian with shared rates", Laplacian((0.5, 2.0), columns=(1, 0, 1))),
+    Case("gaussian with shared rates", Gaussian((0.5, 2.0), columns=(0, 1, 1))),
     Case("linear", Linear()),
     Case("polynomial", Polynomial(0.3, 0.8, 3)),
     Case("polynomial ard", Polynomial((0.2, 0.3, 0.4), 0.8, 2)),
@@ -82,6 +90,7 @@ NUMERIC = (
     Case("scaled", 2.5 * Gaussian(0.7)),
     Case("scaled linear", 0.5 * Linear()),
     Case("sum of linear", 0.5 * Linear() + Linear()),
+    Case("product of metrics", Laplacian(RATES) * Gaussian(0.4)),
     Case("nested", 1.5 * (Gaussian(0.7) + 0.2 * Linear()) * Matern32(RATES)),
 )
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from logikern.kernels import squared_distances
-from logikern.kernels.distance import compare
+from logikern.kernels.metrics.squared_euclidean import compare
 from logikern.numerics.parallel import TILES, row_tiles
 
 

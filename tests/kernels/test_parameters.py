@@ -74,3 +74,39 @@ def test_roles_say_what_each_parameter_controls():
     kernel = 2.0 * Gaussian((1.0, 2.0)) + RationalQuadratic(3.0)
     assert kernel.parameter_roles == ("rate per input", "rate per input", "scale", "rate", "shape")
     assert len(kernel.parameter_roles) == len(kernel.parameter_names)
+
+
+WRONG_PLACES = [0, "ab", (), (0.0, 1.0), (-1, 0), [[0, 1]], (True, False), (None,)]
+
+
+@pytest.mark.parametrize("columns", WRONG_PLACES, ids=repr)
+def test_columns_that_are_no_places_are_refused(columns):
+    with pytest.raises(ValueError, match="`columns` must be a sequence of integers 0, 1, 2, ..., one per input"):
+        Gaussian((1.0, 2.0), columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "fragment"),
+    [((0, 1, 2), "place 2 is named"), ((0, 0), "place 1 is missing"), ((1, 1), "place 0 is missing")],
+)
+def test_columns_must_name_every_rate(columns, fragment):
+    with pytest.raises(ValueError, match=f"`columns` must name the places 0 to 1 of `rate`.*{fragment}"):
+        Gaussian((1.0, 2.0), columns=columns)
+
+
+def test_columns_beside_one_rate_must_be_numbered_from_zero():
+    with pytest.raises(ValueError, match="place 1 is missing"):
+        Gaussian(1.0, columns=(0, 2))
+
+
+@pytest.mark.parametrize("columns", [[1, 0, 1], np.array([1, 0, 1]), np.array([1, 0, 1], dtype=np.uint8)], ids=type)
+def test_columns_of_any_sequence_are_equal(columns):
+    kernel = Gaussian((1.0, 2.0), columns=columns)
+    assert kernel == Gaussian((1.0, 2.0), columns=(1, 0, 1))
+    assert hash(kernel) == hash(Gaussian((1.0, 2.0), columns=(1, 0, 1)))
+
+
+def test_columns_are_not_learned_and_stay():
+    kernel = RationalQuadratic((1.0, 2.0), 0.5, columns=(1, 0, 1))
+    assert kernel.parameter_names == ("rate[0]", "rate[1]", "alpha")
+    assert kernel.with_log_parameters([0.0, 0.0, 0.0]) == RationalQuadratic((1.0, 1.0), 1.0, columns=(1, 0, 1))

@@ -6,7 +6,9 @@ from sklearn.gaussian_process import kernels as peers
 from sklearn.metrics import pairwise
 
 from logikern.kernels import (
+    CITY_BLOCK,
     Gaussian,
+    Laplacian,
     Linear,
     Matern12,
     Matern32,
@@ -75,6 +77,24 @@ def test_polynomial_agrees_with_scikit_learn():
     points = table()
     expected = pairwise.polynomial_kernel(points, points[4:9], degree=3, gamma=0.3, coef0=0.8)
     np.testing.assert_allclose(Polynomial(0.3, 0.8, 3)(points, points[4:9]), expected, rtol=1e-12)
+
+
+def test_laplacian_agrees_with_scikit_learn():
+    points = table()
+    expected = pairwise.laplacian_kernel(points, points[4:9], gamma=0.7)
+    np.testing.assert_allclose(Laplacian(0.7)(points, points[4:9]), expected, rtol=1e-12)
+
+
+def test_laplacian_is_a_product_of_matern_kernels_of_single_inputs():
+    points = table()
+    expected = np.prod([Matern12(rate**2)(points[:, [j]], points[:, [j]]) for j, rate in enumerate(RATES)], axis=0)
+    np.testing.assert_allclose(Laplacian(RATES)(points, points), expected, rtol=1e-12)
+
+
+def test_city_block_distances_agree_with_scikit_learn():
+    points = table()
+    expected = pairwise.manhattan_distances(points, points[4:9])
+    np.testing.assert_allclose(CITY_BLOCK.distances(points, points[4:9]), expected, rtol=1e-12, atol=1e-14)
 
 
 def test_squared_distances_agree_with_scikit_learn():

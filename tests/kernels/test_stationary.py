@@ -5,10 +5,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from logikern.kernels import Gaussian, Matern12, Matern32, Matern52, RationalQuadratic
+from logikern.kernels import Gaussian, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic
 from tests.kernels.catalogue import table
 
-KINDS = [Gaussian, Matern12, Matern32, Matern52, RationalQuadratic]
+KINDS = [Gaussian, Laplacian, Matern12, Matern32, Matern52, RationalQuadratic]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -16,6 +16,33 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 def test_number_of_rates_must_match_the_inputs(kind):
     with pytest.raises(ValueError, match="`rate` must have one value per input, but has 2 values for 3 inputs"):
         kind((1.0, 2.0))(table(), table())
+
+
+@every_kind
+def test_number_of_columns_must_match_the_inputs(kind):
+    with pytest.raises(ValueError, match="`columns` must name a rate for every input, but has 2 places for 3 inputs"):
+        kind((1.0, 2.0), columns=(0, 1))(table(), table())
+
+
+@every_kind
+def test_shared_rates_are_the_rates_of_their_inputs(kind):
+    points = table()
+    shared, each = kind((0.5, 2.0), columns=(1, 0, 1)), kind((2.0, 0.5, 2.0))
+    np.testing.assert_array_equal(shared(points, points), each(points, points))
+    left, right = np.random.default_rng(0).standard_normal((2, 3, len(points)))
+    by_input = each.contract_gradient(points, points, left, right)
+    by_rate = shared.contract_gradient(points, points, left, right)
+    np.testing.assert_allclose(by_rate[:2], [by_input[1], by_input[0] + by_input[2]], rtol=1e-12)
+    np.testing.assert_allclose(by_rate[2:], by_input[3:], rtol=1e-12)
+
+
+@every_kind
+def test_one_rate_ignores_columns_until_it_is_spread(kind):
+    points, one = table(), kind(0.7, columns=(0, 1, 1))
+    np.testing.assert_array_equal(one(points, points), kind(0.7)(points, points))
+    assert one.spread_rate(3) == kind((0.7, 0.7), columns=(0, 1, 1))
+    assert kind(0.7).spread_rate(3, (1, 0, 0)) == kind((0.7, 0.7), columns=(1, 0, 0))
+    assert kind(0.7).spread_rate(3) == kind((0.7, 0.7, 0.7))
 
 
 @every_kind

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from logikern.likelihoods.base import Likelihood
-from logikern.likelihoods.poisson import Poisson
 from logikern.likelihoods.softmax import Softmax
 from logikern.likelihoods.squared import Squared
+from tests.likelihoods.poisson import Poisson
 
 N_BATCH, N_CLASSES, N_POINTS = 3, 4, 6
 

@@ -78,7 +78,7 @@ FORGED = {
     "groups are fractions": (with_specification(PLAIN, tying=altered(TYING, kernel_of=(0.0,) * 3)), "whole numbers"),
     "groups are truth values": (with_specification(PLAIN, tying=altered(TYING, kernel_of=(False,) * 3)), "whole"),
     "another kernel is shown": (altered(PLAIN, kernels_=(Linear(),)), "not those of its model"),
-    "a given kernel is shown": (altered(PLAIN, kernels_=(Precomputed(),)), "not those of its model"),
+    "a given kernel is shown": (altered(PLAIN, kernels_=(Precomputed(),)), "encodes kernel values"),
     "no kernel is shown": (altered(REST, kernels_=()), "not those of its model"),
     "other variances are shown": (altered(PLAIN, variances_=np.ones(2)), "variances are not its model's"),
     "coefficients of fewer classes": (altered(PLAIN, dual_coef_=PLAIN.dual_coef_[:, :2]), "column for each class"),

@@ -62,7 +62,7 @@ HOSTILE = {
     "header is no json": (archive_of({**PARTS, "logikern.json": "{"}), "not a model file"),
     "header is a list": (archive_of({**PARTS, "logikern.json": "[1]"}), "its format is None"),
     "format of the future": (with_header(format=99, logikern="9.0"), "its format is 99.*'9.0'"),
-    "format of the past": (with_header(format=2, logikern="0.1"), "its format is 2.*'0.1'"),
+    "format of the past": (with_header(format=3, logikern="0.1"), "its format is 3.*'0.1'"),
     "format zero": (with_header(format=0), "its format is 0"),
     "format as text": (with_header(format="1"), "its format is '1'"),
     "schema is no json": (archive_of({**PARTS, "schema.json": "x"}), "not a model file"),

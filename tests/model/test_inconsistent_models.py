@@ -66,6 +66,7 @@ def with_tree(labels, parents) -> bytes:
 
 
 SUM = node("ObjectNode", "logikern.kernels.base", "Sum", content=record(left=value(1), right=value(2)))
+RATES = sequence(value(1.0), value(2.0))
 INCONSISTENT = {
     "untouched": (with_attribute("verbose", value(0)), None),
     "no fitted model": (with_attribute("model_", value(1)), "no fitted model"),
@@ -76,9 +77,13 @@ INCONSISTENT = {
     "points of another model": (with_model(points=part("dual_coef_")), "number of features"),
     "classes are a list": (with_attribute("classes_", value([0, 1, 2])), "classes"),
     "classes of another model": (with_attribute("classes_", part("dual_coef_")), "classes"),
-    "features of another model": (with_attribute("n_features_in_", value(7)), "number of features"),
+    "features of another model": (with_attribute("n_features_in_", value(7)), "number of columns"),
     "negative rate": (with_kernel(rate=value(-1.0)), "`rate` must be a positive"),
     "rate is text": (with_kernel(rate=value("x")), "`rate` must be a positive"),
+    "columns of other rates": (with_kernel(rate=RATES, columns=sequence(*map(value, (0, 1, 2, 0)))), "place 2"),
+    "columns that are no places": (with_kernel(rate=RATES, columns=sequence(value(0.5), value(1.5))), "`columns`"),
+    "columns as text": (with_kernel(rate=RATES, columns=value("0101")), "`columns`"),
+    "columns of other features": (with_kernel(rate=RATES, columns=sequence(value(0), value(1))), "another number"),
     "kernel is a number": (with_specification(kernels=sequence(value(1))), "no kernel"),
     "sum of numbers": (with_specification(kernels=sequence(SUM)), "no kernel"),
     "no kernels": (with_specification(kernels=sequence()), "do not belong together"),

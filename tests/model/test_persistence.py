@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 import logikern
 from logikern import KernelLogisticClassifier
-from logikern.kernels import FunctionKernel, Gaussian, Linear, Matern32, Polynomial, RationalQuadratic
+from logikern.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Matern32, Polynomial, RationalQuadratic
 from logikern.model import persistence
 from logikern.numerics.outcome import Outcome
 from tests.estimators.samples import fixed
@@ -57,6 +57,8 @@ MODELS = {
         X,
         SPECIES,
     ),
+    "laplacian": (fixed("laplacian"), X, SPECIES),
+    "shared rates": (fixed(Laplacian((1.0, 0.3), columns=(0, 1, 1, 0)) + Gaussian(0.5)), X, SPECIES),
     "other kernels": (fixed(RationalQuadratic() + Polynomial(degree=2)), X, SPECIES),
     "learned": (KernelLogisticClassifier(cv=2, search_size=40, random_state=0), X, NAMES),
     "learned by a splitter": (

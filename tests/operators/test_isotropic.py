@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from logikern.kernels import Gaussian, Linear, Matern12, Matern32, RationalQuadratic
+from logikern.kernels import Gaussian, Laplacian, Linear, Matern12, Matern32, RationalQuadratic
 from logikern.operators.choose import Choice
 from logikern.operators.dense import Dense
 from logikern.operators.isotropic import Isotropic, is_isotropic
@@ -10,7 +10,9 @@ X = np.random.default_rng(0).standard_normal((60, 3))
 CHOICE = Choice("dense", np.dtype(float), "", 1e9)
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Matern12(2.0), RationalQuadratic(0.3, 2.0)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(0.5), Matern12(2.0), RationalQuadratic(0.3, 2.0), Laplacian(0.5)], ids=repr
+)
 def test_one_rate_is_isotropic(kernel):
     assert is_isotropic(kernel)
 
@@ -24,7 +26,7 @@ def test_other_kernels_are_not_isotropic(kernel):
 
 def test_kernels_share_their_distances():
     points = CHOICE.points(X, keep_distances=True)
-    assert points.bind(Gaussian(0.5)).distances is points.bind(Matern32(2.0)).distances
+    assert points.bind(Gaussian(0.5)).distances[0] is points.bind(Matern32(2.0)).distances[0]
 
 
 def test_binding_a_second_kernel_leaves_the_first_alone():
@@ -32,6 +34,30 @@ def test_binding_a_second_kernel_leaves_the_first_alone():
     first = points.bind(Gaussian(0.5))
     points.bind(Matern32(2.0))
     np.testing.assert_allclose(first.matrix, Gaussian(0.5)(X, X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernels", [(Gaussian(0.5), Laplacian(2.0)), (Laplacian(2.0), Gaussian(0.5))], ids=repr)
+def test_kernels_of_different_metrics_have_distances_of_their_own(kernels):
+    points = CHOICE.points(X, keep_distances=True)
+    bound = [points.bind(kernel) for kernel in (*kernels, kernels[0])]
+    for operator in bound:
+        np.testing.assert_allclose(operator.matrix, operator.kernel(X, X), rtol=1e-12)
+    assert [operator.distances.metric for operator in bound] == [operator.kernel.metric for operator in bound]
+
+
+def test_only_the_latest_distances_are_kept():
+    points = CHOICE.points(X, keep_distances=True)
+    points.bind(Gaussian(0.5))
+    assert points.bind(Laplacian(0.5)).distances is not points.bind(Gaussian(0.5)).distances
+    assert len(points._latest_distances) == 1
+
+
+@pytest.mark.parametrize("rate", [1e-3, 1.0, 300.0, 1e5])
+def test_kept_city_block_distances_serve_any_rate(rate):
+    choice = Choice("dense", np.dtype(np.float32), "", 1e9)
+    points = choice.points(X, keep_distances=True)
+    points.bind(Laplacian(1.0))
+    np.testing.assert_allclose(points.bind(Laplacian(rate)).matrix, Laplacian(rate)(X, X), rtol=3e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("keep, kind", [(True, Isotropic), (False, Dense)])

@@ -55,6 +55,11 @@ def matern52(rate: Any) -> Kernel:
     return matrix
 
 
+def laplacian(rate: Any) -> Kernel:
+    """exp(-sum_j rate_j |x_j - z_j|)."""
+    return lambda X, Z: np.exp(-cdist(X, Z, "cityblock", w=np.broadcast_to(np.asarray(rate, float), X.shape[1:])))
+
+
 def rational_quadratic(rate: Any, alpha: float) -> Kernel:
     """(1 + s / (2 alpha))^-alpha."""
     return lambda X, Z: np.exp(-alpha * np.log1p(weighted_distances(X, Z, rate) / (2.0 * alpha)))

@@ -14,6 +14,7 @@ _NAMED = {
     "Matern12": lambda own: kernels.matern12(own.rate),
     "Matern32": lambda own: kernels.matern32(own.rate),
     "Matern52": lambda own: kernels.matern52(own.rate),
+    "Laplacian": lambda own: kernels.laplacian(own.rate),
     "RationalQuadratic": lambda own: kernels.rational_quadratic(own.rate, own.alpha),
     "Linear": lambda own: kernels.linear(),
     "Polynomial": lambda own: kernels.polynomial(own.rate, own.offset, own.degree),

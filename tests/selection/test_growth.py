@@ -133,12 +133,12 @@ def test_known_answer_leads_where_a_computed_one_does():
 
 def test_verdict_in_words():
     told = str(Verdict("scaled", 4, 0.5, 0.02, 0.01, 0.005, True))
-    assert (
-        told
-        == "scaled (4 hyperparameters): criterion 0.5000, gain +0.0200 +- 0.0050, of which 0.0100 by chance; kept."
-    )
-    assert str(Verdict("shared", 2, 0.5, np.nan, 0.0, np.nan, True)).endswith("criterion 0.5000; kept.")
-    assert str(Verdict("scaled", 4, 0.5, 0.0, 0.0, 0.0, False)).endswith("not kept.")
+    numbers = "criterion 0.5000, gain 0.0200, noise 0.0050, chance 0.0100"
+    assert told == f"scaled (4 hyperparameters): {numbers}; better."
+    assert str(Verdict("shared", 2, 0.5, np.nan, 0.0, np.nan, True)).endswith("criterion 0.5000; first model.")
+    assert str(Verdict("linear", 1, 0.5, np.nan, 0.0, np.nan, False)).endswith("criterion 0.5000; not better.")
+    assert str(Verdict("scaled", 4, 0.5, 0.0, 0.0, 0.0, False)).endswith("not better.")
+    assert str(Verdict("scaled", 4, 0.5, 0.012, 0.01, 0.005, True)).endswith("asked for.")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from logikern.kernels import Gaussian, Linear, RationalQuadratic
+from logikern.kernels import Gaussian, Laplacian, Linear, RationalQuadratic
 from logikern.selection.growth import extrapolate_rates, spread, with_relevance
 from logikern.selection.inheritance import inherit_curvature, parameters_of_classes
 from logikern.structure.mixing import Flat
@@ -59,6 +59,16 @@ def test_bias_variance_takes_part_where_it_is_learned():
 def test_rates_per_input_inherit_nothing():
     fine = with_relevance(SHARED, 4)
     assert inherit_curvature(np.linalg.inv(HESSIAN), SHARED, fine, free_of(fine)) is None
+
+
+def test_rates_of_columns_are_spread_over_their_inputs():
+    fine = with_relevance(SHARED, 4, (0, 1, 1, 1))
+    assert fine.kernels == (Gaussian((0.5, 0.5), columns=(0, 1, 1, 1)),)
+
+
+def test_columns_of_the_kernel_take_precedence():
+    own = Specification((Laplacian(0.5, columns=(0, 0, 1)),), (3.0,), 16.0, tie("shared", Flat(3)), Flat(3))
+    assert with_relevance(own, 3, (0, 1, 1)).kernels == (Laplacian((0.5, 0.5), columns=(0, 0, 1)),)
 
 
 def test_rates_go_on_growing_by_the_power_seen():

@@ -16,7 +16,7 @@ def gradient(generator, n_parameters):
     return CovarianceGradient((by_kernels,), by_functions, 0.5 * n_parameters)
 
 
-def entry(number, usable=True, n_parameters=2):
+def entry(number, usable=True, n_parameters=2, state=None):
     generator = np.random.default_rng(number)
     return Entry(
         generator.standard_normal(n_parameters),
@@ -26,11 +26,12 @@ def entry(number, usable=True, n_parameters=2):
         usable,
         number,
         0.25 * number,
+        state=state,
     )
 
 
-ENTRIES = (entry(0), entry(1, usable=False), entry(2, n_parameters=7))
 STATE = np.random.default_rng(9).standard_normal((2, 3, 4))
+ENTRIES = (entry(0), entry(1, usable=False), entry(2, n_parameters=7, state=STATE))
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def written(path):
-    write(Journal(path, "mark", list(ENTRIES), STATE))
+    write(Journal(path, "mark", list(ENTRIES)))
     return path
 
 
@@ -65,12 +66,12 @@ def test_entries_come_back(written):
 
 
 def test_state_comes_back(written):
-    assert np.array_equal(read(written, "mark").state, STATE)
+    assert np.array_equal(read(written, "mark").entries[-1].state, STATE)
 
 
 def test_journal_without_state_comes_back(path):
     write(Journal(path, "mark", [ENTRIES[1]]))
-    assert read(path, "mark").state is None
+    assert read(path, "mark").entries[0].state is None
 
 
 def test_reading_begins_at_the_first_entry(written):
@@ -92,26 +93,27 @@ def test_new_answers_follow_known_ones(written):
     for own in ENTRIES:
         journal.answer(own.point, refuse)
     new = entry(3)
-    assert journal.answer(new.point, lambda: (new, STATE)) is new
+    assert journal.answer(new.point, lambda: new) is new
 
 
 def test_every_new_answer_is_on_disk_at_once(path):
     journal = Journal(path, "mark")
     for number, own in enumerate(ENTRIES, 1):
-        journal.answer(own.point, lambda own=own: (own, STATE))
+        journal.answer(own.point, lambda own=own: own)
         assert len(read(path, "mark").entries) == number
 
 
 def test_state_is_that_of_the_last_usable_answer(path):
     journal = Journal(path, "mark")
-    journal.answer(ENTRIES[0].point, lambda: (ENTRIES[0], STATE))
-    journal.answer(ENTRIES[1].point, lambda: (ENTRIES[1], None))
-    assert np.array_equal(read(path, "mark").state, STATE)
+    for own in (entry(0, state=STATE + 1), entry(2, state=STATE), ENTRIES[1]):
+        journal.answer(own.point, lambda own=own: own)
+    first, last, failed = read(path, "mark").entries
+    assert np.array_equal(last.state, STATE) and first.state is None and failed.state is None
 
 
 def test_journal_without_a_path_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Journal().answer(ENTRIES[0].point, lambda: (ENTRIES[0], STATE))
+    Journal().answer(ENTRIES[0].point, lambda: ENTRIES[0])
     assert not list(tmp_path.iterdir())
 
 
@@ -129,7 +131,7 @@ def test_end_during_a_write_leaves_the_old_journal(written, monkeypatch, call):
     journal.cursor = len(ENTRIES)
     monkeypatch.setattr(os, call, end)
     with pytest.raises(KilledError):
-        journal.answer(entry(3).point, lambda: (entry(3), STATE))
+        journal.answer(entry(3).point, lambda: entry(3))
     assert written.read_bytes() == before
 
 
@@ -152,7 +154,7 @@ def test_file_is_complete_before_it_takes_its_name(path, monkeypatch):
         replace(temporary, target)
 
     monkeypatch.setattr(os, "replace", look)
-    write(Journal(path, "mark", list(ENTRIES), STATE))
+    write(Journal(path, "mark", list(ENTRIES)))
     assert sizes == [path.stat().st_size]
 
 
@@ -228,7 +230,7 @@ def test_damaged_journal_is_refused(written, array):
 @pytest.mark.parametrize("other", [b"(), }", b"(1, 3, 400), }", b"(2, 2), }"])
 def test_changed_shape_is_refused(path, other):
     # NumPy then reads fewer bytes, and zip compares the checksum of a long array only at its end.
-    write(Journal(path, "mark", list(ENTRIES), np.ones((2, 3, 400))))
+    write(Journal(path, "mark", [entry(0, state=np.ones((2, 3, 400)))]))
     content, shape = path.read_bytes(), b"(2, 3, 400), }"
     assert content.count(shape) == 1
     path.write_bytes(content.replace(shape, other.ljust(len(shape))))
@@ -247,7 +249,7 @@ def comes_back(path):
 
 
 def same_state(journal):
-    return journal.state is not None and np.array_equal(journal.state, STATE)
+    return journal.entries[-1].state is not None and np.array_equal(journal.entries[-1].state, STATE)
 
 
 def test_journal_cut_off_anywhere_is_refused_or_whole(written):
@@ -286,7 +288,7 @@ def test_link_to_a_journal_stays_a_link(written, tmp_path):
     link.symlink_to(written)
     with opened(link, "mark") as journal:
         journal.cursor = len(ENTRIES)
-        journal.answer(entry(3).point, lambda: (entry(3), STATE))
+        journal.answer(entry(3).point, lambda: entry(3))
     assert link.is_symlink() and len(read(written, "mark").entries) == len(ENTRIES) + 1
 
 

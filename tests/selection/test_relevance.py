@@ -3,12 +3,13 @@
 from functools import cache
 
 import numpy as np
+import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.folds import folds_from_splits
 from logikern.fitting.newton.dense import Exact
-from logikern.kernels import Gaussian
+from logikern.kernels import Gaussian, Laplacian
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice
 from logikern.selection.growth import learn
@@ -23,7 +24,7 @@ N_NOISE = 5
 
 
 @cache
-def learn_rates():
+def learn_rates(kind=Gaussian, columns=None):
     """Two inputs that matter, five that do not. Of an input with a straight effect a small rate would do."""
     generator = np.random.default_rng(0)
     X = generator.standard_normal((90, 2 + N_NOISE))
@@ -32,14 +33,22 @@ def learn_rates():
     criterion = CrossValidation(Softmax(), from_labels(labels, 2), folds, Exact(1e-8))
     place = SearchData(criterion, Choice("dense", np.dtype(float), "", 1e8).points(X), 90)
     tying = tie("shared", Flat(2))
-    origin = Specification((Gaussian(0.3),), (10.0,), 4.0, tying, Flat(2))
-    own = plan(tyings=(("shared", tying),), compare=False, relevance=True, n_inputs=2 + N_NOISE)
+    origin = Specification((kind(0.3),), (10.0,), 4.0, tying, Flat(2))
+    own = plan(tyings=(("shared", tying),), compare=False, relevance=True, n_inputs=2 + N_NOISE, columns=columns)
     return learn(origin, own, [place], Effort(), log(), np.random.default_rng(0))
 
 
 def test_rates_of_noise_fall_tenfold_below_the_others():
     rates = np.array(learn_rates().specification.kernels[0].rate)
     assert 10 * rates[2:].max() < rates[:2].min()
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Laplacian])
+def test_rates_of_noise_fall_below_the_others_for_columns_of_several_inputs(kind):
+    columns = (0, 0, 1, 1, 2, 2, 2)
+    kernel = learn_rates(kind, columns).specification.kernels[0]
+    assert kernel.columns == columns and len(kernel.rate) == 3
+    assert 10 * max(kernel.rate[1:]) < kernel.rate[0]
 
 
 def test_rates_of_inputs_improve_the_criterion():

@@ -88,7 +88,7 @@ def test_watch_sees_every_record():
     assert seen == own.records and [record.evaluation for record in seen] == list(range(1, len(seen) + 1))
 
 
-def test_record_keeps_the_best_of_its_stage():
+def test_record_keeps_the_best_so_far():
     own = log()
     run(Bowl(), own)
     values = [record.value for record in own.records]
@@ -118,7 +118,7 @@ def test_failed_evaluation_leaves_no_state():
 
 def test_state_of_other_points_is_not_used():
     criterion, own = Bowl(), log()
-    own.journal.state = np.zeros((1, 3, 5))
+    own.warm_start = np.zeros((1, 3, 5))
     run(criterion, own)
     assert criterion.starts[0] is None
 

@@ -1,6 +1,6 @@
 """A fit with a checkpoint whose every evaluation takes a while and is told: to be killed by a test.
 
-Usage: python -m tests.tuning.slow_search CHECKPOINT
+Usage: python -m tests.tuning.slow_search CHECKPOINT [ON_INTERRUPT]
 """
 
 import sys
@@ -15,8 +15,9 @@ INPUTS, SPECIES = load_iris(return_X_y=True)
 PAUSE = 0.04
 
 
-def model(checkpoint=None):
-    return KernelLogisticClassifier(tying="separate", ard=True, random_state=3, checkpoint=checkpoint)
+def model(checkpoint=None, on_interrupt="raise"):
+    settings = {"tying": "separate", "ard": True, "random_state": 3}
+    return KernelLogisticClassifier(**settings, checkpoint=checkpoint, on_interrupt=on_interrupt)
 
 
 def slow(evaluate):
@@ -31,7 +32,7 @@ def slow(evaluate):
 
 def main():
     CrossValidation.evaluate = slow(CrossValidation.evaluate)
-    fitted = model(sys.argv[1]).fit(INPUTS, SPECIES)
+    fitted = model(*sys.argv[1:]).fit(INPUTS, SPECIES)
     sys.stdout.write(f"score {fitted.score(INPUTS, SPECIES):.3f}\n")
 
 

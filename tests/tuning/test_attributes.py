@@ -1,8 +1,5 @@
 """What a tuned model tells of its search."""
 
-from copy import copy
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -16,6 +13,26 @@ CLASSES = ["setosa", "versicolor", "virginica"]
 
 def separate():
     return tuned(tying="separate", ard=True).fit(X, NAMES)
+
+
+def test_best_value_never_rises_over_the_stages_on_the_same_points():
+    records = default_fit().trace_
+    assert len({record.stage for record in records}) > 1 and len({record.n_points for record in records}) == 1
+    assert [record.best for record in records] == list(np.minimum.accumulate([record.value for record in records]))
+
+
+def test_best_value_begins_anew_on_other_points():
+    records = tuned(tying="shared", ard=False).fit(*many_points()).trace_
+    sizes = [record.n_points for record in records]
+    first = sizes.index(sizes[-1])
+    assert len(set(sizes)) == 2 and records[first].best == records[first].value
+
+
+def many_points():
+    """More points than the search begins with."""
+    random = np.random.default_rng(0)
+    points = random.standard_normal((1300, 2))
+    return points, points[:, 0] + random.standard_normal(1300) > 0
 
 
 def test_frame_has_its_columns():
@@ -77,33 +94,6 @@ def test_value_of_a_verdict_is_one_of_its_stage():
     model = default_fit()
     for verdict in model.verdicts_:
         assert verdict.value in [record.value for record in model.trace_ if record.stage == verdict.stage]
-
-
-def test_story_tells_every_stage_and_its_fate():
-    model = default_fit()
-    lines = model.explain().splitlines()
-    for line, verdict in zip(lines, model.verdicts_, strict=False):
-        assert line.startswith(verdict.stage) and line.endswith("; kept." if verdict.kept else "; not kept.")
-
-
-def test_story_counts_evaluations():
-    model = default_fit()
-    assert f"{len(model.trace_)} evaluations" in model.explain()
-
-
-def test_story_tells_the_criterion():
-    model = default_fit()
-    assert f"criterion {model.criterion_value_:.4f} on {len(X)} points" in model.explain()
-
-
-def test_story_counts_evaluations_without_use():
-    model = copy(default_fit())
-    model.trace_ = tuple(replace(record, usable=record.evaluation > 3) for record in model.trace_)
-    assert "3 without use" in model.explain()
-
-
-def test_story_of_fixed_hyperparameters():
-    assert "nothing was searched" in tuned(criterion=None).fit(X, NAMES).explain()
 
 
 @pytest.mark.parametrize("method", ["explain", "plot_search"])

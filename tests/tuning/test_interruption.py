@@ -11,10 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import cross_val_score
 
-from logikern import KernelLogisticClassifier
+from logikern import KernelLogisticClassifier, KernelRegressor
 from logikern.criteria.cross_validation import CrossValidation
+from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.estimators._callbacks import FinalFit
 from tests.tuning import slow_search
 from tests.tuning.samples import NAMES, X, default_fit, tuned
 
@@ -26,8 +29,8 @@ def uninterrupted():
     return slow_search.model().fit(slow_search.INPUTS, slow_search.SPECIES)
 
 
-def begin(checkpoint):
-    command = [sys.executable, "-m", "tests.tuning.slow_search", str(checkpoint)]
+def begin(checkpoint, *arguments):
+    command = [sys.executable, "-m", "tests.tuning.slow_search", str(checkpoint), *arguments]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -101,33 +104,121 @@ def test_checkpoint_of_a_running_process_is_refused_until_that_is_killed(tmp_pat
     assert resume(slow_search.INPUTS, slow_search.SPECIES).score(slow_search.INPUTS, slow_search.SPECIES) > 0.9
 
 
-def test_control_c_gives_a_model_with_a_warning(tmp_path):
+def test_control_c_raises_and_the_checkpoint_has_what_was_found(tmp_path):
     process = begin(tmp_path / "search")
+    signal_after(process, 4, 0.5 * slow_search.PAUSE, SIGINT)
+    told, warned = process.communicate(timeout=60)
+    assert process.returncode != 0 and "KeyboardInterrupt" in warned and "score" not in told
+    resumed = slow_search.model(tmp_path / "search").fit(slow_search.INPUTS, slow_search.SPECIES)
+    assert resumed.criterion_value_ == pytest.approx(uninterrupted().criterion_value_, abs=1e-6)
+
+
+def test_control_c_can_give_a_model_with_a_warning(tmp_path):
+    process = begin(tmp_path / "search", "keep")
     signal_after(process, 4, 0.5 * slow_search.PAUSE, SIGINT)
     told, warned = process.communicate(timeout=60)
     assert process.returncode == 0 and "it was interrupted" in warned
     assert float(told.split()[-1]) > 0.9
 
 
-def raise_at(number, monkeypatch):
-    """Ctrl-C during one evaluation."""
+def interrupt_at(numbers, method):
+    """The method with Ctrl-C during some of its calls."""
     count = []
-    evaluate = CrossValidation.evaluate
 
     def wrapped(*arguments):
         count.append(1)
-        if len(count) == number:
+        if len(count) in np.atleast_1d(numbers):
             raise KeyboardInterrupt
-        return evaluate(*arguments)
+        return method(*arguments)
 
-    monkeypatch.setattr(CrossValidation, "evaluate", wrapped)
+    return wrapped
+
+
+def raise_at(numbers, monkeypatch):
+    """Ctrl-C during some evaluations."""
+    monkeypatch.setattr(CrossValidation, "evaluate", interrupt_at(numbers, CrossValidation.evaluate))
+
+
+def count_fits(monkeypatch):
+    fits, fit = [], KernelLogisticClassifier.fit
+
+    def counted(*arguments, **settings):
+        fits.append(1)
+        return fit(*arguments, **settings)
+
+    monkeypatch.setattr(KernelLogisticClassifier, "fit", counted)
+    return fits
+
+
+def test_interruption_raises_by_default(monkeypatch):
+    raise_at(3, monkeypatch)
+    model = tuned()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, NAMES)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_interruption_ends_a_loop_over_fits(monkeypatch):
+    fits = count_fits(monkeypatch)
+    raise_at(3, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        cross_val_score(tuned(), X, NAMES, cv=3)
+    assert len(fits) == 1
+
+
+def test_interruption_of_a_regression_raises_by_default(monkeypatch):
+    monkeypatch.setattr(LeaveOneOut, "evaluate", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        KernelRegressor(random_state=0).fit(X, X.sum(axis=1))
+
+
+def test_unknown_reaction_to_interruptions_is_refused():
+    with pytest.raises(ValueError, match="`on_interrupt` must be one of"):
+        tuned(on_interrupt="stop").fit(X, NAMES)
+
+
+def interrupt(*arguments):
+    raise KeyboardInterrupt
+
+
+def test_second_interruption_raises_in_the_final_fit(monkeypatch):
+    raise_at(3, monkeypatch)
+    monkeypatch.setattr(FinalFit, "log_step", interrupt_at(3, FinalFit.log_step))
+    with pytest.raises(KeyboardInterrupt):
+        tuned(on_interrupt="keep").fit(X, NAMES)
+
+
+def test_second_interruption_raises_in_a_later_model_of_one_vs_rest(monkeypatch):
+    fits = count_fits(monkeypatch)
+    raise_at((3, 8), monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        tuned(on_interrupt="keep", one_vs_rest=True).fit(X, NAMES)
+    assert len(fits) == 3  # of all classes, of the first class, and the one that was interrupted again
+
+
+def test_interruption_of_one_model_of_one_vs_rest_is_told(monkeypatch):
+    raise_at(3, monkeypatch)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = tuned(on_interrupt="keep", one_vs_rest=True).fit(X, NAMES)
+    assert model.interrupted_ and [binary.interrupted_ for binary in model.binaries_] == [True, False, False]
+    assert all(binary.on_interrupt == "keep" for binary in model.binaries_)
+
+
+def test_interrupted_check_of_leave_one_out_keeps_the_search(monkeypatch):
+    monkeypatch.setattr(LeaveOneOut, "check", interrupt)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = tuned(on_interrupt="keep", criterion="loo").fit(X, NAMES)
+    monkeypatch.undo()
+    whole = tuned(criterion="loo").fit(X, NAMES)
+    assert model.interrupted_ and model.model_.specification == whole.model_.specification
 
 
 @pytest.mark.parametrize("number", [2, 3])
 def test_interrupted_search_uses_the_best_so_far(number, monkeypatch):
     raise_at(number, monkeypatch)
     with pytest.warns(ConvergenceWarning, match="interrupted; the best hyperparameters so far are used"):
-        model = tuned().fit(X, NAMES)
+        model = tuned(on_interrupt="keep").fit(X, NAMES)
     earlier = default_fit().trace_[: number - 1]
     assert model.trace_[-1].stage == "shared" and len(model.trace_) == len(earlier)
     assert model.criterion_value_ == min(record.value for record in earlier)
@@ -137,7 +228,7 @@ def test_interrupted_growth_keeps_what_has_proved_itself(monkeypatch):
     n_shared = sum(record.stage == "shared" for record in default_fit().trace_)
     raise_at(n_shared + 3, monkeypatch)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model = tuned().fit(X, NAMES)
+        model = tuned(on_interrupt="keep").fit(X, NAMES)
     assert len(model.trace_) == n_shared + 2
     assert model.criterion_value_ == default_fit().verdicts_[0].value
 
@@ -145,14 +236,14 @@ def test_interrupted_growth_keeps_what_has_proved_itself(monkeypatch):
 def test_interruption_of_the_first_evaluation_leaves_the_start(monkeypatch):
     raise_at(1, monkeypatch)
     with pytest.warns(ConvergenceWarning, match="ended early"):
-        model = tuned().fit(X, NAMES)
+        model = tuned(on_interrupt="keep").fit(X, NAMES)
     assert np.array_equal(model.predict_proba(X), tuned(criterion=None).fit(X, NAMES).predict_proba(X))
 
 
 def test_interrupted_model_can_be_explained(monkeypatch):
     raise_at(3, monkeypatch)
     with pytest.warns(ConvergenceWarning):
-        model = tuned().fit(X, NAMES)
+        model = tuned(on_interrupt="keep").fit(X, NAMES)
     assert "2 evaluations" in model.explain() and len(model.hyperparameters_) == 3
 
 
@@ -177,14 +268,14 @@ def test_callback_may_interrupt_the_search():
                 raise KeyboardInterrupt
 
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model = tuned().set_callbacks(Impatient()).fit(X, NAMES)
+        model = tuned(on_interrupt="keep").set_callbacks(Impatient()).fit(X, NAMES)
     assert len(model.trace_) == 3 and model.score(X, NAMES) > 0.9
 
 
 def test_interrupted_search_with_a_checkpoint_can_be_resumed(tmp_path, monkeypatch):
     raise_at(4, monkeypatch)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        tuned(checkpoint=tmp_path / "search").fit(X, NAMES)
+        tuned(checkpoint=tmp_path / "search", on_interrupt="keep").fit(X, NAMES)
     monkeypatch.undo()
     resumed = tuned(checkpoint=tmp_path / "search").fit(X, NAMES)
     assert resumed.model_.specification == default_fit().model_.specification

@@ -259,7 +259,7 @@ def test_interrupted_search_is_resumed(optimizer, tmp_path, monkeypatch):
         return evaluate(*arguments)
 
     monkeypatch.setattr(LeaveOneOut, "evaluate", interrupted)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
+    with pytest.raises(KeyboardInterrupt):
         loo(checkpoint=tmp_path / "search", **settings).fit(X, NAMES)
     assert len(count) == 3
     resumed = loo(checkpoint=tmp_path / "search", **settings).fit(X, NAMES)
@@ -320,10 +320,10 @@ def test_auto_computes_nothing_of_the_other(forbid):
 @pytest.mark.parametrize(
     ("criterion", "data", "told"),
     [
-        ("loo", (X, NAMES), "50 points by leave-one-out"),
-        ("cv", (X, NAMES), "50 points by cross-validation"),
-        ("auto", (X, NAMES), "50 points by cross-validation"),
-        ("auto", (MOONS, SIDES), "80 points by leave-one-out"),
+        ("loo", (X, NAMES), "50 rows by leave-one-out"),
+        ("cv", (X, NAMES), "50 rows by cross-validation"),
+        ("auto", (X, NAMES), "50 rows by cross-validation"),
+        ("auto", (MOONS, SIDES), "80 rows by leave-one-out"),
     ],
 )
 def test_story_tells_which_criterion_it_was(criterion, data, told):

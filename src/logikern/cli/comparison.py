@@ -72,7 +72,7 @@ def show(messages: Messages) -> None:
         results = compare(contenders(), split, messages)
     print_results(results)
     ours = next(result for result in results if result.name == OURS)
-    print(f"What {OURS} tried:\n{ours.model.explain()}")
+    print(f"What {OURS} found:\n{ours.model.explain()}")
     _write_and_reload(ours, split)
 
 

@@ -1,7 +1,6 @@
 """`logikern demo`: fit, compare and reload, offline, on data from scikit-learn."""
 
 from logikern.cli.session.exits import ends_cleanly
-from logikern.cli.session.interruption import abort, interrupts_to
 from logikern.cli.session.messages import Messages
 
 HELP = """
@@ -19,8 +18,7 @@ Exit codes: 0 done, 1 error, 130 interrupted.
 def demo() -> None:
     from logikern.cli import comparison
 
-    with interrupts_to(abort):
-        comparison.show(Messages())
+    comparison.show(Messages())
 
 
 demo.__doc__ = HELP

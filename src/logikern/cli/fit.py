@@ -79,12 +79,17 @@ def fit(
         options.KernelName | None,
         _model(
             "--kernel",
-            metavar="NAME",
+            **options.one_of(options.KernelName) | {"metavar": "NAME"},
             help=f"{', '.join(options.KernelName)} (default: gaussian; linear for text and wide svmlight).",
         ),
     ] = None,
     tying: Annotated[
-        options.Tying | None, _model("--tying", help="How classes share kernels; level and subtree are for trees.")
+        options.Tying | None,
+        _model(
+            "--tying",
+            **options.one_of(options.Tying),
+            help="How classes share kernels; level and subtree are for trees.",
+        ),
     ] = None,
     rate: Annotated[float | None, _model("--rate", help="Inverse squared length scale of the kernel.")] = None,
     variance: Annotated[float | None, _model("--variance", help="Prior variance of the latent functions.")] = None,
@@ -97,7 +102,11 @@ def fit(
     ] = False,
     criterion: Annotated[
         options.CriterionName | None,
-        _learning("--criterion", help="Cross-validation, leave-one-out, or the cheaper of the two (default: cv)."),
+        _learning(
+            "--criterion",
+            **options.one_of(options.CriterionName),
+            help="Cross-validation, leave-one-out, or the cheaper of the two (default: cv).",
+        ),
     ] = None,
     max_time: Annotated[
         float | None,
@@ -128,10 +137,12 @@ def fit(
     ] = None,
     solver: Annotated[str | None, _computation("--solver", help="auto, newton, exact, kcg or smo.")] = None,
     operator: Annotated[
-        options.OperatorName | None, _computation("--operator", help="How kernel products are computed.")
+        options.OperatorName | None,
+        _computation("--operator", **options.one_of(options.OperatorName), help="How kernel products are computed."),
     ] = None,
     precision: Annotated[
-        options.Precision | None, _computation("--precision", help="Precision of kernel products.")
+        options.Precision | None,
+        _computation("--precision", **options.one_of(options.Precision), help="Precision of kernel products."),
     ] = None,
     n_jobs: Annotated[
         int | None, _computation("--n-jobs", help="Maximum number of threads (default: as many as BLAS may use).")

@@ -10,11 +10,11 @@ import numpy as np
 import typer
 
 from logikern.cli.models import fit_model, new_classifier
-from logikern.cli.preprocessing import build_pipeline, final_step
+from logikern.cli.preprocessing import STANDARD, build_model, final_step
+from logikern.cli.reading import sources
 from logikern.cli.reading.cells import count, name_list
 from logikern.cli.reading.hierarchy import check_hierarchy
 from logikern.cli.reading.labels import parse_class_weight
-from logikern.cli.reading.sources import STANDARD
 from logikern.cli.reading.training import TrainingSet
 from logikern.cli.session.exits import ExitCode
 from logikern.cli.session.interruption import Interruption, interrupts_to
@@ -35,7 +35,7 @@ TREE_TYINGS = ("level", "subtree")
 
 def default_path(data: str) -> str:
     """The default model file: the name of the data in the current folder."""
-    if data == STANDARD:
+    if data == sources.STANDARD:
         raise typer.BadParameter("standard input has no name: pass the model file as `--out`.")
     return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}.skops"
 
@@ -66,9 +66,12 @@ def classifier(given: Mapping[str, Any], data_set: TrainingSet) -> Any:
     settings |= {
         "hierarchy": data_set.tree,
         "kernel": _plain(given["kernel"]) or data_set.kernel,
+        "categorical_features": list(data_set.categorical) or None,
+        "inputs": STANDARD if given["fixed"] and data_set.roles is not None else None,
         "class_weight": parse_class_weight(given["class_weight"], data_set.labels),
         "search_size": _search_size(given["search_size"], len(data_set.labels)),
         "random_state": given["seed"],
+        "on_interrupt": "keep",
     }
     return new_classifier(settings, given["fixed"])
 
@@ -139,7 +142,7 @@ def fit_and_write(
     """Fit, write the model, summarise the search, and score the held-out rows."""
     n_rows = len(kept.labels)
     n_classes = len(np.unique(kept.labels)) if kept.tree is None else kept.tree.n_classes
-    model = classifier if kept.roles is None else build_pipeline(kept.roles, classifier, n_rows)
+    model = classifier if kept.roles is None else build_model(kept.roles, classifier, n_rows)
     task = f"fit on {n_rows} rows, {n_classes} classes"
     interruption = Interruption()
     # Without a search there is no best result so far, so Ctrl-C ends the command.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from logikern.cli.preprocessing import CLASSIFIER, final_step
+from logikern.encoding.complaints import ColumnWarning
 from logikern.structure.tree import Tree
 
 
@@ -86,4 +87,6 @@ def load_model(path: str) -> Any:
 
 
 def _concerns_user(warning: warnings.WarningMessage) -> bool:
+    if issubclass(warning.category, ColumnWarning):
+        return False  # the reader of the table has told this in other words
     return issubclass(warning.category, UserWarning) or issubclass(warning.category, RuntimeWarning)

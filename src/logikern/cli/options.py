@@ -1,18 +1,35 @@
 """Arguments and options that several commands share."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 # Spelled out, because help must not import numpy; a test compares them with the library's own tables.
-KernelName = StrEnum("KernelName", "gaussian matern12 matern32 matern52 rational_quadratic linear polynomial")
+KernelName = StrEnum(
+    "KernelName",
+    "auto gaussian gaussian_laplacian matern12 matern32 matern52 rational_quadratic laplacian linear polynomial",
+)
 OperatorName = StrEnum("OperatorName", "auto dense tiled features")
 Precision = StrEnum("Precision", "auto single double")
 CriterionName = StrEnum("CriterionName", "cv loo auto")
 Format = StrEnum("Format", "csv tsv parquet jsonl svmlight")
 Tying = StrEnum("Tying", "auto shared scaled separate level subtree")
 Loss = StrEnum("Loss", "zero_one taxonomic parent")
+
+
+def one_of(names: type[StrEnum]) -> dict[str, Any]:
+    """Settings of an option for one of the names; an error suggests a name that is near."""
+
+    def parse(text: str) -> StrEnum:
+        if text in list(names):
+            return names(text)
+        from logikern.estimators._inputs.arguments import suggest
+
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(names)}.{suggest(text, names)}")
+
+    return {"parser": parse, "metavar": f"[{'|'.join(names)}]"}
+
 
 DataArgument = Annotated[
     str,
@@ -23,7 +40,9 @@ DataArgument = Annotated[
 ]
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by `logikern fit`.")]
 TargetOption = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="Column of the classes.")]
-FormatOption = Annotated[Format | None, typer.Option("--format", help="Format of DATA (default: by its suffix).")]
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", **one_of(Format), help="Format of DATA (default: by its suffix).")
+]
 EncodingOption = Annotated[
     str | None, typer.Option("--encoding", help="Encoding of text, for example latin-1 (default: utf-8).")
 ]

@@ -46,7 +46,11 @@ def predict(
     ] = None,
     loss: Annotated[
         options.Loss | None,
-        typer.Option("--loss", help="Loss of a wrong decision on a class tree (default: zero_one)."),
+        typer.Option(
+            "--loss",
+            **options.one_of(options.Loss),
+            help="Loss of a wrong decision on a class tree (default: zero_one).",
+        ),
     ] = None,
     allow_inner: Annotated[
         bool,

@@ -1,52 +1,71 @@
-"""Preprocessing as a scikit-learn pipeline, which is part of the model file."""
+"""Models of tables: the classifier encodes columns itself; beside text it stands in a scikit-learn pipeline."""
 
 from typing import Any
 
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.pipeline import Pipeline
 
 from logikern.cli.reading.cells import POLICY
-from logikern.cli.reading.columns import Roles
+from logikern.cli.reading.columns import Roles, assign_roles
+from logikern.encoding.encoder import Encoder
+from logikern.estimators._inputs.transformer import TableEncoder
 
 COLUMNS, CLASSIFIER = "columns", "classifier"
-NUMERIC, CATEGORICAL, TEXT = "numeric", "categorical", "text"
+TABLE, TEXT = "table", "text"
+# Scale of numbers beside text, and of a model whose hyperparameters are fixed; otherwise the search decides.
+STANDARD = "standard"
+# Settings of a classifier behind other transformers, which gets numbers.
+PLAIN = {"categorical_features": "from_dtype", "inputs": "raw"}
 
 
-def build_pipeline(roles: Roles, classifier: Any, n_rows: int) -> Pipeline:
-    """A transformer for each role of columns, and `classifier` on the result.
+def build_model(roles: Roles, classifier: Any, n_rows: int) -> Any:
+    """The classifier, or a pipeline that joins text with the other columns.
 
-    All types are scikit-learn's own, which model files support.
+    Parameters
+    ----------
+    roles : Roles
+    classifier : KernelLogisticClassifier
+        Its `categorical_features` are used for columns beside text, too.
+    n_rows : int
     """
+    if not roles.text:
+        return classifier
     steps: list[tuple[str, Any, Any]] = []
-    if roles.numeric:
-        numeric = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
-        steps.append((NUMERIC, numeric, list(roles.numeric)))
-    if roles.categorical:
-        # A missing value is a level of its own; a level unseen in the fit becomes zeros.
-        steps.append((CATEGORICAL, OneHotEncoder(handle_unknown="ignore"), list(roles.categorical)))
+    others = list(roles.numeric + roles.categorical)
+    if others:
+        steps.append((TABLE, TableEncoder(classifier.categorical_features, STANDARD), others))
     fewest = 1 if n_rows < POLICY.many_texts else 2
     for place, name in enumerate(roles.text):
         steps.append((f"{TEXT}_{place}", TfidfVectorizer(sublinear_tf=True, min_df=fewest), name))
     # Sparse products are faster only if most entries are zero.
     columns = ColumnTransformer(steps, sparse_threshold=0.1)
-    return Pipeline([(COLUMNS, columns), (CLASSIFIER, classifier)])
+    return Pipeline([(COLUMNS, columns), (CLASSIFIER, classifier.set_params(**PLAIN))])
 
 
-def roles_of(pipeline: Any) -> Roles | None:
-    """The roles of the columns, or None for a pipeline that `build_pipeline` did not make."""
-    if not isinstance(pipeline, Pipeline) or COLUMNS not in pipeline.named_steps:
-        return None
-    columns = pipeline.named_steps[COLUMNS]
+def encoder_of(model: Any) -> Encoder | None:
+    """The encoder of named columns, in a classifier or before it; None if there is none."""
+    if not isinstance(model, Pipeline):
+        encoder: Encoder | None = vars(model).get("encoder_")
+        return encoder if encoder is not None and encoder.names is not None else None
+    columns = model.named_steps.get(COLUMNS)
+    fitted = columns.named_transformers_ if isinstance(columns, ColumnTransformer) else {}
+    return fitted[TABLE].encoder_ if isinstance(fitted.get(TABLE), TableEncoder) else None
+
+
+def roles_of(model: Any) -> Roles | None:
+    """The roles of the columns; None for a model without names and for pipelines that `build_model` did not make."""
+    encoder = encoder_of(model)
+    if not isinstance(model, Pipeline):
+        return None if encoder is None else assign_roles(encoder)
+    columns = model.named_steps.get(COLUMNS)
     if not isinstance(columns, ColumnTransformer):
         return None
     chosen = {name: chosen for name, _, chosen in columns.transformers}
     text = tuple(column for name, column in chosen.items() if name.startswith(TEXT))
-    if not set(chosen) <= {NUMERIC, CATEGORICAL, *(f"{TEXT}_{place}" for place in range(len(text)))}:
+    if not set(chosen) <= {TABLE, *(f"{TEXT}_{place}" for place in range(len(text)))}:
         return None
-    return Roles(tuple(chosen.get(NUMERIC, ())), tuple(chosen.get(CATEGORICAL, ())), text)
+    return assign_roles(encoder, text)
 
 
 def final_step(model: Any) -> Any:

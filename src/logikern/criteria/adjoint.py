@@ -13,9 +13,10 @@ from logikern.numerics.outcome import Array
 
 
 class Adjoint(NamedTuple):
-    """(I + W K~)^-1 q of shape (B, C, n), its number of products, and whether the solve converged."""
+    """e = (I + W K~)^-1 q and K~ e, both (B, C, n), the number of products, and whether the solve converged."""
 
     value: Array
+    image: Array
     n_products: int
     settled: bool
 
@@ -31,37 +32,23 @@ class _Solved(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AdjointSystem:
-    """I + W K~ at the latents of a fit, with the true curvature W, which the system's curvature may exceed.
-
-    Parameters
-    ----------
-    problem : Problem
-    latent : array of shape (B, C, n)
-    curvature : Curvature
-        The system's.
-    system : NewtonSystem
-    tolerance : float
-    budget : int
-        Products above which a solve has failed.
-    max_solves : int, default=60
-        Solves with the majoriser's curvature for one adjoint, if labels are coarse.
-    """
+    """I + W K~ at the latents of a fit, with the true curvature W, which the system's curvature may exceed."""
 
     problem: Problem
-    latent: Array
-    curvature: Curvature
+    latent: Array  # (B, C, n)
+    curvature: Curvature  # the system's
     system: NewtonSystem
     tolerance: float
-    budget: int
-    max_solves: int = 60
+    budget: int  # products above which a solve has failed
+    max_solves: int = 60  # solves with the majoriser's curvature for one adjoint, if labels are coarse
 
     def solve(self, pull: Array) -> Adjoint:
         """By one solve with the system; for coarse labels, by conjugate gradients in the metric of K~."""
         first = self._solve(pull)
         if first.n_products > self.budget:
-            return Adjoint(pull, first.n_products, False)
+            return Adjoint(pull, first.image, first.n_products, False)
         if self.problem.is_convex:
-            return Adjoint(first.value, first.n_products, True)
+            return Adjoint(first.value, first.image, first.n_products, True)
         return self._iterate(pull.copy(), first)
 
     def _iterate(self, residual: Array, solved: _Solved) -> Adjoint:
@@ -72,6 +59,7 @@ class AdjointSystem:
         """
         ended = np.zeros(len(residual), dtype=bool)
         value, n_products = np.zeros_like(residual), solved.n_products
+        mapped = np.zeros_like(residual)  # K~ value
         direction, image = solved.value.copy(), solved.image.copy()
         strength = inner_products(solved.image_of_residual, solved.value)
         for _ in range(self.max_solves):
@@ -80,6 +68,7 @@ class AdjointSystem:
             ended |= ~(curved > 0)
             step = np.where(ended, 0.0, strength / np.where(ended, 1.0, curved))[:, None, None]
             value += step * direction
+            mapped += step * image
             residual -= step * product
             before = solved.image_of_residual
             solved = self._solve(residual)
@@ -87,13 +76,13 @@ class AdjointSystem:
             if solved.n_products > self.budget:
                 break
             if (ended | (max_norm(solved.value) <= self.tolerance)).all():
-                return Adjoint(value + solved.value, n_products, True)
+                return Adjoint(value + solved.value, mapped + solved.image, n_products, True)
             # The solves are inexact, so only the change of the residual counts (Polak-Ribiere).
             previous, strength = strength, inner_products(solved.image_of_residual, solved.value)
             factor = np.maximum(0.0, (strength - inner_products(before, solved.value)) / np.maximum(previous, 1e-300))
             factor = factor[:, None, None]
             direction, image = solved.value + factor * direction, solved.image + factor * image
-        return Adjoint(value, n_products, False)
+        return Adjoint(value, mapped, n_products, False)
 
     def _solve(self, residual: Array) -> _Solved:
         image = self.problem.covariance.matmul(residual)

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from logikern.criteria.folds import Folds
+from logikern.fitting.newton.method import NewtonSolver
+from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.numerics.temperature import Temperature
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
@@ -89,16 +92,39 @@ class Criterion(ABC):
         """Value and gradient; inner fits start from `start` and stop at the tolerance."""
 
 
-def count_cases(weights: Array, points: Indices) -> float:
-    """(sum_i k_i w_i)^2 / sum_i k_i^2 w_i for k_i losses of point i, each with its weight w_i.
-
-    This is the effective sample size of Kish (1965). A weight of two counts as two points. A point held out several
-    times counts once, because its losses are not independent.
+@dataclass(frozen=True, eq=False)
+class CriterionData:
+    """What a criterion is made from: the points that a search sees, and how their fits are solved.
 
     Parameters
     ----------
-    weights : array of shape (n_losses,)
-    points : integer array of shape (n_losses,)
+    likelihood : Likelihood
+    targets : array of shape (C, n)
+    weights : array of shape (n,)
+    folds : Folds or None
+        Drawn by `cv`; None for leave-one-out.
+    groups : array of shape (n,) or None
+        Points with equal labels are held out together.
+    solver : NewtonSolver
+        For inner fits.
+    sharpen : bool
+        Whether losses are taken at the best temperature.
+    """
+
+    likelihood: Likelihood
+    targets: Array
+    weights: Array
+    folds: Folds | None
+    groups: Array | None
+    solver: NewtonSolver
+    sharpen: bool
+
+
+def count_cases(weights: Array, points: Indices) -> float:
+    """(sum_i k_i w_i)^2 / sum_i k_i^2 w_i for k_i losses of point i, each with its weight w_i; arguments (n_losses,).
+
+    This is the effective sample size of Kish (1965). A weight of two counts as two points. A point held out several
+    times counts once, because its losses are not independent.
     """
     of_points = np.bincount(points, weights=weights)  # k w
     return float(of_points.sum() ** 2 / (np.bincount(points) @ of_points))

@@ -17,19 +17,11 @@ class ProfiledNoise(Criterion):
     Up to a constant this is the negative log density of held-out targets under Gaussian noise of variance s^2. In
     these units a hyperparameter without effect gains half a unit over all cases (Wilks), for any noise, so priors and
     model comparisons are on the same scale as for classes.
-
-    Parameters
-    ----------
-    inner : Criterion
-        The same criterion for the squared loss.
-    n_outputs : int
-    smallest_noise : float, default=1e-8
-        Added to s^2, in units of the targets' variance: smaller errors do not matter.
     """
 
-    inner: Criterion
+    inner: Criterion  # the same criterion for the squared loss
     n_outputs: int
-    smallest_noise: float = 1e-8
+    smallest_noise: float = 1e-8  # added to s^2, in units of the targets' variance: smaller errors do not matter
 
     @property
     def loss_weights(self) -> Array:

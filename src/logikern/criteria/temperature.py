@@ -37,19 +37,10 @@ class TemperaturePolicy:
 
 
 class ScaledLosses(NamedTuple):
-    """Losses at scaled latents.
+    """Losses at scaled latents."""
 
-    Attributes
-    ----------
-    losses : array of shape (n,)
-        Without weights. The penalty of the temperature is added, the same to each point.
-    gradient : array of shape (C, n)
-        Gradient of the weighted sum of the losses by the latents before scaling.
-    temperature : Temperature
-    """
-
-    losses: Array
-    gradient: Array
+    losses: Array  # (n,): without weights; each includes the same penalty of the temperature
+    gradient: Array  # (C, n): gradient of the weighted sum of the losses by the latents before scaling
     temperature: Temperature
 
 
@@ -64,18 +55,10 @@ class TemperatureScaling:
 
     Softmax losses are convex in both numbers of a temperature. At the best one the gradient by the latents is the
     gradient at a fixed temperature (envelope theorem), so learning it costs only passes over the latents.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-        A likelihood of classes if the temperature is learned.
-    learn : bool, default=False
-        Whether the temperature is learned; otherwise latents stay as they are.
-    policy : TemperaturePolicy
     """
 
-    likelihood: Likelihood
-    learn: bool = False
+    likelihood: Likelihood  # a likelihood of classes if the temperature is learned
+    learn: bool = False  # whether the temperature is learned; otherwise latents stay as they are
     policy: TemperaturePolicy = TemperaturePolicy()
 
     def score(self, latent: Array, targets: Array, weights: Array) -> ScaledLosses:

@@ -1,7 +1,10 @@
-"""Evaluations and Newton steps told to scikit-learn's callbacks and to the log."""
+"""Evaluations and Newton steps told to scikit-learn's callbacks, to the log, and to a user who asks for them."""
 
 import contextlib
 import logging
+import math
+import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -28,6 +31,13 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
 logger = logging.getLogger("logikern")
 
 
+class SearchLength(NamedTuple):
+    """How many stages a search has at most, and how many evaluations a stage."""
+
+    n_stages: int = 0
+    evaluations: int = 0
+
+
 class Listeners(NamedTuple):
     """What is told of a fit while it goes on: each evaluation of the search, each step of the final fit."""
 
@@ -36,8 +46,11 @@ class Listeners(NamedTuple):
 
 
 @contextlib.contextmanager
-def listen(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Listeners]:
+def listen(estimator: Any, length: SearchLength, X: Any, y: Any, sample_weight: Any) -> Iterator[Listeners]:
     """Every evaluation and every Newton step is a task of the estimator's callbacks, and an entry of the log.
+
+    Tasks are nested: a fit has the stages of its search and the final fit, a stage has evaluations, and the final
+    fit has Newton steps.
 
     A callback finds the evaluation that just ended as `estimator.trace_[-1]`; a handler of the logger "logikern"
     finds it as the attribute `evaluation` of the entry, and a Newton step as `newton_step`.
@@ -45,59 +58,137 @@ def listen(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Liste
     At the end of the context the estimator must be fitted: callbacks that score do so then.
     """
     estimator.trace_ = ()
-    context, told = None, {}
+    metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+    tasks = None
     if getattr(estimator, "_skl_callbacks", None):
-        context = estimator._init_callback_context(max_subtasks=None)
-        told = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
-        context.call_on_fit_task_begin(estimator=estimator, **told)
-
-    def task(name: str) -> None:
-        if context is not None:
-            inner = context.subcontext(task_name=name)
-            inner.call_on_fit_task_begin(estimator=estimator, **told)
-            inner.call_on_fit_task_end(estimator=estimator, **told)
+        tasks = _Tasks({"estimator": estimator, "X": X, "y": y, "metadata": metadata}, length.n_stages + 1)
+    final_fit = FinalFit(estimator.verbose)
 
     def evaluation(record: Record) -> None:
         estimator.trace_ = (*estimator.trace_, record)
         _log_evaluation(estimator.verbose, record)
-        task("evaluation")
+        if tasks is not None:
+            tasks.tell(record.stage, length.evaluations, "evaluation")
 
     def newton_step(step: NewtonStep) -> None:
-        log_step(estimator.verbose, step)
-        task("newton-step")
+        final_fit.log_step(step)
+        if tasks is not None:
+            tasks.tell("final-fit", None, "newton-step")
 
     yield Listeners(evaluation, newton_step)
-    if context is not None:
-        context.call_on_fit_task_end(estimator=estimator, **told, reconstruction_attributes={})
+    final_fit.log_end()
+    if tasks is not None:
+        tasks.end()
+
+
+class _Tasks:
+    """The tasks of a fit as scikit-learn's callbacks see them, whose numbers tell how far the fit has come.
+
+    Parameters
+    ----------
+    told : dict
+        What callbacks see of the estimator and its data.
+    n_parts : int
+        Stages of the search at most, and the final fit.
+    """
+
+    def __init__(self, told: dict[str, Any], n_parts: int) -> None:
+        self.told = told
+        self.parts_left, self.tasks_left = float(n_parts), 0.0
+        self.whole = told["estimator"]._init_callback_context(max_subtasks=n_parts)
+        self.whole.call_on_fit_task_begin(**told)
+        self.part: Any = None  # a stage of the search, or the final fit
+
+    def tell(self, part: str, length: int | None, name: str) -> None:
+        """A task of a part of the fit, which begins with its first task and has so many of them at most.
+
+        scikit-learn refuses tasks beyond the number that was announced. They stay untold, because a wrong estimate
+        must not end a fit.
+        """
+        if (self.part is None or self.part.task_name != part) and self.parts_left > 0:
+            self._end_part()
+            self.parts_left, self.tasks_left = self.parts_left - 1, math.inf if length is None else length
+            self.part = self.whole.subcontext(task_name=part, max_subtasks=length)
+            self.part.call_on_fit_task_begin(**self.told)
+        if self.tasks_left > 0:
+            self.tasks_left -= 1
+            task = self.part.subcontext(task_name=name)
+            task.call_on_fit_task_begin(**self.told)
+            task.call_on_fit_task_end(**self.told)
+
+    def _end_part(self) -> None:
+        if self.part is not None:
+            self.part.call_on_fit_task_end(**self.told)
+
+    def end(self) -> None:
+        """The end of the fit, when the estimator is fitted."""
+        self._end_part()
+        self.whole.call_on_fit_task_end(**self.told, reconstruction_attributes={})
+
+
+def log(shown: bool, message: str, *values: Any, **attributes: Any) -> None:
+    """An entry of the logger "logikern".
+
+    An entry that is to be shown goes to standard output unless a handler of the user shows it, so that `verbose`
+    needs no set-up of `logging`.
+
+    Parameters
+    ----------
+    shown : bool
+        Whether `verbose` asks for it.
+    message, values :
+        As for `logging.Logger.log`.
+    attributes :
+        Of the entry, for handlers.
+    """
+    logger.log(logging.INFO if shown else logging.DEBUG, message, *values, extra=attributes)
+    if shown and not _has_audience(logging.INFO):
+        sys.stdout.write(f"{message % values}\n")
+        sys.stdout.flush()
+
+
+def _has_audience(level: int) -> bool:
+    """Whether a handler of the logger, or of one above it, shows entries of a level."""
+    asked: logging.Logger | None = logger if logger.isEnabledFor(level) else None
+    while asked is not None:
+        if any(handler.level <= level for handler in asked.handlers):
+            return True
+        asked = asked.parent if asked.propagate else None
+    return False
 
 
 def _log_evaluation(verbose: int, record: Record) -> None:
-    logger.log(
-        _level(verbose),
-        "evaluation %d (%s, %d points): criterion %.5f, best %.5f, %d products, %.1f s",
-        record.evaluation,
-        record.stage,
-        record.n_points,
-        record.value,
-        record.best,
-        record.n_products,
-        record.seconds,
-        extra={"evaluation": record},
-    )
+    found = f"criterion {record.value:.5f}" if record.usable else "failed"
+    best = f", best on {record.n_points} points {record.best:.5f}" if math.isfinite(record.best) else ""
+    told = (record.evaluation, record.stage, found, best, record.seconds)
+    log(verbose >= 1, "evaluation %d (%s): %s%s, %.1f s", *told, evaluation=record)
 
 
-def log_step(verbose: int, step: NewtonStep) -> None:
-    """One entry of the log."""
-    logger.log(
-        _level(verbose),
-        "step %d: loss %.6g, gradient %.1e, %d products",
-        step.step,
-        step.loss,
-        step.gradient_norm,
-        step.products,
-        extra={"newton_step": step},
-    )
+class FinalFit:
+    """The log of a fit of all points.
 
+    Parameters
+    ----------
+    verbose : int
+        1 shows one line at the end of the fit, 2 also its steps.
+    """
 
-def _level(verbose: int) -> int:
-    return logging.INFO if verbose else logging.DEBUG
+    def __init__(self, verbose: int) -> None:
+        self.verbose = verbose
+        self.began = time.monotonic()
+        self.last: NewtonStep | None = None
+
+    def log_step(self, step: NewtonStep) -> None:
+        """One entry for a Newton step."""
+        if self.last is None:
+            self.began = time.monotonic()
+        self.last = step
+        told = (step.step, step.loss, step.gradient_norm)
+        log(self.verbose >= 2, "final fit, step %d: loss %.6g, gradient %.1e", *told, newton_step=step)
+
+    def log_end(self) -> None:
+        """One entry for the whole fit."""
+        if self.last is not None:
+            seconds = time.monotonic() - self.began
+            told = (self.last.step, self.last.loss, self.last.gradient_norm, seconds)
+            log(self.verbose >= 1, "final fit: %d steps, loss %.6g, gradient %.1e, %.1f s", *told)

@@ -1,4 +1,4 @@
-"""The file from which a search is resumed, used by one search at a time."""
+"""The file from which a search is resumed, used by one search at a time, or a folder of such files."""
 
 import contextlib
 from contextlib import AbstractContextManager
@@ -10,11 +10,14 @@ from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._inputs.fingerprint import fingerprint
 from logikern.estimators._parameters import Parameters
 from logikern.numerics.outcome import Array
-from logikern.selection.journal import Journal, opened
+from logikern.selection.journal import Journal, opened, opened_in
 
 # Settings without consequence for the answers in a checkpoint. Memory decides where products are computed, never
 # which are asked for; `cv` and `random_state` are known by what they drew.
-UNTOLD = ("checkpoint", "verbose", "n_jobs", "max_time", "max_iter", "memory_limit", "tol", "cv", "random_state")
+UNTOLD = (
+    *("checkpoint", "on_interrupt", "verbose", "n_jobs", "max_time", "max_iter", "memory_limit", "tol"),
+    *("cv", "random_state"),
+)
 
 
 def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -> str:
@@ -22,7 +25,7 @@ def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -
     if parameters.checkpoint is None:
         return ""
     told = {field.name: getattr(parameters, field.name) for field in fields(parameters) if field.name not in UNTOLD}
-    told["hierarchy"] = data.tree  # in whatever form it was given
+    told["hierarchy"] = data.mixing if data.mixing.is_coupled else None  # in whatever form it was given
     told |= {"X": data.points, "y": data.targets, "sample_weight": data.weights, "groups": groups}
     return fingerprint("settings", {name: fingerprint(name, value) for name, value in told.items()})
 
@@ -30,16 +33,19 @@ def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -
 def open_journal(
     checkpoint: Any, identity: str, seed: int, partitions: list[tuple[int, Any]]
 ) -> AbstractContextManager[Journal]:
-    """The checkpoint's journal, for one search alone; the journal of a search with other folds is refused.
+    """The checkpoint's journal, for one search alone; the journal of a search with other partitions is refused.
 
-    Parameters
-    ----------
-    checkpoint : path or None
-    identity : str
-        From `identify`.
-    seed : int
-    partitions : list of (number of points, what is held out)
+    The checkpoint is a file, or a folder with a file for each search. A partition is a number of points and what of
+    them is held out together.
     """
     if checkpoint is None:
         return contextlib.nullcontext(Journal())
-    return opened(Path(checkpoint), fingerprint("cv", [identity, seed, partitions]))
+    path, own = Path(checkpoint), fingerprint("cv", [identity, seed, partitions])
+    return opened_in(path, own) if path.is_dir() else opened(path, own)
+
+
+def checkpoint_of(checkpoint: Any, number: int) -> Any:
+    """The checkpoint of one of several models of an estimator, which share a folder but no file."""
+    if checkpoint is None or Path(checkpoint).is_dir():
+        return checkpoint
+    return f"{checkpoint}.{number}"

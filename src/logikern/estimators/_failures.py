@@ -47,7 +47,7 @@ def refuse_failure(result: FitResult, kernel: Kernel, points: Any) -> None:
     refuse_indefinite(kernel, points, SOME_POINTS)
 
 
-def refuse_before(solver: str, kernel: Kernel, data: TrainingData) -> None:
+def refuse_before(solver: Any, kernel: Kernel, data: TrainingData) -> None:
     """What would fail, or find nothing, after all work."""
     if solver == "smo" and not isinstance(data.likelihood, Softmax):
         raise ValueError(
@@ -87,7 +87,7 @@ def warn_unless_converged(
     if not ended.converged:
         advice = _ADVICE | (_ADVICE_IN_SINGLE if result.dual.dtype == np.float32 else {})
         warnings.warn(
-            f"{ended.value} After {result.trace[-1].step} steps the gradient norm is "
+            f"{ended.value} After {result.n_steps} steps the gradient norm is "
             f"{result.gradient_norm.max():.1e} (wanted {wanted:.0e}). {advice[ended]}",
             ConvergenceWarning,
             stacklevel=3 + wrapper_frames,

@@ -7,10 +7,11 @@ import numpy as np
 
 from logikern.criteria.leave_one_out.criterion import DEFAULT_POLICY
 from logikern.estimators._inputs.data import TrainingData, leaves
+from logikern.estimators._names.solvers import SOLVERS
 from logikern.estimators._parameters import Parameters
 from logikern.fitting import footprint
 from logikern.fitting.footprint import Size
-from logikern.kernels import Kernel, KernelRows, Stationary
+from logikern.kernels import DistanceKernel, Kernel, KernelRows
 from logikern.kernels.inputs import is_sparse
 from logikern.model.fitted import TILE_ENTRIES as PREDICTION_ENTRIES
 from logikern.numerics.free_memory import available_memory
@@ -46,14 +47,7 @@ class MemoryPolicy:
 
 USUAL = MemoryPolicy()
 
-_FITTING = {
-    "newton": footprint.newton,
-    "exact": footprint.exact,
-    "kcg": footprint.kernel_gradient,
-    "smo": footprint.pairs,
-}
-
-
+# How the fits of a criterion are evaluated.
 _CRITERIA = {
     "newton": footprint.cross_validation,
     "exact": footprint.exact,
@@ -63,19 +57,10 @@ _CRITERIA = {
 
 @dataclass(frozen=True)
 class Resources:
-    """What a call may use.
+    """What a call may use."""
 
-    Parameters
-    ----------
-    memory : float
-        Bytes.
-    is_given : bool
-        Whether `memory_limit` sets them; otherwise they are what is free.
-    n_threads : int
-    """
-
-    memory: float
-    is_given: bool
+    memory: float  # bytes
+    is_given: bool  # whether `memory_limit` sets them; otherwise they are what is free
     n_threads: int
 
     def __str__(self) -> str:
@@ -85,13 +70,7 @@ class Resources:
     def require(self, what: str, needed: float, advice: str) -> float:
         """Refuse a call that needs more than it may take; returns the bytes it may take.
 
-        Parameters
-        ----------
-        what : str
-            Subject of the sentence.
-        needed : float
-        advice : str
-            What to do other than to allow more.
+        `what` is the subject of the error's sentence, `advice` what to do other than to allow more.
         """
         if needed + footprint.MODEL.overhead <= self.memory:
             return self.memory
@@ -132,21 +111,9 @@ def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **oth
 def room_for_fit(
     parameters: Parameters, data: TrainingData, resources: Resources, solver: str, size: Size, kernel: Kernel
 ) -> float:
-    """Bytes for kernel values and preconditioner of the final fit; refused if the rest does not fit.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    data : TrainingData
-    resources : Resources
-    solver : str
-        Name of the solver.
-    size : Size
-    kernel : Kernel
-        One of the model's kernels, which are all of one kind.
-    """
+    """Bytes for kernel values and preconditioner of the final fit; refused if the rest does not fit."""
     n, dense = size.n_points, solver == "exact"
-    needed = _FITTING[solver](size)
+    needed = SOLVERS[solver].footprint(size)
     if solver == "smo" and parameters.solver == "auto":
         needed = max(needed, footprint.newton(size))  # the fallback
     needed += _copies(data, n)
@@ -161,19 +128,9 @@ def room_for_fit(
 def room_for_search(
     parameters: Parameters, data: TrainingData, resources: Resources, criterion: str, size: Size, kernel: Kernel
 ) -> float:
-    """Bytes for kernel values of a search; refused if the rest does not fit.
+    """Bytes for kernel values of a search on a subset of this size; refused if the rest does not fit.
 
-    Parameters
-    ----------
-    parameters : Parameters
-    data : TrainingData
-    resources : Resources
-    criterion : {"loo", "exact", "newton"}
-        How it is evaluated: by leave-one-out, or by folds with or without dense factors.
-    size : Size
-        Of the subset that the search sees.
-    kernel : Kernel
-        One of the model's kernels, which are all of one kind.
+    A `criterion` is "loo" for leave-one-out, "exact" for folds with dense factors, and "newton" for folds without.
     """
     n, by_products, by_loo = size.n_points, criterion == "newton", criterion == "loo"
     needed = _copies(data, len(data.weights)) + size.n_threads * _scaled(data, n)
@@ -214,18 +171,20 @@ def _classes(data: TrainingData) -> str:
 
 def fit_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
     """Matrices that a fit holds at once: of the kernels, and the distances that several share."""
-    return n_kernels + (n_kernels > 1) + temporary_matrices(kernel, data)
+    n_metrics = len(kernel.metrics) if isinstance(kernel, DistanceKernel) else 1
+    return n_kernels + n_metrics * (n_kernels > 1) + temporary_matrices(kernel, data)
 
 
 def search_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
     """Matrices that a search holds at once: of the kernels, and distances, also of a smaller subset before."""
-    return n_kernels + 2 + temporary_matrices(kernel, data)
+    n_metrics = len(kernel.metrics) if isinstance(kernel, DistanceKernel) else 1
+    return n_kernels + 2 * n_metrics + temporary_matrices(kernel, data)
 
 
 def temporary_matrices(kernel: Kernel, data: TrainingData) -> int:
     """Further matrices that exist while one is computed: kernels of distances write theirs in place."""
     parts = leaves(kernel)
-    plain = len(parts) == 1 and isinstance(parts[0], Stationary)
+    plain = len(parts) == 1 and isinstance(parts[0], DistanceKernel)
     return 0 if plain else 3 if is_sparse(data.points) else 1
 
 
@@ -266,15 +225,7 @@ def bytes_of(points: Any) -> float:
 def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, size: Size, kernel: Kernel) -> float:
     """Refuse leave-one-out after a fit if it would take too much; returns the room for kernel values.
 
-    Parameters
-    ----------
-    data : TrainingData
-    resources : Resources
-    rank : int
-        Number of landmarks; zero for dense factors.
-    size : Size
-    kernel : Kernel
-        One of the model's kernels, which are all of one kind.
+    A rank of zero stands for dense factors instead of landmarks.
     """
     n, needed = size.n_points, _scaled(data, size.n_points)
     if rank:

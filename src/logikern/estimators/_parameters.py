@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from logikern.encoding.roles import list_chosen
+from logikern.encoding.scaling import SCALINGS
 from logikern.estimators._inputs.arguments import (
     check_choice,
     check_flag,
@@ -17,10 +19,13 @@ from logikern.estimators._inputs.arguments import (
     check_whole,
     is_auto,
     is_number,
+    suggest,
 )
+from logikern.estimators._names.criteria import CRITERIA
+from logikern.estimators._names.solvers import SOLVERS
+from logikern.fitting.problem import Solver
 from logikern.operators.choose import OPERATORS
 
-SOLVERS = ("auto", "newton", "exact", "kcg", "smo")
 PRECISIONS = ("auto", "single", "double")
 # Larger numbers are beyond the range of the libraries that start threads.
 MOST_THREADS = 100_000
@@ -43,12 +48,14 @@ class Parameters:
 
     owner: str
     kernel: Any
+    categorical_features: Any
+    inputs: str
     hierarchy: Any = None
     tying: Any
     rate: Any
     variance: Any
     bias_variance: Any
-    criterion: str | None
+    criterion: Any
     cv: Any
     ard: bool | str
     learn_bias: bool
@@ -59,8 +66,9 @@ class Parameters:
     n_starts: int
     max_time: float | None
     checkpoint: Any
-    solver: str
-    operator: str
+    on_interrupt: str
+    solver: str | Solver
+    operator: Any
     precision: str
     state_precision: str = "double"
     tol: float
@@ -98,7 +106,7 @@ def read_parameters(estimator: Any) -> Parameters:
 def check_classification(parameters: Parameters) -> None:
     """Refuse arguments of a classifier that make no sense, before any work."""
     check_name("state_precision", parameters.state_precision, PRECISIONS)
-    _check(parameters, ("cv", "loo", "auto"), SOLVERS)
+    _check(parameters, (*CRITERIA, "auto"), [name for name in SOLVERS if name != "free bias"])
     check_choice("sharpen", parameters.sharpen)
     check_flag("one_vs_rest", parameters.one_vs_rest)
     if parameters.is_bias_free and parameters.hierarchy is not None:
@@ -109,12 +117,16 @@ def check_classification(parameters: Parameters) -> None:
 
 def check_regression(parameters: Parameters) -> None:
     """The same for a regressor; pairwise training is for classes only."""
-    _check(parameters, ("loo", "cv"), [name for name in SOLVERS if name != "smo"])
+    _check(parameters, tuple(reversed(CRITERIA)), [name for name in SOLVERS if name not in ("smo", "free bias")])
 
 
 def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collection[str]) -> None:
-    check_name("solver", parameters.solver, tuple(solvers))
-    check_name("operator", parameters.operator, ("auto", *OPERATORS))
+    if not isinstance(parameters.solver, Solver):
+        check_name("solver", parameters.solver, ("auto", *solvers), "or a Solver")
+    if not callable(parameters.operator):
+        check_name("operator", parameters.operator, ("auto", *OPERATORS), "or a function that makes an operator")
+    list_chosen(parameters.categorical_features)
+    check_name("inputs", parameters.inputs, ("auto", *SCALINGS))
     check_name("precision", parameters.precision, PRECISIONS)
     check_positive("tol", parameters.tol)
     check_whole("max_iter", parameters.max_iter, 1)
@@ -141,10 +153,11 @@ def _check_running(parameters: Parameters) -> None:
 
 def _check_search(parameters: Parameters, criteria: tuple[str, ...]) -> None:
     criterion = parameters.criterion
-    if criterion is not None and not (isinstance(criterion, str) and criterion in criteria):
+    named = isinstance(criterion, str) and criterion in criteria
+    if not (criterion is None or named or callable(criterion)):
         raise ValueError(
-            f"`criterion` must be {', '.join(map(repr, criteria))} or None (fixed hyperparameters), but is "
-            f"{criterion!r}."
+            f"`criterion` must be {', '.join(map(repr, criteria))} or None (fixed hyperparameters), or a function "
+            f"that makes a Criterion, but is {criterion!r}.{suggest(criterion, criteria)}"
         )
     check_name("optimizer", parameters.optimizer, ("quasi-newton", "nelder-mead"))
     if isinstance(parameters.cv, numbers.Integral) and parameters.cv < 2:
@@ -156,12 +169,13 @@ def _check_search(parameters: Parameters, criteria: tuple[str, ...]) -> None:
     check_whole("n_starts", parameters.n_starts, 1)
     if parameters.max_time is not None:
         check_positive("max_time", parameters.max_time)
+    check_name("on_interrupt", parameters.on_interrupt, ("raise", "keep"))
 
 
 def _check_free_bias(parameters: Parameters) -> None:
     """Only dense factors support constants without a penalty."""
     wrong = {
-        "criterion='cv'": parameters.criterion == "cv",
+        f"criterion={parameters.criterion!r}": parameters.criterion not in ("loo", "auto", None),
         f"solver={parameters.solver!r}": parameters.solver not in ("auto", "exact"),
         f"operator={parameters.operator!r}": parameters.operator not in ("auto", "dense"),
         "learn_bias=True": bool(parameters.learn_bias),

@@ -2,36 +2,37 @@
 
 from dataclasses import dataclass
 
+from logikern.estimators._callbacks import SearchLength
+from logikern.estimators._inputs.alternatives import Alternative
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._inputs.splits import GivenRows
 from logikern.estimators._memory import Resources
 from logikern.estimators._parameters import Parameters
 from logikern.estimators._search_plan import SearchPlan, plan_growth, plan_search
 from logikern.estimators._solver_plan import SolverPlan, plan_solver
-from logikern.selection.growth import spread
+from logikern.selection.refinement import spread
 from logikern.structure.specification import Specification
 from logikern.structure.tying import Tying
 
 
 @dataclass(frozen=True, eq=False)
 class FitPlan:
-    """All decisions about a fit.
+    """All decisions about a fit."""
 
-    Parameters
-    ----------
-    start : Specification
-        The model that the search begins with, or the final model.
-    search : SearchPlan or None
-        None for fixed hyperparameters.
-    solvers : dict from Tying to SolverPlan
-        For every model that the search may end with.
-    resources : Resources
-    """
-
-    start: Specification
-    search: SearchPlan | None
-    solvers: dict[Tying, SolverPlan]
+    alternatives: tuple[Alternative, ...]  # the models that the search may begin with; one if nothing is searched
+    search: SearchPlan | None  # None for fixed hyperparameters
+    solvers: dict[Tying, SolverPlan]  # for every model that the search may end with
     resources: Resources
+
+    @property
+    def start(self) -> Specification:
+        """The model that the search begins with, or the final model."""
+        return self.alternatives[0].start
+
+    @property
+    def search_length(self) -> SearchLength:
+        """How long the search may be."""
+        return SearchLength() if self.search is None else self.search.length
 
     def solver_for(self, specification: Specification) -> SolverPlan:
         """How the final fit of a model is solved."""
@@ -39,9 +40,11 @@ class FitPlan:
 
     def __str__(self) -> str:
         kernel, bias = self.start.kernels[0], self.start.bias_variance
+        names = "; ".join(own.name for own in self.alternatives if own.name)
         solvers = dict.fromkeys(str(solver) for solver in self.solvers.values())
         lines = [
-            f"Model: kernel {kernel!r}, {type(self.start.mixing).__name__.lower()} classes, bias variance {bias:g}.",
+            f"Start: kernel {kernel!r}, {type(self.start.mixing).__name__.lower()} classes, bias variance {bias:g}.",
+            *([f"First models: {names}."] if names else []),
             f"Search: {self.search or 'none, hyperparameters are fixed.'}",
             *(f"Final fit: {solver}" for solver in solvers),
             f"Resources: {self.resources}; threads: {self.resources.n_threads}.",
@@ -50,26 +53,24 @@ class FitPlan:
 
 
 def resolve(
-    parameters: Parameters, data: TrainingData, start: Specification, given: GivenRows, resources: Resources
+    parameters: Parameters,
+    data: TrainingData,
+    alternatives: tuple[Alternative, ...],
+    given: GivenRows,
+    resources: Resources,
 ) -> FitPlan:
     """Decide everything that the parameters leave open; refused if the memory does not suffice.
 
-    Parameters
-    ----------
-    parameters : Parameters
-    data : TrainingData
-    start : Specification
-        The model at hyperparameters that are given or read off the data.
-    given : GivenRows
-        What splitters read.
-    resources : Resources
+    The first of the alternatives needs most memory. Splitters read the rows as they were given.
     """
+    start = alternatives[0].start
     if parameters.criterion is None:
-        return FitPlan(start, None, _plan_solvers(parameters, data, start, [start.tying], resources), resources)
+        solvers = _plan_solvers(parameters, data, start, [start.tying], resources)
+        return FitPlan(alternatives, None, solvers, resources)
     growth = plan_growth(parameters, data, start)
     tyings = [start.tying, *(tying for _, tying in growth.tyings)]
     solvers = _plan_solvers(parameters, data, start, tyings, resources)
-    return FitPlan(start, plan_search(parameters, data, start, growth, given, resources), solvers, resources)
+    return FitPlan(alternatives, plan_search(parameters, data, start, growth, given, resources), solvers, resources)
 
 
 def _plan_solvers(

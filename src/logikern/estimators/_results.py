@@ -28,13 +28,13 @@ def forget_fit(estimator: Any) -> None:
 
 def search_results(report: FitReport) -> dict[str, Any]:
     """What the search found; warns if it ended early, or if its criterion is doubtful."""
-    found: dict[str, Any] = {"plan_": report.plan, "start_": report.plan.start}
-    found |= {"verdicts_": (), "trace_": (), "criterion_value_": np.nan}
+    found: dict[str, Any] = {"plan_": report.plan, "start_": report.start, "interrupted_": report.interrupted}
+    found |= {"verdicts_": (), "trace_": (), "criterion_value_": np.nan, "stopped_early_": ""}
     tuned = report.tuned
     if tuned is None:
         return found
     found |= {"verdicts_": tuned.verdicts, "trace_": tuned.records, "criterion_value_": tuned.value}
-    found["criterion_method_"] = tuned.method
+    found |= {"criterion_method_": tuned.method, "stopped_early_": tuned.stopped}
     found["criterion_doubt_"] = tell(tuned.check, "Learn by criterion='cv'.", stacklevel=3 + WRAPPER_FRAMES)
     if tuned.stopped:
         _failures.warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")
@@ -48,7 +48,7 @@ def fit_results(result: FitResult, model: FittedModel, tolerance: float, operato
         "kernels_": model.specification.kernels,
         "variances_": model.specification.latent_variances,
         "newton_trace_": result.trace,
-        "n_iter_": max(1, result.trace[-1].step),
+        "n_iter_": max(1, result.n_steps),
         "operator_": operator,
         "outcome_": _failures.outcome(result, tolerance),
     }
@@ -58,7 +58,12 @@ def class_results(data: TrainingData, model: FittedModel, seed: int) -> dict[str
     """What a classifier has beside: classes, coefficients, and the training data for leave-one-out."""
     found = {"_training": data, "_seed": seed, "classes_": data.classes}
     found["dual_coef_"] = _coefficients(data, model.dual)
-    return found if data.tree is None else found | {"tree_": data.tree}
+    return found | input_results(data) | ({} if data.tree is None else {"tree_": data.tree})
+
+
+def input_results(data: TrainingData) -> dict[str, Any]:
+    """The encoder, where the kernel takes encoded inputs."""
+    return {} if data.encoder is None else {"encoder_": data.encoder}
 
 
 def number_results(own: Numbers, model: FittedModel) -> dict[str, Any]:
@@ -68,7 +73,7 @@ def number_results(own: Numbers, model: FittedModel) -> dict[str, Any]:
         "n_outputs_": len(own.scale),
         "outputs_": own.data.classes,
         "dual_coef_": coefficients if own.is_table else coefficients[:, 0],
-    }
+    } | input_results(own.data)
 
 
 def fitted_numbers(report: FitReport, points: Any, own: Numbers) -> FittedModel:
@@ -98,6 +103,7 @@ def binary_results(binaries: tuple[Any, ...], classes: Array) -> dict[str, Any]:
         "criterion_value_": float(np.mean([binary.criterion_value_ for binary in binaries])),
         "verdicts_": sum((binary.verdicts_ for binary in binaries), ()),
         "n_iter_": max(binary.n_iter_ for binary in binaries),
+        "interrupted_": any(binary.interrupted_ for binary in binaries),
         "trace_": sum((binary.trace_ for binary in binaries), ()),
         "newton_trace_": sum((binary.newton_trace_ for binary in binaries), ()),
         "operator_": " ".join(dict.fromkeys(binary.operator_ for binary in binaries)),

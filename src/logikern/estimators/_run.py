@@ -23,41 +23,42 @@ from logikern.structure.specification import Specification
 
 @dataclass(frozen=True, eq=False)
 class FitReport:
-    """The result of a fit.
-
-    Attributes
-    ----------
-    plan : FitPlan
-    tuned : Tuned or None
-        The search; None for fixed hyperparameters.
-    specification : Specification
-        The final model.
-    result : FitResult
-    covariance : ClassCovariance
-        Of the final fit.
-    operator : str
-        How products were computed, and why.
-    """
+    """The result of a fit."""
 
     plan: FitPlan
-    tuned: Tuned | None
-    specification: Specification
+    data: TrainingData  # with inputs of the scale that was chosen
+    start: Specification  # hyperparameters of the final model before the search
+    tuned: Tuned | None  # the search; None for fixed hyperparameters
+    specification: Specification  # the final model
     result: FitResult
-    covariance: ClassCovariance
-    operator: str
+    covariance: ClassCovariance  # of the final fit
+    operator: str  # how products were computed, and why
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search or the final fit."""
+        return self.result.outcome is Outcome.INTERRUPTED or (self.tuned is not None and self.tuned.interrupted)
 
 
 def run(
     plan: FitPlan, data: TrainingData, on_evaluation: Callback, on_step: Callable[[NewtonStep], None]
 ) -> FitReport:
     """Search if the plan has a search, then fit all points."""
-    tuned = None if plan.search is None else search(plan.search, plan.start, data, on_evaluation)
-    specification = plan.start if tuned is None else tuned.specification
-    has_search = tuned is not None and bool(tuned.verdicts)
+    tuned = None if plan.search is None else search(plan.search, plan.alternatives, data, on_evaluation)
+    chosen = plan.alternatives[0] if tuned is None else tuned.alternative
+    specification = chosen.start if tuned is None else tuned.specification
+    data = chosen.view(data)
     result, covariance, operator = solve(
-        plan.solver_for(specification), specification, data, on_step, has_search=has_search
+        plan.solver_for(specification), specification, data, on_step, keep_interrupted=_keeps_interrupted(plan, tuned)
     )
-    return FitReport(plan, tuned, specification, result, covariance, operator)
+    return FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
+
+
+def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:
+    """Whether the first Ctrl-C in the final fit keeps it as it stands: if a search would be lost otherwise."""
+    if plan.search is None or tuned is None:
+        return False
+    return plan.search.keep_interrupted and bool(tuned.verdicts) and not tuned.interrupted
 
 
 def solve(
@@ -66,11 +67,11 @@ def solve(
     data: TrainingData,
     callback: Callable[[NewtonStep], None],
     dual: Array | None = None,
-    has_search: bool = False,
+    keep_interrupted: bool = False,
 ) -> tuple[FitResult, ClassCovariance, str]:
     """Fit all points, from a dual (C, n) if given; returns the fit, its covariance, and how products were computed.
 
-    An interrupted fit raises, unless the result of a search would be lost.
+    An interrupted fit raises, unless it is to be kept and has taken a step.
     """
     covariance = specification.bind(plan.operator.points(data.points, len(specification.kernels) > 1))
     targets, weights = data.targets.astype(plan.state, copy=False), data.weights[None].astype(plan.state, copy=False)
@@ -80,13 +81,13 @@ def solve(
             method.fit(problem, callback=callback) if dual is None else method.resume(problem, dual[None], callback)
         )
     except InterruptedFitError as interruption:
-        if not has_search or not interruption.result.trace or not interruption.result.dual.any():
+        if not keep_interrupted or not interruption.result.trace or not interruption.result.dual.any():
             raise
         result = interruption.result
     ended = result.outcome.converged or result.outcome is Outcome.INTERRUPTED
     if plan.fallback is not None and not ended:
         onward = result.dual[0] if np.isfinite(result.dual).all() else dual
-        further, covariance, operator = solve(plan.fallback, specification, data, callback, onward, has_search)
+        further, covariance, operator = solve(plan.fallback, specification, data, callback, onward, keep_interrupted)
         return further.after(result), covariance, operator
     refuse_failure(result, specification.kernels[0], data.points)
     return result, covariance, plan.operator.reason

@@ -1,84 +1,140 @@
 """Learning hyperparameters by a plan: from criteria on subsets of the points to a specification."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from logikern.criteria.base import Criterion
-from logikern.criteria.cross_validation import CrossValidation
-from logikern.criteria.leave_one_out.criterion import LeaveOneOut
+from logikern.criteria.base import Criterion, CriterionData
 from logikern.criteria.leave_one_out.spot_check import SpotCheck
-from logikern.criteria.noise import ProfiledNoise
 from logikern.estimators._checkpoint import open_journal
 from logikern.estimators._fitted.doubts import check_search
+from logikern.estimators._inputs.alternatives import Alternative, carry_over
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._memory import size_of
+from logikern.estimators._names.solvers import inner_solver
 from logikern.estimators._search_plan import Rung, SearchPlan
-from logikern.estimators._solver_plan import inner_solver
-from logikern.selection.growth import Verdict, learn
-from logikern.selection.search import Callback, Record, SearchData, SearchLog
+from logikern.fitting.footprint import Size
+from logikern.fitting.problem import Problem, Solver
+from logikern.model.fitted import FittedModel
+from logikern.numerics.outcome import Array
+from logikern.operators.choose import PointSet
+from logikern.selection.growth import FirstModel, learn
+from logikern.selection.judgement import Verdict
+from logikern.selection.search import INTERRUPTED, Callback, Record, SearchData, SearchLog
 from logikern.structure.specification import Specification
 
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes
-    ----------
-    specification : Specification
-    value : float
-    verdicts : tuple of Verdict
-    records : tuple of Record
-    stopped : str
-        Why it ended early; empty if it did not.
-    method : str
-        The criterion in words.
-    check : SpotCheck or None, default=None
-        Of leave-one-out in closed form by refits.
-    """
-
+    alternative: Alternative  # the first model from which the best one grew
     specification: Specification
     value: float
     verdicts: tuple[Verdict, ...]
     records: tuple[Record, ...]
-    stopped: str
-    method: str
-    check: SpotCheck | None = None
+    stopped: str  # why it ended early; empty if it did not
+    method: str  # the criterion in words
+    check: SpotCheck | None = None  # of leave-one-out in closed form by refits
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.stopped.startswith(INTERRUPTED)
 
 
-def search(plan: SearchPlan, start: Specification, data: TrainingData, callback: Callback) -> Tuned:
+def search(
+    plan: SearchPlan, alternatives: Sequence[Alternative], data: TrainingData, callback: Callback
+) -> Tuned:
     """Learn the hyperparameters of a model; they stay at a start that cannot be fitted."""
     deadline = np.inf if plan.max_time is None else time.monotonic() + plan.max_time
     data = replace(data, weights=data.weights / plan.unit)
-    rungs = [_search_data(plan, rung, data) for rung in plan.rungs]
-    partitions = [(rung.n_points, rung.criterion.partition) for rung in rungs]
+    first_models = [_first_model(plan, own, data) for own in alternatives]
+    partitions = [(len(rung.rows), _criterion(plan, rung, data).partition) for rung in plan.rungs]
     with open_journal(plan.checkpoint, plan.identity, plan.seed, partitions) as journal:
-        log = SearchLog(journal, callback, deadline)
+        log = SearchLog(journal, callback, deadline, keep_interrupted=plan.keep_interrupted)
         random = np.random.default_rng(plan.seed)
-        learned = learn(start.scaled(plan.unit), plan.growth, rungs, plan.effort, log, random)
+        learned = learn(first_models, plan.growth, len(plan.rungs), plan.effort, log, random)
     if learned is None:
-        reason = log.stopped or "no start could be fitted"
-        return Tuned(start, np.nan, (), tuple(log.records), f"{reason} before anything was found", "")
-    name = "leave-one-out" if plan.criterion == "loo" else "cross-validation"
-    method = f"{name} ({log.method})" if log.method else name
-    size = size_of(data, learned.specification.tying, rungs[-1].n_points)
-    check = None if log.stopped else check_search(rungs[-1], learned.specification, plan.seed, size)
+        reason = f"{log.stopped or 'no start could be fitted'} before anything was found"
+        return Tuned(alternatives[0], alternatives[0].start, np.nan, (), tuple(log.records), reason, "")
+    method = f"{plan.criterion.title} ({log.method})" if log.method else plan.criterion.title
+    size = size_of(data, learned.specification.tying, learned.rung.n_points)
+    check = None if log.stopped else _check(log, learned.rung, learned.specification, plan.seed, size)
     specification, records = learned.specification.scaled(1.0 / plan.unit), tuple(log.records)
-    return Tuned(specification, learned.value, learned.verdicts, records, log.stopped, method, check)
+    chosen = alternatives[first_models.index(learned.first)]
+    return Tuned(chosen, specification, learned.value, learned.verdicts, records, log.stopped, method, check)
 
 
-def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData) -> SearchData:
+def _check(log: SearchLog, rung: SearchData, found: Specification, seed: int, size: Size) -> SpotCheck | None:
+    """Refits that check the criterion; an interruption skips them if it keeps the search."""
+    try:
+        return check_search(rung, found, seed, size)
+    except KeyboardInterrupt:
+        if not log.keep_interrupted:
+            raise
+        log.stopped = INTERRUPTED
+        return None
+
+
+def _first_model(plan: SearchPlan, alternative: Alternative, data: TrainingData) -> FirstModel:
+    start = alternative.start.scaled(plan.unit)
+
+    def rung(number: int) -> SearchData:
+        return _search_data(plan, plan.rungs[number], data, alternative)
+
+    return FirstModel(alternative.name, start, rung, partial(carry_over, start))
+
+
+def _criterion(plan: SearchPlan, rung: Rung, data: TrainingData) -> Criterion:
+    given = CriterionData(
+        data.likelihood,
+        np.ascontiguousarray(data.targets[:, rung.rows]),
+        data.weights[rung.rows],
+        rung.folds,
+        rung.groups,
+        inner_solver(rung.is_exact, rung.conditioning, plan.seed),
+        plan.sharpen,
+    )
+    return plan.criterion.make(given)
+
+
+def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: Alternative) -> SearchData:
     """The points of a rung with the criterion on them."""
-    targets, points = np.ascontiguousarray(data.targets[:, rung.rows]), data.points[rung.rows]
-    solver = inner_solver(rung.is_exact, rung.conditioning, plan.seed)
-    criterion: Criterion
-    if rung.folds is None:
-        weights = data.weights[rung.rows]
-        criterion = LeaveOneOut(data.likelihood, targets, weights, solver, rung.groups, sharpen=plan.sharpen)
-    else:
-        criterion = CrossValidation(data.likelihood, targets, rung.folds, solver, plan.sharpen)
-    if data.labels is None:
-        criterion = ProfiledNoise(criterion, len(targets))
-    return SearchData(criterion, rung.operator.points(points, keep_distances=True), len(rung.rows))
+    points = rung.operator.points(alternative.points(data.points[rung.rows]), keep_distances=True)
+    unseen = None
+    if len(rung.unseen):
+        solver = inner_solver(False, rung.conditioning, plan.seed)
+        unseen = UnseenRows(points, alternative.points(data.points[rung.unseen]), data, rung, solver)
+    return SearchData(_criterion(plan, rung, data), points, len(rung.rows), unseen)
+
+
+@dataclass(frozen=True, eq=False)
+class UnseenRows:
+    """Rows beyond those of a rung, which judge models that were learned on it."""
+
+    points: PointSet  # of the rung
+    new_points: Any
+    data: TrainingData
+    rung: Rung
+    solver: Solver
+
+    @property
+    def weights(self) -> Array:
+        return self.data.weights[self.rung.unseen]
+
+    def losses(self, specification: Specification) -> Array | None:
+        """Losses of the model fitted to all rows of the rung, (m,); None if the fit fails."""
+        data, rows = self.data, self.rung.rows
+        targets, weights = np.ascontiguousarray(data.targets[:, rows]), data.weights[None, rows]
+        problem = Problem(specification.bind(self.points), data.likelihood, targets, weights)
+        result = self.solver.fit(problem)
+        if not result.outcome.converged:
+            return None
+        model = FittedModel(specification, self.points.in_double, result.dual[0])
+        latent = model.latents(self.new_points).T[None]
+        return data.likelihood.losses(latent, data.targets[:, self.rung.unseen])[0]

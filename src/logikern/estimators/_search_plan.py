@@ -7,21 +7,25 @@ import numpy as np
 
 from logikern.criteria.folds import Folds
 from logikern.estimators import _memory
+from logikern.estimators._callbacks import SearchLength
 from logikern.estimators._checkpoint import identify
 from logikern.estimators._inputs.arguments import is_auto
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._inputs.splits import GivenRows, list_splits
-from logikern.estimators._inputs.subsets import draw_folds, held_out_together, nested_order, whole_folds
+from logikern.estimators._inputs.subsets import check_groups, draw_folds, nested_order, whole_folds
 from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators._memory import Resources
+from logikern.estimators._names.criteria import CRITERIA, CriterionKind, criterion_kind
 from logikern.estimators._parameters import Parameters
 from logikern.estimators._solver_plan import solver_name
 from logikern.fitting.footprint import search_conditioning
-from logikern.kernels import Kernel, Linear, Stationary
+from logikern.kernels import DistanceKernel, Kernel, Linear
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import Choice, choose
-from logikern.selection.growth import Plan, plan_tyings, spread
+from logikern.selection import nelder_mead
+from logikern.selection.growth import Plan, plan_tyings
+from logikern.selection.refinement import spread
 from logikern.selection.search import Effort
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
@@ -41,8 +45,6 @@ class SearchPolicy:
         Points on which "auto" finishes it; with many classes, points for each class.
     entries : int, default=1_500_000
         Folds times classes times points of one evaluation; beyond it there are fewer points.
-    loosened_from : int, default=500_000
-        Classes times points from which the tolerance of inner fits grows with their number.
     enlargement : float, default=2.5
         Factor between subsets of texts, whose evaluations take time linear in the points.
     most_entries : int, default=75_000_000
@@ -62,6 +64,8 @@ class SearchPolicy:
         Inputs up to which a rate for each is tried.
     most_filled : float, default=0.2
         Largest share of entries that are not zero in a table of words.
+    fewest_unseen, most_unseen : int, default=300, 2000
+        Rows beyond those of the first subset that judge what was learned on it.
     """
 
     coarse_size: int = 1000
@@ -69,7 +73,6 @@ class SearchPolicy:
     fine_size: int = 2000
     fine_per_class: int = 20
     entries: int = 1_500_000
-    loosened_from: int = 500_000
     enlargement: float = 2.5
     most_entries: int = 75_000_000
     loo_work: float = 12e9
@@ -79,6 +82,8 @@ class SearchPolicy:
     most_kernel_entries: float = 1e9
     most_inputs: int = 100
     most_filled: float = 0.2
+    fewest_unseen: int = 300
+    most_unseen: int = 2000
 
 
 USUAL = SearchPolicy()
@@ -86,69 +91,46 @@ USUAL = SearchPolicy()
 
 @dataclass(frozen=True, eq=False)
 class Rung:
-    """One subset of the points, and how the criterion is evaluated on it.
-
-    Parameters
-    ----------
-    rows : integer array
-    folds : Folds or None
-        None for leave-one-out.
-    groups : array or None
-        Points that leave-one-out holds out together.
-    is_exact : bool
-        Whether inner fits have dense factors.
-    operator : Choice
-    conditioning : float
-        Bytes of the preconditioner.
-    """
+    """One subset of the points, and how the criterion is evaluated on it."""
 
     rows: Indices
-    folds: Folds | None
-    groups: Array | None
-    is_exact: bool
+    folds: Folds | None  # None for leave-one-out
+    groups: Array | None  # points that are held out together
+    is_exact: bool  # whether inner fits have dense factors
     operator: Choice
-    conditioning: float
+    conditioning: float  # bytes of the preconditioner
+    unseen: Indices  # other rows, which judge models that were learned on these
 
 
 @dataclass(frozen=True, eq=False)
 class SearchPlan:
-    """How hyperparameters are learned.
+    """How hyperparameters are learned."""
 
-    Parameters
-    ----------
-    criterion : {"cv", "loo"}
-    growth : Plan
-        Which models are tried.
-    rungs : tuple of Rung
-        From few points to many.
-    effort : Effort
-    sharpen : bool
-        Whether an adaptive temperature is learned.
-    unit : float
-        Weight that counts as one row.
-    seed : int
-    identity : str
-        Fingerprint of data and settings, if there is a checkpoint.
-    checkpoint : path or None
-    max_time : float or None
-    """
-
-    criterion: str
-    growth: Plan
-    rungs: tuple[Rung, ...]
+    criterion: CriterionKind
+    growth: Plan  # which models are tried
+    rungs: tuple[Rung, ...]  # from few points to many
     effort: Effort
-    sharpen: bool
-    unit: float
+    sharpen: bool  # whether an adaptive temperature is learned
+    unit: float  # weight that counts as one row
     seed: int
-    identity: str
+    identity: str  # fingerprint of data and settings, if there is a checkpoint
     checkpoint: Any
     max_time: float | None
+    keep_interrupted: bool  # whether Ctrl-C keeps the best so far, rather than raise
+
+    @property
+    def length(self) -> SearchLength:
+        """A stage for every model that may be tried and for each further subset."""
+        by_values = nelder_mead.USUAL.evaluations if self.effort.simplex else 0
+        evaluations = self.growth.n_starts * self.effort.max_evaluations * (1 + by_values)
+        return SearchLength(len(self.growth.stages) + len(self.rungs) - 1, evaluations)
 
     def __str__(self) -> str:
-        folds = self.rungs[0].folds
-        how = "leave-one-out" if folds is None else f"{len(folds.kept)}-fold cross-validation"
+        folds, how = self.rungs[0].folds, self.criterion.title
+        if folds is not None and self.criterion is CRITERIA["cv"]:
+            how = f"{len(folds.kept)}-fold {how}"
         sizes = ", then ".join(str(len(rung.rows)) for rung in self.rungs)
-        stages = [name for name, _ in self.growth.tyings] + ["rate per input"] * self.growth.relevance
+        stages = self.growth.stages
         inner = f"{'dense' if self.rungs[0].is_exact else 'iterative'}, {self.rungs[0].operator.dtype.name}"
         return (
             f"{how} on {sizes} points; stages {', '.join(stages)}; inner fits {inner}, tolerance "
@@ -185,29 +167,35 @@ def plan_search(
     larger = _larger_sizes(parameters, data, start, criterion, few[-1])
     sizes = larger or few
     finest = spread(start, growth.tyings[-1][1])
-    rows = [np.sort(subset) for subset in _nested_subsets(data, sizes, seed)]
+    order = nested_order(data, USUAL.smallest_class, seed)
+    rows = [np.sort(order[:size]) for size in sizes]
     is_unused = criterion == "loo" and data.labels is not None
     cv = None if is_unused else list_splits(parameters.cv, given, data, data.kept[rows[-1]])
     rungs = tuple(
         _plan_rung(parameters, data, finest, resources, own, criterion, cv, given.groups, seed) for own in rows
     )
+    if not larger:
+        rungs = (replace(rungs[0], unseen=_unseen(parameters, data, order[sizes[0] :], given)), *rungs[1:])
     return SearchPlan(
-        criterion,
+        criterion_kind(parameters.criterion, criterion == "loo"),
         replace(growth, grow_last=bool(larger)),
         rungs,
-        _plan_effort(parameters, data, sizes[0]),
+        _plan_effort(parameters, data),
         data.labels is not None and _sharpens(parameters, data, start.kernels[0]),
         unit,
         seed,
         identity,
         parameters.checkpoint,
         None if parameters.max_time is None else float(parameters.max_time),
+        parameters.on_interrupt == "keep",
     )
 
 
-def _nested_subsets(data: TrainingData, sizes: list[int], seed: int) -> list[Indices]:
-    order = nested_order(data, USUAL.smallest_class, seed)
-    return [order[:size] for size in sizes]
+def _unseen(parameters: Parameters, data: TrainingData, others: Indices, given: GivenRows) -> Indices:
+    """Rows that judge models of the first rung; empty if they are few, or may be related to rows of the search."""
+    is_drawn = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
+    usable = data.labels is not None and given.groups is None and is_drawn and not parameters.is_bias_free
+    return np.sort(others[: USUAL.most_unseen]) if usable and len(others) >= USUAL.fewest_unseen else others[:0]
 
 
 def _plan_rung(
@@ -239,35 +227,30 @@ def _plan_rung(
         _memory.room_for_search(parameters, data, resources, kind, size, finest.kernels[0]),
         _memory.search_matrices(finest.kernels[0], data, size.n_kernels),
     )
-    own_groups = _groups(data, rows, cv, groups, seed) if by_loo else None
-    return Rung(rows, folds, own_groups, is_exact, operator, search_conditioning(size))
+    own_groups = None if groups is None else np.asarray(groups)[data.kept[rows]]
+    if by_loo and data.labels is None and cv is not None:
+        own_groups = whole_folds(draw_folds(cv, data, rows, groups, seed, USUAL.entries))
+    elif by_loo and own_groups is not None:
+        check_groups(own_groups)
+    return Rung(rows, folds, own_groups, is_exact, operator, search_conditioning(size), rows[:0])
 
 
-def _groups(data: TrainingData, rows: Indices, cv: Any, groups: Array | None, seed: int) -> Array | None:
-    """Points that leave-one-out holds out together."""
-    if data.labels is None and cv is not None:
-        return whole_folds(draw_folds(cv, data, rows, groups, seed, USUAL.entries))
-    return None if groups is None else held_out_together(np.asarray(groups)[data.kept[rows]])
-
-
-def _plan_effort(parameters: Parameters, data: TrainingData, n_points: int) -> Effort:
-    usual = Effort(simplex=parameters.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
-    # A tolerance bounds the largest residual; with more residuals, the largest says less about the mean loss.
-    loosened = max(1.0, len(data.classes) * n_points / USUAL.loosened_from)
-    first, last = usual.first_tolerance * loosened, usual.last_tolerance * loosened
-    return replace(usual, first_tolerance=first, last_tolerance=last)
+def _plan_effort(parameters: Parameters, data: TrainingData) -> Effort:
+    return Effort(simplex=parameters.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
 
 
 def plan_growth(parameters: Parameters, data: TrainingData, start: Specification) -> Plan:
     """Which models a search tries."""
     n, n_inputs = len(data.weights), data.points.shape[1] if len(data.points.shape) > 1 else 1
     compare = parameters.grows
-    n_given = 1 if data.tree is None else 2  # a tree has at least one variance per level
+    n_given = 2 if "level" in start.mixing.groupings else 1  # a tree has at least one variance per level
     wanted = parameters.tying if isinstance(parameters.tying, str | dict) else list(parameters.tying)
     tyings = plan_tyings(wanted, start.mixing, _excluded(data, start))
     # For numbers one kernel for all outputs is the default: only a rate for each input is compared with it.
     compare = compare or (data.labels is None and len(tyings) == 1)
-    is_possible = compare and 1 < n_inputs <= USUAL.most_inputs
+    columns = _columns(data)
+    n_rates = n_inputs if columns is None else max(columns) + 1
+    is_possible = compare and 1 < n_rates <= USUAL.most_inputs
     relevance = is_possible if is_auto(parameters.ard) else bool(parameters.ard)
     if parameters.ard is True:
         _check_rates(start.kernels[0])
@@ -276,7 +259,15 @@ def plan_growth(parameters: Parameters, data: TrainingData, start: Specification
     if start.tying != tyings[0][1]:
         tyings = tyings[-1:]  # values were given for every group: nothing leads up to them
     plan = Plan(tyings, compare, relevance, n_inputs, n, bool(parameters.learn_bias), int(parameters.n_starts))
-    return replace(plan, n_given=n_given)
+    return replace(plan, n_given=n_given, columns=columns)
+
+
+def _columns(data: TrainingData) -> tuple[int, ...] | None:
+    """The column of each input, numbered without those left out; None if every input is a column."""
+    if data.encoder is None:
+        return None
+    names, columns = np.unique(data.encoder.columns, return_inverse=True)
+    return None if len(names) == len(columns) else tuple(columns.tolist())
 
 
 def _excluded(data: TrainingData, start: Specification) -> set[str]:
@@ -293,10 +284,10 @@ def _excluded(data: TrainingData, start: Specification) -> set[str]:
 
 
 def _check_rates(kernel: Kernel) -> None:
-    if not isinstance(kernel, Stationary):
+    if not isinstance(kernel, DistanceKernel):
         raise ValueError(
             f"`ard` is True, but a rate per input needs a kernel of distances, and `kernel` is {kernel!r}. "
-            "Use a Gaussian, a Matern or a rational quadratic kernel."
+            "Use a Gaussian, a Matern, a rational quadratic or a Laplacian kernel."
         )
 
 
@@ -344,7 +335,7 @@ def _larger_sizes(
 def _loo_size(data: TrainingData) -> int:
     """Points on which leave-one-out is quick; classes that are coupled a priori make one large matrix."""
     n_classes = len(data.classes)
-    if data.tree is None:
+    if not data.mixing.is_coupled:
         return int(np.cbrt(USUAL.loo_work / (n_classes if data.labels is None else n_classes**2)))
     size = int(np.cbrt(USUAL.loo_work) / n_classes)
     if size < min(len(data.weights), USUAL.smallest_class * n_classes):

@@ -1,25 +1,18 @@
 """Which solver makes the final fit, with which products and in which precision."""
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from logikern.estimators import _memory
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._memory import Resources
+from logikern.estimators._names.solvers import SOLVERS, Demand
 from logikern.estimators._parameters import Parameters
 from logikern.fitting.footprint import MODEL, functions
-from logikern.fitting.functional_cg import KernelGradient
-from logikern.fitting.iteration import Budget
-from logikern.fitting.newton.dense import Exact
-from logikern.fitting.newton.free_bias import FreeBias
-from logikern.fitting.newton.iterative import Newton
 from logikern.fitting.pairwise import policy as pairwise
-from logikern.fitting.pairwise.solver import Smo
-from logikern.fitting.preconditioning.adaptive import LowRankConditioning
+from logikern.fitting.problem import Solver
 from logikern.likelihoods.base import Likelihood
 from logikern.likelihoods.softmax import Softmax
 from logikern.operators.choose import Choice, choose
@@ -44,12 +37,6 @@ class SolverPolicy:
         Share of the memory that coefficients and latents may take in double precision.
     finest_single : float, default=1e-5
         Smallest tolerance for coefficients in single precision.
-    exact_tolerance, free_bias_tolerance, search_tolerance : float, default=1e-10, 1e-8, 1e-2
-        Of dense factors, of fits without a penalty on constants, and of inner fits before a search sets its own.
-    gradient_steps, sweeps : int, default=100, 20
-        Steps of conjugate gradients, and sweeps of pairwise training, for each step that `max_iter` allows.
-    conditioning_share, rows_share : float, default=0.15, 0.3
-        Shares of the room for kernel values that the preconditioner and kept kernel rows may take.
     """
 
     exact_up_to: int = 100
@@ -57,13 +44,6 @@ class SolverPolicy:
     pairs_from: int = 200_000
     state_share: float = 0.5
     finest_single: float = 1e-5
-    exact_tolerance: float = 1e-10
-    free_bias_tolerance: float = 1e-8
-    search_tolerance: float = 1e-2
-    gradient_steps: int = 100
-    sweeps: int = 20
-    conditioning_share: float = 0.15
-    rows_share: float = 0.3
 
 
 USUAL = SolverPolicy()
@@ -72,33 +52,22 @@ logger = logging.getLogger("logikern")
 
 @dataclass(frozen=True, eq=False)
 class SolverPlan:
-    """How the final fit is solved.
+    """How the final fit is solved."""
 
-    Parameters
-    ----------
-    name : {"newton", "exact", "kcg", "smo", "free bias"}
-    operator : Choice
-        How products are computed, in which precision, and with how much memory.
-    state : dtype
-        Of coefficients and latents.
-    tolerance : float
-    max_steps : int
-    seed : int
-    fallback : SolverPlan or None, default=None
-        Continues where this solver stops before it converges.
-    """
-
-    name: str
-    operator: Choice
-    state: np.dtype
+    name: str  # one of `SOLVERS`, or the class of the user's solver
+    operator: Choice  # how products are computed, in which precision, and with how much memory
+    state: np.dtype  # of coefficients and latents
     tolerance: float
     max_steps: int
     seed: int
-    fallback: "SolverPlan | None" = None
+    fallback: "SolverPlan | None" = None  # continues where this solver stops before it converges
+    own: Solver | None = None  # the user's solver
 
-    def build(self) -> Any:
+    def build(self) -> Solver:
         """The solver itself."""
-        return _BUILDERS[self.name](self)
+        if self.own is not None:
+            return self.own
+        return SOLVERS[self.name].make(Demand(self.tolerance, self.max_steps, self.operator.memory, self.seed))
 
     def __str__(self) -> str:
         then = "" if self.fallback is None else f", {self.fallback.name} if that stops early"
@@ -109,17 +78,22 @@ class SolverPlan:
 
 
 def solver_name(parameters: Parameters, data: TrainingData, n_points: int) -> str:
-    """The solver for so many points, before pairwise training is considered."""
+    """The solver for so many points, before pairwise training is considered.
+
+    The user's own solver counts as Newton's method: it is given products, and inner fits are not its task.
+    """
     if parameters.is_bias_free:
         return "exact"
+    if isinstance(parameters.solver, Solver):
+        return "newton"
     if parameters.solver != "auto":
         return parameters.solver
     likelihood: Likelihood = data.likelihood
     # Labels that are completed in every step take many steps; digits beyond the tolerance would cost most of them.
     quadratic = likelihood.is_quadratic
     largest = USUAL.exact_up_to_where_quadratic if quadratic else USUAL.exact_up_to
-    is_coupled = data.tree is not None  # one matrix for all classes together
-    few = n_points <= largest and likelihood.majoriser is likelihood and not is_coupled
+    # Coupled classes would have one matrix for all of them together.
+    few = n_points <= largest and likelihood.majoriser is likelihood and not data.mixing.is_coupled
     return "exact" if few else "newton"
 
 
@@ -144,8 +118,9 @@ def plan_solver(
     fallback = None
     if name == "smo" and parameters.solver == "auto":
         fallback = plan_solver(replace(parameters, solver="newton"), data, model, resources, seed)
-    own = "free bias" if parameters.is_bias_free else name
-    return SolverPlan(own, operator, state, float(parameters.tol), int(parameters.max_iter), seed, fallback)
+    own = parameters.solver if isinstance(parameters.solver, Solver) else None
+    title = "free bias" if parameters.is_bias_free else name if own is None else type(own).__name__
+    return SolverPlan(title, operator, state, float(parameters.tol), int(parameters.max_iter), seed, fallback, own)
 
 
 def _plan_operator(
@@ -185,53 +160,3 @@ def state_dtype(parameters: Parameters, data: TrainingData, resources: Resources
         parameters.state_precision == "auto" and is_large and parameters.tol >= USUAL.finest_single
     )
     return np.dtype(np.float32 if single else np.float64)
-
-
-def refitting_solver(bias_variance: float, tolerance: float, memory: float, seed: int) -> Any:
-    """The solver for many fits to nearly the same rows, with a preconditioner of this many bytes."""
-    if np.isinf(bias_variance):
-        return FreeBias(tolerance)
-    return Newton(tolerance, conditioning=LowRankConditioning(memory=memory, seed=seed), seed=seed)
-
-
-def inner_solver(is_exact: bool, memory: float, seed: int) -> Any:
-    """The solver of a criterion's fits; Newton's tolerance is set by the search."""
-    if is_exact:
-        return Exact(USUAL.exact_tolerance)
-    # The criterion checks latents itself, at a sample of the points.
-    conditioning = LowRankConditioning(memory=memory, seed=seed)
-    return Newton(USUAL.search_tolerance, conditioning=conditioning, verifies=False, seed=seed)
-
-
-def _newton(plan: SolverPlan) -> Newton:
-    conditioning = LowRankConditioning(memory=USUAL.conditioning_share * plan.operator.memory, seed=plan.seed)
-    return Newton(plan.tolerance, Budget(newton=plan.max_steps), conditioning, seed=plan.seed)
-
-
-def _exact(plan: SolverPlan) -> Exact:
-    # Newton converges quadratically: the digits beyond the tolerance cost one more step.
-    return Exact(min(plan.tolerance, USUAL.exact_tolerance), Budget(newton=plan.max_steps))
-
-
-def _free_bias(plan: SolverPlan) -> FreeBias:
-    return FreeBias(min(plan.tolerance, USUAL.free_bias_tolerance), Budget(newton=plan.max_steps))
-
-
-def _kernel_gradient(plan: SolverPlan) -> KernelGradient:
-    steps = USUAL.gradient_steps * plan.max_steps
-    return KernelGradient(plan.tolerance, Budget(newton=steps, products=2 * steps))
-
-
-def _smo(plan: SolverPlan) -> Smo:
-    sweeps = USUAL.sweeps * plan.max_steps
-    memory = USUAL.rows_share * plan.operator.memory
-    return Smo(plan.tolerance, budget=Budget(newton=sweeps, products=2 * sweeps), memory=memory, seed=plan.seed)
-
-
-_BUILDERS: dict[str, Callable[[SolverPlan], Any]] = {
-    "newton": _newton,
-    "exact": _exact,
-    "free bias": _free_bias,
-    "kcg": _kernel_gradient,
-    "smo": _smo,
-}

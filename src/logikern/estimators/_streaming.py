@@ -9,15 +9,26 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from logikern.estimators._callbacks import log_step
+from logikern.estimators._callbacks import FinalFit
 from logikern.estimators._failures import warn_unless_converged
-from logikern.estimators._inputs.data import CheckTogether, TrainingData, check_together, is_precomputed
+from logikern.estimators._inputs.alternatives import Alternative
+from logikern.estimators._inputs.data import (
+    Checked,
+    CheckTogether,
+    TrainingData,
+    check_together,
+    class_structure,
+    has_own_structure,
+    is_precomputed,
+    names_of_rows,
+)
 from logikern.estimators._inputs.hierarchy import TreeTargets, tree_targets
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
 from logikern.estimators._inputs.splits import GivenRows
 from logikern.estimators._inputs.start import start_specification
 from logikern.estimators._inputs.weights import weigh_rows
 from logikern.estimators._memory import find_resources
+from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.estimators._parameters import Parameters, check_classification, read_parameters
 from logikern.estimators._plan import resolve
 from logikern.estimators._results import class_results, fit_results, forget_fit, search_results, write
@@ -38,6 +49,12 @@ def _can_stream(model: Any) -> bool:
         "`bias_variance` is infinite": model.bias_variance == np.inf,
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
             model.class_weight, str
+        ),
+        "`inputs` is not 'auto' or 'raw': scales change with every call": not (
+            isinstance(model.inputs, str) and model.inputs in ("auto", "raw")
+        ),
+        "`categorical_features` is not 'from_dtype' or None: levels change with every call": not isinstance(
+            model.categorical_features, str | None
         ),
     }
     for reason, found in reasons.items():
@@ -81,24 +98,25 @@ class StreamingMixin:
         # Nothing is searched for, and the dual continues unless another solver is asked for.
         solver = "smo" if parameters.solver == "auto" else parameters.solver
         parameters = replace(parameters, criterion=None, solver=solver)
-        check = partial(check_together, self, reset=fitted is None)
+        check = partial(check_together, self, reset=fitted is None, encodes=False)
         chunk = _chunk(parameters, check, X, y, sample_weight, _declared(parameters, classes, fitted), fitted)
         data = chunk if fitted is None else _joined(fitted.data, chunk)
         chosen = start_specification(parameters, data) if fitted is None else fitted.model.specification
         dual = np.zeros((len(data.classes), len(data.weights)))
         if fitted is not None:
             dual[:, : len(fitted.data.weights)] = fitted.model.dual
+        told = FinalFit(parameters.verbose)
         with threads(parameters.n_jobs):
-            plan = resolve(parameters, data, chosen, GivenRows(X, y, None), find_resources(parameters.memory_limit))
-            result, covariance, operator = solve(
-                plan.solver_for(chosen), chosen, data, lambda step: log_step(parameters.verbose, step), dual
-            )
+            alternatives, given = (Alternative("", None, chosen),), GivenRows(X, y, None)
+            plan = resolve(parameters, data, alternatives, given, find_resources(parameters.memory_limit))
+            result, covariance, operator = solve(plan.solver_for(chosen), chosen, data, told.log_step, dual)
+        told.log_end()
         model = FittedModel(chosen, stored_points(data), result.dual[0])
         self.__dict__.pop("_left_out", None)
         found = fit_results(result, model, parameters.tol, operator)
         found |= class_results(data, model, parameters.draw_seed())
         if fitted is None:
-            found = search_results(FitReport(plan, None, chosen, result, covariance, operator)) | found
+            found = search_results(FitReport(plan, data, chosen, None, chosen, result, covariance, operator)) | found
         elif not fitted.verdicts:
             found |= {"trace_": (), "plan_": plan}
         write(self, found)
@@ -135,12 +153,17 @@ def _read_fitted(attributes: dict[str, Any]) -> _Fitted | None:
             "The last fit had a precomputed kernel or an infinite `bias_variance`, to which no points can be added. "
             "Fit again."
         )
+    if data.encoder is not None and not data.encoder.is_plain:
+        raise ValueError(
+            "The last fit had a table that needed an encoder (categories, gaps, constant columns or scaled numbers), "
+            "to which no points can be added. Fit again."
+        )
     return _Fitted(data, model, attributes["classes_"], attributes.get("tree_"), attributes["verdicts_"])
 
 
 def _declared(parameters: Parameters, classes: Any, fitted: _Fitted | None) -> Array | Tree:
     """All classes, or their tree, from the first call on."""
-    if parameters.hierarchy is not None:
+    if parameters.hierarchy is not None and not has_own_structure(parameters.hierarchy):
         return _declared_tree(parameters.hierarchy, classes, fitted)
     if fitted is not None and classes is not None and not _same(np.unique(np.asarray(classes)), fitted.classes):
         raise ValueError(
@@ -187,11 +210,11 @@ def _chunk(
 ) -> TrainingData:
     """The new points, with targets over all classes."""
     refuse_missing(y)
-    names = getattr(y, "columns", None)
+    names, row_names = getattr(y, "columns", None), names_of_rows(X)
     tree = declared if isinstance(declared, Tree) else None
     known = None if tree is None else tree_targets(tree, y)
     rows = y if known is None else known.targets.argmax(axis=0)
-    X, rows = check(X, rows)
+    X, rows, encoder = _check_numbers(check, X, rows)
     classes: Array = declared.classes if isinstance(declared, Tree) else declared
     targets = _targets(rows, names, classes) if known is None else _leaf_targets(known)
     labels = targets.argmax(axis=0)
@@ -207,12 +230,27 @@ def _chunk(
         np.ascontiguousarray(targets[:, kept]),
         weights[kept],
         classes,
-        tree,
-        Softmax(),
+        class_structure(parameters.hierarchy, classes) if tree is None else tree,
+        LIKELIHOODS["classes"](),
         labels[kept],
         kept,
         X.shape[0],
+        row_names=row_names,
+        encoder=encoder,
     )
+
+
+def _check_numbers(check: CheckTogether, X: Any, y: Any) -> Checked:
+    """Rows of numbers; levels and medians would change with every call."""
+    try:
+        return check(X, y)
+    except ValueError as error:
+        if "could not convert" not in str(error) and "contains NaN" not in str(error):
+            raise
+        raise ValueError(
+            f"`partial_fit` takes numbers without gaps, but {str(error).splitlines()[0].rstrip('.')}. Encode "
+            "categories and fill gaps first, or use `fit` on all rows."
+        ) from error
 
 
 def _targets(y: Any, names: Any, classes: Array) -> Array:
@@ -256,7 +294,13 @@ def _joined(before: TrainingData, chunk: TrainingData) -> TrainingData:
         labels=np.concatenate([before.labels, chunk.labels]),
         kept=np.concatenate([before.kept, before.n_rows + chunk.kept]),
         n_rows=before.n_rows + chunk.n_rows,
+        row_names=_joined_names(before.row_names, chunk.row_names),
     )
+
+
+def _joined_names(first: Any, second: Any) -> Any:
+    """Names of all rows; None unless all have one."""
+    return None if first is None or second is None else first.append(second)
 
 
 def _stacked(first: Any, second: Any) -> Any:

@@ -8,12 +8,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.estimators import _failures
-from logikern.estimators._callbacks import CallbackSupportMixin, listen, with_callbacks
+from logikern.estimators._callbacks import CallbackSupportMixin, listen, log, with_callbacks
+from logikern.estimators._checkpoint import checkpoint_of
 from logikern.estimators._fitted.decisions import DecisionMixin
 from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._fitted.influence import InfluenceMixin
 from logikern.estimators._fitted.prediction import latents
-from logikern.estimators._fitted.story import SearchStory
+from logikern.estimators._fitted.story import SearchStory, explain_each
+from logikern.estimators._inputs.alternatives import list_alternatives
 from logikern.estimators._inputs.data import (
     TrainingData,
     check_groups,
@@ -22,7 +24,7 @@ from logikern.estimators._inputs.data import (
 )
 from logikern.estimators._inputs.labels import class_against_rest
 from logikern.estimators._inputs.splits import GivenRows, list_splits
-from logikern.estimators._inputs.start import start_specification
+from logikern.estimators._inputs.tables import warn_of_columns
 from logikern.estimators._memory import find_resources, limit_for_each
 from logikern.estimators._parameters import Parameters, check_classification, read_parameters
 from logikern.estimators._plan import resolve
@@ -31,6 +33,7 @@ from logikern.estimators._results import (
     class_results,
     fit_results,
     forget_fit,
+    input_results,
     search_results,
     write,
 )
@@ -54,14 +57,24 @@ class KernelLogisticClassifier(
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
-        "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
-        any objects (strings, graphs).
-    hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths" or None, default=None
+    kernel : str, Kernel or callable, default="auto"
+        "auto" compares a Gaussian, a Laplacian and a mean of both by the criterion; it takes a linear kernel for
+        sparse inputs like counts of words, and a Gaussian if hyperparameters are fixed. Otherwise "gaussian",
+        "laplacian", "gaussian_laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear",
+        "polynomial"; "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which
+        may be any objects (strings, graphs).
+    categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
+        Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns: text and
+        categories have one input per level, numbers and truths one input. None allows numbers only.
+    inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
+        Scale of numbers: as they are, standardised, or their ranks in the training rows. Levels of categories keep 0
+        and 1. "auto" compares these by the criterion; "raw" only if many columns share a unit, as pixels do. If
+        hyperparameters are fixed or a rate is given, it standardises tables that have categories, truths or dates
+        beside numbers, and leaves others.
+    hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", Mixing or None, default=None
         A tree whose leaves are the classes, in any form that `read_tree` reads; "paths" reads it off labels such as
         "physics/optics/lasers". Classes are then alike as far as their paths agree, labels may name inner nodes,
-        and classes without data have a probability as well.
+        and classes without data have a probability as well. Another Mixing says itself how classes share functions.
     tying : {"auto", "shared", "scaled", "separate", "level", "subtree"}, list or dict, default="auto"
         Whether classes share one kernel and one variance, share a kernel but have a variance each, or have
         both for themselves. A list has one group label per class; each group has a kernel and a variance.
@@ -70,18 +83,18 @@ class KernelLogisticClassifier(
         the inner nodes and one for the leaves of each subtree below the root, "separate" a kernel and a variance per
         level; a dict has a group for nodes, and those below them.
     rate : float, sequence of float or None, default=None
-        Inverse squared length scale of the inputs, or one per input. None reads it off the spread of the data.
-        With a criterion it is where learning starts.
+        Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
+        column of X. None reads it off the spread of the data. With a criterion it is where learning starts.
     variance : float, sequence of float or None, default=None
         Variance of the latent functions, or one per variance that `tying` asks for. None reads it off the
         size of the kernel. With a criterion it is where learning starts.
     bias_variance : float, default=16.0
         Prior variance of each class's constant; 0 leaves constants out, infinity leaves them free (with dense
         factors only, and not with criterion="cv").
-    criterion : {"cv", "loo", "auto"} or None, default="cv"
+    criterion : {"cv", "loo", "auto"}, callable or None, default="cv"
         What hyperparameters are learned by, with its exact gradient: "cv" is the cross-validated log likelihood,
         "loo" the leave-one-out one in closed form after a single fit, "auto" leave-one-out where that is cheaper.
-        None keeps them fixed.
+        A function makes another `Criterion` from a `CriterionData`. None keeps them fixed.
     cv : int, splitter or iterable of splits, default=5
         Folds of the criterion. A number of folds is stratified and respects the groups of `fit`. A splitter gets X, y
         and groups as they were passed to `fit` (the number of the most likely class if y has distributions or paths).
@@ -112,13 +125,20 @@ class KernelLogisticClassifier(
         Seconds for the search; the best hyperparameters by then are used.
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
-        one fit at a time, and only the same data and settings, of which the code of functions is a part.
-    solver : {"auto", "newton", "exact", "kcg", "smo"}, default="auto"
+        one fit at a time, and only the same data and settings, of which the code of functions is a part. In a folder
+        every search has its own file: pass one for `cross_val_score` or `GridSearchCV`, whose fits differ.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
+        the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
+        keeps that fit as it stands. A second Ctrl-C always raises.
+    solver : {"auto", "newton", "exact", "kcg", "smo"} or Solver, default="auto"
         Of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "kcg"
         takes conjugate gradients in the function space, one product a step; "smo" sweeps over the points, two classes
-        at a time, and needs rows of a kernel matrix that it never stores; "auto" goes by size.
-    operator : {"auto", "dense", "tiled", "features"}, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features.
+        at a time, and needs rows of a kernel matrix that it never stores; "auto" goes by size. Another Solver has
+        its own tolerance and budget.
+    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
+        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features. A function
+        (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
     precision : {"auto", "single", "double"}, default="auto"
         Of the kernel products; the exact solver has double always. "auto" is single for large data, with
         latents recomputed in double before the fit is believed.
@@ -142,7 +162,8 @@ class KernelLogisticClassifier(
         Of all that is drawn: the rows that the search sees, its folds, the preconditioner's random pivots, the order
         of sweeps and visits, and landmarks of leave-one-out.
     verbose : int, default=0
-        1 logs every Newton step to the logger "logikern".
+        1 shows a line for every evaluation of the search and for the final fit, 2 also every Newton step. Lines go to
+        the logger "logikern", and to standard output unless a handler of your own shows them.
 
     Attributes
     ----------
@@ -168,11 +189,19 @@ class KernelLogisticClassifier(
         Name, class or group, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
+    stopped_early_ : str
+        Why the search ended early: `max_time` or Ctrl-C. Empty if it did not.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
         Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
         How products were computed, and why, as a sentence.
+    encoder_ : Encoder
+        How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
+        Kernels of objects and matrices have none.
     n_features_in_ : int
+        Columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
 
     Examples
@@ -186,8 +215,10 @@ class KernelLogisticClassifier(
 
     def __init__(
         self,
-        kernel="gaussian",
+        kernel="auto",
         *,
+        categorical_features="from_dtype",
+        inputs="auto",
         hierarchy=None,
         tying="auto",
         rate=None,
@@ -204,6 +235,7 @@ class KernelLogisticClassifier(
         n_starts=1,
         max_time=None,
         checkpoint=None,
+        on_interrupt="raise",
         solver="auto",
         operator="auto",
         precision="auto",
@@ -217,6 +249,8 @@ class KernelLogisticClassifier(
         verbose=0,
     ):
         self.kernel = kernel
+        self.categorical_features = categorical_features
+        self.inputs = inputs
         self.hierarchy = hierarchy
         self.tying = tying
         self.rate = rate
@@ -233,6 +267,7 @@ class KernelLogisticClassifier(
         self.n_starts = n_starts
         self.max_time = max_time
         self.checkpoint = checkpoint
+        self.on_interrupt = on_interrupt
         self.solver = solver
         self.operator = operator
         self.precision = precision
@@ -252,6 +287,9 @@ class KernelLogisticClassifier(
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            A frame may have columns of text, categories, truths, dates (which count in days) and missing values. A
+            missing number becomes the median of its column, with an indicator as further input. Columns without
+            information are left out.
             With kernel="precomputed" the kernel matrix (n_samples, n_samples); with a function as kernel any
             sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_classes)
@@ -271,25 +309,29 @@ class KernelLogisticClassifier(
         check_classification(parameters)
         forget_fit(self)
         data = training_data(parameters, partial(check_together, self), X, y, sample_weight)
+        if data.encoder is not None:
+            warn_of_columns(data.encoder)
         check_groups(groups, data.n_rows)
         given = GivenRows(X, y, groups)
         if parameters.one_vs_rest:
             return self._fit_one_vs_rest(parameters, given, data)
-        start = start_specification(parameters, data)
-        _failures.refuse_before(parameters.solver, start.kernels[0], data)
-        with threads(self.n_jobs), listen(self, X, y, sample_weight) as listeners:
-            plan = resolve(parameters, data, start, given, find_resources(parameters.memory_limit))
-            report = run(plan, data, *listeners)
-            constants = free_constants(report.covariance, report.result) if parameters.is_bias_free else None
-            model = FittedModel(report.specification, stored_points(data), report.result.dual[0], constants)
-            found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
-            write(self, found | class_results(data, model, parameters.draw_seed()))
+        alternatives = list_alternatives(parameters, data)
+        _failures.refuse_before(parameters.solver, alternatives[0].start.kernels[0], data)
+        with threads(self.n_jobs):
+            plan = resolve(parameters, data, alternatives, given, find_resources(parameters.memory_limit))
+            with listen(self, plan.search_length, X, y, sample_weight) as listeners:
+                report = run(plan, data, *listeners)
+                data = report.data
+                constants = free_constants(report.covariance, report.result) if parameters.is_bias_free else None
+                model = FittedModel(report.specification, stored_points(data), report.result.dual[0], constants)
+                found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
+                write(self, found | class_results(data, model, parameters.draw_seed()))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self
 
     def _fit_one_vs_rest(self, parameters: Parameters, given: GivenRows, data: TrainingData) -> Self:
         """One binary model per class, each with its own hyperparameters (1rest of Seeger 2008, sec. 6.2)."""
-        if data.tree is not None:
+        if data.mixing.is_coupled:
             raise ValueError("`one_vs_rest` is True, but classes of a hierarchy are fitted together. Drop either.")
         if not isinstance(self.tying, str):
             raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
@@ -300,10 +342,13 @@ class KernelLogisticClassifier(
         own["memory_limit"] = limit_for_each(data, find_resources(parameters.memory_limit))
         binaries = []
         for number, of_class in enumerate(class_against_rest(data)):
-            own["checkpoint"] = self.checkpoint and f"{self.checkpoint}.{number}"
+            log(self.verbose >= 1, "%s against the rest", data.classes[number])
+            own["checkpoint"] = checkpoint_of(self.checkpoint, number)
             binary = type(self)(**own).fit(given.X, of_class, data.all_weights, given.groups)
-            binaries.append(binary.set_params(cv=self.cv))
-        write(self, binary_results(tuple(binaries), data.classes))
+            binaries.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))
+            if binary.interrupted_:
+                own["on_interrupt"] = "raise"  # the next Ctrl-C is the second one
+        write(self, binary_results(tuple(binaries), data.classes) | input_results(data))
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -345,11 +390,12 @@ class KernelLogisticClassifier(
         if "binaries_" in self.__dict__:
             frames = [binary.hyperparameters_ for binary in self.binaries_]
             return stacked_frames(frames, self.classes_)
-        return hyperparameter_frame(self.model_.specification, self.start_, self.classes_)
+        encoder = vars(self).get("encoder_")
+        return hyperparameter_frame(self.model_.specification, self.start_, self.classes_, encoder)
 
     def explain(self) -> str:
-        """The plan of the fit, the stages of the search with their gains, and which were kept, in words."""
+        """The final model, what it was compared with, the cost and the plan of the fit, in words."""
         if "binaries_" not in self.__dict__:
             return super().explain()
-        stories = zip(self.classes_, self.binaries_, strict=True)
-        return "\n".join(f"{label} against the rest:\n{binary.explain()}" for label, binary in stories)
+        headings = [f"{label} against the rest" for label in self.classes_]
+        return explain_each(headings, [vars(binary) for binary in self.binaries_], self._words)

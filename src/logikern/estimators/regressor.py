@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,11 +12,13 @@ from logikern.estimators import _failures
 from logikern.estimators._callbacks import CallbackSupportMixin, listen, with_callbacks
 from logikern.estimators._fitted.frames import hyperparameter_frame
 from logikern.estimators._fitted.prediction import latents
-from logikern.estimators._fitted.story import SearchStory
+from logikern.estimators._fitted.story import SearchStory, Words
+from logikern.estimators._inputs.alternatives import Alternative
 from logikern.estimators._inputs.data import check_groups, check_together
 from logikern.estimators._inputs.regression import numbers
 from logikern.estimators._inputs.splits import GivenRows
 from logikern.estimators._inputs.start import start_specification
+from logikern.estimators._inputs.tables import warn_of_columns
 from logikern.estimators._memory import find_resources
 from logikern.estimators._parameters import check_regression, read_parameters
 from logikern.estimators._plan import resolve
@@ -41,25 +44,32 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "linear", "polynomial";
+        "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "laplacian", "linear", "polynomial";
         "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
         any objects (strings, graphs).
+    categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
+        Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns: text and
+        categories have one input per level, numbers and truths one input. None allows numbers only.
+    inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
+        Scale of numbers: as they are, standardised, or their ranks in the training rows. Levels of categories keep 0
+        and 1. "auto" standardises tables that have categories, truths or dates beside numbers, and leaves others.
     tying : {"auto", "shared", "scaled", "separate"} or list, default="shared"
         Whether outputs share one kernel and one variance, share a kernel but have a variance each, or have
         both for themselves. A list has one group label per output. "auto" grows from shared to separate as far as the
         criterion improves by more than its noise.
     rate : float, sequence of float or None, default=None
-        Inverse squared length scale of the inputs, or one per input. None reads it off the spread of the data.
-        With a criterion it is where learning starts.
+        Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
+        column of X. None reads it off the spread of the data. With a criterion it is where learning starts.
     variance : float, sequence of float or None, default=None
         Variance of the functions over that of the noise, or one per variance that `tying` asks for. None reads it off
         the size of the kernel. With a criterion it is where learning starts.
     bias_variance : float, default=16.0
         Prior variance, over that of the noise, of a constant around the mean of y. 0 leaves constant and mean out,
         as KernelRidge does; infinity leaves them free (with dense factors only, and not with criterion="cv").
-    criterion : {"loo", "cv"} or None, default="loo"
+    criterion : {"loo", "cv"}, callable or None, default="loo"
         What hyperparameters are learned by, with its exact gradient: the mean squared error of rows left out, in
-        closed form from a single fit and exact, or of folds that are each fitted. None keeps them fixed.
+        closed form from a single fit and exact, or of folds that are each fitted. A function makes another
+        `Criterion` from a `CriterionData`. None keeps them fixed.
     cv : int, splitter, iterable of splits or None, default=None
         What is held out together. None is each row alone, and five folds with criterion="cv". Folds that hold out
         every row once may be left out in closed form as well. A number of folds respects the groups of `fit`. A
@@ -83,12 +93,19 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Seconds for the search; the best hyperparameters by then are used.
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
-        one fit at a time, and only the same data and settings, of which the code of functions is a part.
-    solver : {"auto", "newton", "exact", "kcg"}, default="auto"
+        one fit at a time, and only the same data and settings, of which the code of functions is a part. In a folder
+        every search has its own file: pass one for `cross_val_score` or `GridSearchCV`, whose fits differ.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
+        the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
+        keeps that fit as it stands. A second Ctrl-C always raises.
+    solver : {"auto", "newton", "exact", "kcg"} or Solver, default="auto"
         "newton" needs kernel products only; "exact" factors the matrix in O(n_outputs * n^3); "kcg" takes conjugate
-        gradients in the function space, one product a step, to a gap of tol^2; "auto" goes by size.
-    operator : {"auto", "dense", "tiled", "features"}, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features.
+        gradients in the function space, one product a step, to a gap of tol^2; "auto" goes by size. Another Solver
+        has its own tolerance and budget.
+    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
+        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features. A function
+        (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
     precision : {"auto", "single", "double"}, default="auto"
         Of the kernel products; the exact solver has double always. "auto" is single for large data, with
         function values recomputed in double before the fit is believed.
@@ -106,7 +123,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     random_state : int, RandomState instance or None, default=None
         Of the part of the rows that the search sees, its folds, and the preconditioner's random pivots.
     verbose : int, default=0
-        1 logs every evaluation and every step to the logger "logikern".
+        1 shows a line for every evaluation of the search and for the final fit, 2 also every step. Lines go to the
+        logger "logikern", and to standard output unless a handler of your own shows them.
 
     Attributes
     ----------
@@ -126,16 +144,24 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         n_outputs / 2 times the log of `held_out_error_`: what was minimised.
     held_out_error_ : float
         Mean squared error of rows left out at the hyperparameters found, in units of the variance of y: about one
-        less the score to expect.
+        less the score to expect. It is nan for a criterion of one's own.
     hyperparameters_ : frame
         Name, outputs, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
+    stopped_early_ : str
+        Why the search ended early: `max_time` or Ctrl-C. Empty if it did not.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
         Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
         How products were computed, and why, as a sentence.
+    encoder_ : Encoder
+        How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
+        Kernels of objects and matrices have none.
     n_features_in_ : int
+        Columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
 
     Examples
@@ -147,10 +173,16 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     0.5
     """
 
+    _words = Words(
+        "output", "half the log of the mean squared held-out error relative to the variance of y, times outputs"
+    )
+
     def __init__(
         self,
         kernel="gaussian",
         *,
+        categorical_features="from_dtype",
+        inputs="auto",
         tying="shared",
         rate=None,
         variance=None,
@@ -164,6 +196,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         n_starts=1,
         max_time=None,
         checkpoint=None,
+        on_interrupt="raise",
         solver="auto",
         operator="auto",
         precision="auto",
@@ -175,6 +208,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         verbose=0,
     ):
         self.kernel = kernel
+        self.categorical_features = categorical_features
+        self.inputs = inputs
         self.tying = tying
         self.rate = rate
         self.variance = variance
@@ -188,6 +223,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         self.n_starts = n_starts
         self.max_time = max_time
         self.checkpoint = checkpoint
+        self.on_interrupt = on_interrupt
         self.solver = solver
         self.operator = operator
         self.precision = precision
@@ -205,6 +241,9 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            A frame may have columns of text, categories, truths, dates (which count in days) and missing values. A
+            missing number becomes the median of its column, with an indicator as further input. Columns without
+            information are left out.
             With kernel="precomputed" the kernel matrix (n_samples, n_samples); with a function as kernel any
             sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_outputs)
@@ -221,17 +260,21 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         check_regression(parameters)
         forget_fit(self)
         own = numbers(parameters, partial(check_together, self), X, y, sample_weight)
+        if own.data.encoder is not None:
+            warn_of_columns(own.data.encoder)
         check_groups(groups, own.data.n_rows)
         start = start_specification(parameters, own.data)
         _failures.refuse_before(parameters.solver, start.kernels[0], own.data)
-        with threads(self.n_jobs), listen(self, X, y, sample_weight) as listeners:
+        with threads(self.n_jobs):
             resources = find_resources(parameters.memory_limit)
-            plan = resolve(parameters, own.data, start, GivenRows(X, y, groups), resources)
-            report = run(plan, own.data, *listeners)
-            model = fitted_numbers(report, stored_points(own.data), own)
-            found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
-            found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale))
-            write(self, found | number_results(own, model))
+            plan = resolve(parameters, own.data, (Alternative("", None, start),), GivenRows(X, y, groups), resources)
+            with listen(self, plan.search_length, X, y, sample_weight) as listeners:
+                report = run(plan, own.data, *listeners)
+                model = fitted_numbers(report, stored_points(own.data), own)
+                found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
+                named = not callable(self.criterion)
+                found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale)) if named else np.nan
+                write(self, found | number_results(own, model))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self
 
@@ -244,15 +287,9 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     def hyperparameters_(self) -> Any:
         """Name, outputs, value and start of every hyperparameter, as a frame."""
         check_is_fitted(self)
-        frame = hyperparameter_frame(self.model_.specification, self.start_, self.outputs_)
+        encoder = vars(self).get("encoder_")
+        frame = hyperparameter_frame(self.model_.specification, self.start_, self.outputs_, encoder)
         return frame.rename(columns={"classes": "outputs"})
-
-    def explain(self) -> str:
-        """The plan of the fit, the stages of the search with their gains, and which were kept, in words."""
-        told = super().explain()
-        if not self.verdicts_:
-            return told
-        return f"{told}\nHeld-out rows: {1 - self.held_out_error_:.1%} of the variance is explained."
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

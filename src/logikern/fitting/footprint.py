@@ -52,40 +52,18 @@ DOUBLE = 8
 
 @dataclass(frozen=True)
 class Size:
-    """What decides the memory of a problem.
-
-    Parameters
-    ----------
-    n_points, n_classes : int
-        The classes are the outputs of a regression.
-    n_latent : int
-        Latent functions: the nodes of a hierarchy, else the classes.
-    n_functions : int
-        Functions that the likelihood distinguishes: one for two classes, else the classes.
-    has_null : bool
-        Whether the curvature couples these functions: probabilities of three classes or more.
-    coupled : bool
-        Whether one dense factor covers all classes together.
-    n_kernels : int, default=1
-    n_blocks : int, default=1
-        Different covariances among the classes.
-    n_batch : int, default=1
-        Weightings that are fitted in lock-step: folds.
-    itemsize : int, default=8
-        Bytes of a coefficient.
-    n_threads : int, default=1
-    """
+    """What decides the memory of a problem."""
 
     n_points: int
-    n_classes: int
-    n_latent: int
-    n_functions: int
-    has_null: bool
-    coupled: bool
+    n_classes: int  # the outputs of a regression
+    n_latent: int  # latent functions: the nodes of a hierarchy, else the classes
+    n_functions: int  # functions that the likelihood distinguishes: one for two classes, else the classes
+    has_null: bool  # whether the curvature couples these functions: probabilities of three classes or more
+    coupled: bool  # whether one dense factor covers all classes together
     n_kernels: int = 1
-    n_blocks: int = 1
-    n_batch: int = 1
-    itemsize: int = DOUBLE
+    n_blocks: int = 1  # different covariances among the classes
+    n_batch: int = 1  # weightings that are fitted in lock-step: folds
+    itemsize: int = DOUBLE  # bytes of a coefficient
     n_threads: int = 1
 
     @property

@@ -133,18 +133,18 @@ class FitResult:
         return replace(self, trace=(*earlier.trace, *trace), n_products=self.n_products + earlier.n_products)
 
     @property
+    def n_steps(self) -> int:
+        """Steps taken, as far as the solver has told them."""
+        return self.trace[-1].step if self.trace else 0
+
+    @property
     def outcome(self) -> Outcome:
         """The first failure of the batch, or convergence."""
         return next((outcome for outcome in self.outcomes if not outcome.converged), Outcome.CONVERGED)
 
 
 class InterruptedFitError(KeyboardInterrupt):
-    """An interruption between two steps of a fit, with the current result.
-
-    Parameters
-    ----------
-    result : FitResult
-    """
+    """An interruption between two steps of a fit, with the current result."""
 
     def __init__(self, result: FitResult):
         super().__init__("A fit was interrupted.")

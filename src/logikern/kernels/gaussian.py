@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .base import Matrix
+from .metrics import SQUARED_EUCLIDEAN
 from .stationary import Stationary, decay
 
 
@@ -20,7 +21,11 @@ class Gaussian(Stationary):
     rate : float or tuple of floats, default=1.0
         Inverse squared length scale, w_c in eq. (7): one for all inputs, or one per input. Positive; learned
         as log(rate).
+    columns : tuple of int or None, default=None
+        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
     """
+
+    metric = SQUARED_EUCLIDEAN
 
     def to_correlation(self, squared: Matrix) -> None:
         squared *= -0.5

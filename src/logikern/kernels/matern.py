@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .base import Matrix
+from .metrics import SQUARED_EUCLIDEAN
 from .stationary import Stationary, decay
 
 
@@ -19,7 +20,11 @@ class Matern12(Stationary):
     ----------
     rate : float or tuple of floats, default=1.0
         Inverse squared length scale: one for all inputs, or one per input. Positive; learned as log(rate).
+    columns : tuple of int or None, default=None
+        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
     """
+
+    metric = SQUARED_EUCLIDEAN
 
     def to_correlation(self, squared: Matrix) -> None:
         distance = np.sqrt(squared, out=squared)
@@ -41,7 +46,11 @@ class Matern32(Stationary):
     ----------
     rate : float or tuple of floats, default=1.0
         Inverse squared length scale: one for all inputs, or one per input. Positive; learned as log(rate).
+    columns : tuple of int or None, default=None
+        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
     """
+
+    metric = SQUARED_EUCLIDEAN
 
     def to_correlation(self, squared: Matrix) -> None:
         distance = _scaled_root(squared, 3.0)
@@ -64,7 +73,11 @@ class Matern52(Stationary):
     ----------
     rate : float or tuple of floats, default=1.0
         Inverse squared length scale: one for all inputs, or one per input. Positive; learned as log(rate).
+    columns : tuple of int or None, default=None
+        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
     """
+
+    metric = SQUARED_EUCLIDEAN
 
     def to_correlation(self, squared: Matrix) -> None:
         distance = np.sqrt(squared)

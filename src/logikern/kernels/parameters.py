@@ -1,7 +1,8 @@
 """Learned parameters as dataclass fields: a kernel declares them once, names and logarithms follow.
 
-A field made by `positive` is learned as its logarithm, a field made by `whole` is a fixed integer, and a
-field made by `part` holds another record whose parameters are passed through with the field's name in front.
+A field made by `positive` is learned as its logarithm. Fields made by `whole` and `places` are fixed: an integer, and
+which of several values each input has. A field made by `part` holds another record whose parameters are passed
+through with the field's name in front.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ Record = TypeVar("Record")
 _KIND, _ROLE = "logikern.kind", "logikern.role"
 # Roles of inverse squared length scales: one for all inputs, or one per input.
 RATES = ("rate", "rate per input")
-_POSITIVE, _POSITIVE_PER_INPUT, _WHOLE, _PART = "positive", "positive per input", "whole", "part"
+_POSITIVE, _POSITIVE_PER_INPUT, _WHOLE, _PLACES, _PART = "positive", "positive per input", "whole", "places", "part"
+_VALUES = "logikern.values"
 
 
 def positive(default: float, *, per_input: bool = False, role: str = "shape") -> Any:
@@ -43,6 +45,17 @@ def whole(default: int) -> Any:
     return dataclasses.field(default=default, metadata={_KIND: _WHOLE})
 
 
+def places(values: str) -> Any:
+    """Declare a fixed keyword field: None, or for every input the place of its value in another field.
+
+    Parameters
+    ----------
+    values : str
+        Name of the field with the values, made by `positive` with `per_input`.
+    """
+    return dataclasses.field(default=None, kw_only=True, repr=False, metadata={_KIND: _PLACES, _VALUES: values})
+
+
 def part() -> Any:
     """Declare a field that holds another record with parameters of its own."""
     return dataclasses.field(metadata={_KIND: _PART})
@@ -59,7 +72,9 @@ def normalise(record: Any) -> None:
         if kind == _PART:
             continue
         if kind == _WHOLE:
-            checked: int | float | tuple[float, ...] = _checked_whole(field.name, value)
+            checked: Any = _checked_whole(field.name, value)
+        elif kind == _PLACES:
+            checked = _checked_places(field.name, value, field.metadata[_VALUES], record)
         elif kind == _POSITIVE_PER_INPUT and np.ndim(value) == 1:
             checked = tuple(_checked_positive(f"{field.name}[{index}]", entry) for index, entry in enumerate(value))
             if not checked:
@@ -143,7 +158,7 @@ def _declared(record: Any) -> Iterator[tuple[dataclasses.Field, Any]]:
 
 
 def _learned(record: Any) -> Iterator[tuple[dataclasses.Field, Any]]:
-    return ((field, value) for field, value in _declared(record) if field.metadata[_KIND] != _WHOLE)
+    return ((field, value) for field, value in _declared(record) if field.metadata[_KIND] not in (_WHOLE, _PLACES))
 
 
 def _exponential(logarithm: float) -> float:
@@ -176,3 +191,26 @@ def _checked_whole(name: str, value: Any) -> int:
     if number < 1 or not exact:
         raise ValueError(f"`{name}` must be an integer of at least 1, but is {value!r}. Pass 1, 2, 3, ...")
     return number
+
+
+def _checked_places(name: str, value: Any, values: str, record: Any) -> tuple[int, ...] | None:
+    """None, or one place per input, so that every value belongs to some input."""
+    if value is None:
+        return None
+    found = np.asarray(value)
+    if found.ndim != 1 or not found.size or found.dtype.kind not in "iu" or found.min() < 0:
+        raise ValueError(
+            f"`{name}` must be a sequence of integers 0, 1, 2, ..., one per input, but is {value!r}. "
+            "Pass None if every input has a value of its own."
+        )
+    given = getattr(record, values)
+    n_values = len(given) if np.ndim(given) == 1 else int(found.max()) + 1
+    used = set(found.tolist())
+    if used != set(range(n_values)):
+        wrong = max(used) if max(used) >= n_values else min(set(range(n_values)) - used)
+        problem = "is named" if wrong in used else "is missing"
+        raise ValueError(
+            f"`{name}` must name the places 0 to {n_values - 1} of `{values}`, each for one input or more, but place "
+            f"{wrong} {problem}. Pass one value of `{values}` for each group of inputs, and the group of every input."
+        )
+    return tuple(found.tolist())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .base import Matrix, Vector
+from .metrics import SQUARED_EUCLIDEAN
 from .parameters import positive
 from .stationary import Stationary, decay
 
@@ -24,8 +25,11 @@ class RationalQuadratic(Stationary):
         Inverse squared length scale: one for all inputs, or one per input. Positive; learned as log(rate).
     alpha : float, default=1.0
         How narrow the mixture is. Positive; learned as log(alpha).
+    columns : tuple of int or None, default=None
+        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
     """
 
+    metric = SQUARED_EUCLIDEAN
     alpha: float = positive(1.0)
 
     def to_correlation(self, squared: Matrix) -> None:

@@ -1,18 +1,20 @@
-"""Kernels of the weighted distance: each is defined by a profile f and its slope."""
+"""Kernels of a weighted distance: each is defined by a metric, a profile f and its slope."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from logikern.numerics.parallel import for_each, row_tiles
 
 from .base import Kernel, Matrix, Points, Vector
-from .distance import FARTHEST, compare
 from .inputs import Rate, common_dtype
-from .parameters import RATES, positive
+from .metrics import FARTHEST, Metric, Pair
+from .parameters import RATES, places, positive
 
 
 def decay(exponent: Matrix) -> Matrix:
@@ -28,29 +30,43 @@ def decay(exponent: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True)
-class Stationary(Kernel):
-    """k(x, z) = f(s), s = sum_j rate_j (x_j - z_j)^2, with f(0) = 1.
+class DistanceKernel(Kernel):
+    """A function of one or more weighted distances s_m(x, z), equal to one where they are zero.
 
     Parameters
     ----------
     rate : float or tuple of floats, default=1.0
-        Inverse squared length scale: one for all inputs, or one per input (automatic relevance
-        determination). Positive; learned as log(rate).
+        One for all inputs, or one per input (automatic relevance determination). Positive; learned as log(rate).
+    columns : tuple of int or None, default=None
+        Which of the rates each input has: input j has rate[columns[j]]. Inputs that encode one column of a table,
+        such as the levels of a category, share its rate. None gives input j the rate j. Used only if there are
+        several rates; not learned.
     """
 
     rate: Rate = positive(1.0, per_input=True, role=RATES[0])
+    columns: tuple[int, ...] | None = places("rate")
+
+    @property
+    @abstractmethod
+    def metrics(self) -> tuple[Metric, ...]:
+        """What each s_m is."""
+
+    @property
+    @abstractmethod
+    def exponents(self) -> tuple[float, ...]:
+        """The power of the rate in each s_m."""
 
     @abstractmethod
-    def to_correlation(self, squared: Matrix) -> None:
-        """Replace s by f(s), in place."""
+    def metric_rates(self, rate: Rate) -> tuple[Rate, ...]:
+        """The weights of inputs in each s_m, for a rate of all inputs or of each."""
 
     @abstractmethod
-    def to_slope(self, squared: Matrix) -> None:
-        """Replace s by f'(s), in place; any finite value where s = 0 and f' is infinite."""
+    def correlate(self, distances: Sequence[Matrix]) -> None:
+        """Replace the first of the distances s_m by k, in place; the others may be overwritten."""
 
-    def weigh_shape_gradient(self, squared: Matrix, weights: Matrix) -> Vector:
-        """d/d log h of sum_ij weights_ij f(s_ij) by the parameters h of f, without the rates."""
-        return np.zeros(0)
+    @abstractmethod
+    def pull(self, distances: Sequence[Matrix], weights: Matrix) -> tuple[list[Matrix], Vector]:
+        """weights * dk/ds_m for every m, and d/d log h of sum_ij weights_ij k_ij by the parameters h beside rates."""
 
     def __call__(self, X: Points, Z: Points) -> Matrix:
         result = np.empty((X.shape[0], Z.shape[0]), common_dtype(X, Z))
@@ -58,13 +74,15 @@ class Stationary(Kernel):
         return result
 
     def fill(self, out: Matrix, X: Points, Z: Points) -> None:
-        pair = compare(X, Z, self.rate)
+        first, *others = self._compare(X, Z, out.dtype)
 
         def fill(tile: slice) -> None:
             with np.errstate(over="ignore", invalid="ignore"):
-                self.to_correlation(pair.squared_distances(tile, out=out[tile]))
+                distances = [first.distances(tile, out=out[tile])]
+                distances += [pair.distances(tile, out=np.empty_like(out[tile])) for pair in others]
+                self.correlate(distances)
 
-        for_each(fill, row_tiles(*pair.shape))
+        for_each(fill, row_tiles(*first.shape))
         if X is Z:
             np.fill_diagonal(out, 1.0)
 
@@ -72,15 +90,89 @@ class Stationary(Kernel):
         return np.ones(X.shape[0], np.result_type(X.dtype, np.float32))
 
     def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
-        # d k / d log(rate_j) = f'(s) rate_j (x_j - z_j)^2, and the sum over j of the last two factors is s.
-        pair = compare(X, Z, self.rate)
-        squared = np.empty(pair.shape, np.result_type(weights, np.float32))
+        dtype = np.result_type(weights, np.float32)
+        pairs = self._compare(X, Z, dtype)
         with np.errstate(over="ignore", invalid="ignore"):
-            pair.squared_distances(slice(None), out=squared)
-        pull = squared.copy()
-        self.to_slope(pull)
-        pull *= weights
-        if pair.may_be_cut:
-            pull[squared >= FARTHEST] = 0.0  # f is zero there, and its slope times s may not be finite
-        by_rate = pair.contract_inputs(pull) if isinstance(self.rate, tuple) else [np.vdot(pull, squared)]
-        return np.concatenate([by_rate, self.weigh_shape_gradient(squared, weights)])
+            distances = [pair.distances(slice(None), out=np.empty(pair.shape, dtype)) for pair in pairs]
+            pulls, by_shape = self.pull(distances, weights)
+        by_rate = np.zeros(np.size(self.rate))
+        for pair, own, distance, exponent in zip(pairs, pulls, distances, self.exponents, strict=True):
+            if pair.may_be_cut:
+                own[distance >= FARTHEST] = 0.0  # k is zero there, and its slope times s may not be finite
+            by_rate += exponent * self._by_rate(pair, own, distance)
+        return np.concatenate([by_rate, by_shape])
+
+    def spread_rate(self, n_inputs: int, columns: tuple[int, ...] | None = None) -> DistanceKernel:
+        """The same kernel with its one rate repeated for every input, or for every one of its columns."""
+        columns = columns if self.columns is None else self.columns
+        n_rates = n_inputs if columns is None else max(columns) + 1
+        return replace(self, rate=(cast(float, self.rate),) * n_rates, columns=columns)
+
+    def _compare(self, X: Points, Z: Points, dtype: np.dtype) -> list[Pair]:
+        rate, columns = self.rate, self.columns
+        if isinstance(rate, tuple) and columns is not None:
+            if len(columns) != X.shape[1]:
+                raise ValueError(
+                    f"`columns` must name a rate for every input, but has {len(columns)} places for {X.shape[1]} "
+                    "inputs. Pass as many as `X` has columns."
+                )
+            rate = tuple(rate[place] for place in columns)
+        rates = zip(self.metrics, self.metric_rates(rate), strict=True)
+        return [metric.compare(X, Z, own, dtype) for metric, own in rates]
+
+    def _by_rate(self, pair: Pair, pull: Matrix, distance: Matrix) -> Vector:
+        """sum_ij pull_ij s_ij, or what the inputs of each rate add to it."""
+        if not isinstance(self.rate, tuple):
+            return np.array([np.vdot(pull, distance)])
+        by_input = pair.contract_inputs(pull)
+        return by_input if self.columns is None else np.bincount(self.columns, by_input, len(self.rate))
+
+
+@dataclass(frozen=True)
+class Stationary(DistanceKernel):
+    """k(x, z) = f(s), s = sum_j rate_j |x_j - z_j|^power, with f(0) = 1.
+
+    A subclass sets `metric`, which says what s is, and implements f and its slope.
+
+    Parameters
+    ----------
+    rate : float or tuple of floats, default=1.0
+        Inverse length scale to the power of the metric: one for all inputs, or one per input.
+    columns : tuple of int or None, default=None
+        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+    """
+
+    exponents = (1.0,)
+
+    @property
+    @abstractmethod
+    def metric(self) -> Metric:
+        """What s is."""
+
+    @abstractmethod
+    def to_correlation(self, distance: Matrix) -> None:
+        """Replace s by f(s), in place."""
+
+    @abstractmethod
+    def to_slope(self, distance: Matrix) -> None:
+        """Replace s by f'(s), in place; any finite value where s = 0 and f' is infinite."""
+
+    def weigh_shape_gradient(self, distance: Matrix, weights: Matrix) -> Vector:
+        """d/d log h of sum_ij weights_ij f(s_ij) by the parameters h of f, without the rates."""
+        return np.zeros(0)
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return (self.metric,)
+
+    def metric_rates(self, rate: Rate) -> tuple[Rate, ...]:
+        return (rate,)
+
+    def correlate(self, distances: Sequence[Matrix]) -> None:
+        self.to_correlation(distances[0])
+
+    def pull(self, distances: Sequence[Matrix], weights: Matrix) -> tuple[list[Matrix], Vector]:
+        slope = distances[0].copy()
+        self.to_slope(slope)
+        slope *= weights
+        return [slope], self.weigh_shape_gradient(distances[0], weights)

@@ -22,10 +22,6 @@ class CoarseSoftmax(Likelihood):
     It is not convex. At given latents its majoriser is the softmax likelihood of the completed targets q_ic, the sum
     over p of t_ip times the probability of c given p. Expectation-maximisation would minimise the majoriser and
     complete the targets again; here each Newton step of the majoriser has a line search on the loss itself.
-
-    Parameters
-    ----------
-    tree : Tree
     """
 
     tree: Tree

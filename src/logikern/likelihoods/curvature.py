@@ -67,20 +67,11 @@ class Curvature(ABC):
 
 
 class Merged(NamedTuple):
-    """Points at which some classes count as one class: only one direction among them is seen.
+    """Points at which some classes count as one class: only one direction among them is seen."""
 
-    Attributes
-    ----------
-    points : sorted integer array of shape (k,)
-    inside : boolean array of shape (C, k)
-        The classes that are merged.
-    direction : array of shape (B, C, k)
-        Unit vectors, zero outside.
-    """
-
-    points: Indices
-    inside: Array
-    direction: Array
+    points: Indices  # (k,)
+    inside: Array  # (C, k): the classes that are merged
+    direction: Array  # (B, C, k): unit vectors, zero outside
 
     def apply(self, per_class: Array) -> Array:
         """E x: the projection on the direction, in place."""
@@ -96,20 +87,11 @@ class PointwiseCurvature(Curvature):
 
     For the softmax S = D^(1/2), U = pi^(1/2): V = S (I - U U') of Seeger (2008), sec. 5.1.1. The orthogonal
     projector is written out, so no formula divides by a probability.
-
-    Parameters
-    ----------
-    scale : array of shape (B, C, n)
-        The diagonal of S.
-    null : array of shape (B, C, n) or None
-        U; None if W is diagonal.
-    merged : Merged or None, default=None
-        E, which commutes with S and with U U'; None for the identity.
     """
 
-    scale: Array
-    null: Array | None
-    merged: Merged | None = None
+    scale: Array  # (B, C, n): the diagonal of S
+    null: Array | None  # (B, C, n): U; None if W is diagonal
+    merged: Merged | None = None  # E, which commutes with S and with U U'; None for the identity
 
     @property
     def n_batch(self) -> int:

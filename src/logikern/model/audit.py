@@ -15,11 +15,16 @@ from typing import Any, BinaryIO
 import numpy as np
 from scipy import sparse
 
+from logikern.encoding.complaints import Note
+from logikern.encoding.encoder import Encoder
+from logikern.encoding.levels import Levels
+from logikern.encoding.numbers import Numbers
+from logikern.encoding.scaling import Ranked, Standardised, Unscaled
 from logikern.kernels import KERNELS, KernelRows, Precomputed, Product, Scaled, Sum
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep
 from logikern.numerics.temperature import Temperature
-from logikern.selection.growth import Verdict
+from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
 from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
@@ -30,6 +35,7 @@ SCHEMA = "schema.json"
 # Estimators belong to a later layer and are known here by name only.
 CLASSIFIER = "logikern.estimators.classifier.KernelLogisticClassifier"
 REGRESSOR = "logikern.estimators.regressor.KernelRegressor"
+TRANSFORMER = "logikern.estimators._inputs.transformer.TableEncoder"
 # The first skops protocol with which model files were written.
 OLDEST_PROTOCOL = 2
 
@@ -72,8 +78,15 @@ _OURS: tuple[type, ...] = (
     NewtonStep,
     Record,
     Verdict,
+    Encoder,
+    Numbers,
+    Levels,
+    Note,
+    Unscaled,
+    Standardised,
+    Ranked,
 )
-OUR_TYPES = (CLASSIFIER, REGRESSOR, *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS))
+OUR_TYPES = (CLASSIFIER, REGRESSOR, TRANSFORMER, *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS))
 
 _PLAIN_TYPES = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "bool"))
 _NUMBER_TYPES = frozenset(

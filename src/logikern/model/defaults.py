@@ -1,14 +1,15 @@
 """Default hyperparameters, computed from the data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from logikern.kernels import KERNELS
+from logikern.kernels import KERNELS, GaussianLaplacian
 from logikern.kernels.base import Kernel
-from logikern.kernels.inputs import as_points, is_sparse, squared_norms
-from logikern.kernels.stationary import Stationary
+from logikern.kernels.inputs import as_points, squared_norms
+from logikern.kernels.metrics import Metric
+from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.outcome import Array
 
 
@@ -18,21 +19,24 @@ class DefaultPolicy:
 
     Parameters
     ----------
-    rate : float, default=2.0
-        Rate of stationary kernels in units of one over the total variance of the inputs: two random points then have
-        the correlation exp(-2), and neighbours stay close to one.
+    squared_rate, city_block_rate : float, default=2.0, 1.0
+        Rates of kernels of squared and of city-block distances, in units of one over the mean distance of a point
+        from the centre. Two random points then have the correlation exp(-2), or about exp(-1), and neighbours stay
+        close to one. On five standardised tables, the log loss of the Laplacian at its default rate is within 5 % of
+        the best among rates from 1/8 to 4 times as large.
     variance : float, default=30.0
         Prior variance of the latents: prior log odds of a few units between any two classes.
-    outlying : float, default=100.0
-        Points whose squared distance from the mean exceeds this many times the median are outliers. They do not
-        count in the mean and the variance. A normal distribution has no such points.
+    outlying : float, default=10.0
+        Points that are farther from the mean than this many times the median length are outliers. They do not count
+        in the mean and the mean distance. A normal distribution has no such points.
     smallest : float, default=1e-300
         Smaller scales of the data count as zero.
     """
 
-    rate: float = 2.0
+    squared_rate: float = 2.0
+    city_block_rate: float = 1.0
     variance: float = 30.0
-    outlying: float = 100.0
+    outlying: float = 10.0
     smallest: float = 1e-300
 
     def divide(self, number: float, scale: float, otherwise: float) -> float:
@@ -43,25 +47,18 @@ class DefaultPolicy:
 DEFAULT_POLICY = DefaultPolicy()
 
 
-def total_variance(X: Any, weights: Array, policy: DefaultPolicy = DEFAULT_POLICY) -> float:
-    """Sum over inputs of their weighted variance, without outliers."""
+def mean_distance(metric: Metric, X: Any, weights: Array, policy: DefaultPolicy = DEFAULT_POLICY) -> float:
+    """Weighted mean of the distances from the mean point, without outliers; squares add up to the total variance."""
     X = as_points(X, np.dtype(np.float64))
     share = weights / weights.sum()
     for _ in range(2):
-        squares = _squares_about(np.asarray(share @ X).ravel(), X)
-        typical = _weighted_median(squares, share)
-        inside = np.where(squares <= policy.outlying * typical, share, 0.0)
+        distances = metric.distances_from(np.asarray(share @ X).ravel(), X)
+        typical = _weighted_median(distances, share)
+        inside = np.where(distances <= policy.outlying**metric.power * typical, share, 0.0)
         if not typical > 0.0 or np.array_equal(inside, share):
             break
         share = inside / inside.sum()
-    return float(share @ squares)
-
-
-def _squares_about(mean: Array, X: Any) -> Array:
-    """||x - mean||^2 of every point (n,)."""
-    if is_sparse(X):
-        return np.maximum(squared_norms(X) - 2.0 * (X @ mean) + mean @ mean, 0.0)
-    return squared_norms(X - mean)
+    return float(share @ distances)
 
 
 def _weighted_median(values: Array, share: Array) -> float:
@@ -72,9 +69,19 @@ def _weighted_median(values: Array, share: Array) -> float:
 
 def default_rate(kernel_name: str, X: Any, weights: Array, policy: DefaultPolicy = DEFAULT_POLICY) -> float:
     """A rate at which the kernel varies over the extent of the data."""
-    if issubclass(KERNELS[kernel_name], Stationary):
-        return policy.divide(policy.rate, total_variance(X, weights, policy), 1.0)
+    kernel = KERNELS[kernel_name]()
+    if isinstance(kernel, DistanceKernel):
+        metric = kernel.metrics[0]
+        rate = policy.squared_rate if metric.power == 2 else policy.city_block_rate
+        return policy.divide(rate, mean_distance(metric, X, weights, policy), 1.0)
     return policy.divide(1.0, float(weights @ squared_norms(X) / weights.sum()), 1.0)
+
+
+def read_shape(kernel: Kernel, X: Any, weights: Array, policy: DefaultPolicy = DEFAULT_POLICY) -> Kernel:
+    """The kernel with parameters beside its rate that suit the data: each part of a mean has its own default rate."""
+    if not isinstance(kernel, GaussianLaplacian) or isinstance(kernel.rate, tuple):
+        return kernel
+    return replace(kernel, roughness=default_rate("laplacian", X, weights, policy) / kernel.rate**0.5)
 
 
 def default_variance(kernel: Kernel, X: Any, weights: Array, policy: DefaultPolicy = DEFAULT_POLICY) -> float:

@@ -6,19 +6,23 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
-from logikern.model.audit import CLASSIFIER, REGRESSOR
+from logikern.model.audit import CLASSIFIER, REGRESSOR, TRANSFORMER
+from logikern.model.encoders import check_encoder
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
-from logikern.selection.growth import Verdict
+from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
 from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
 from logikern.structure.tying import Tying
+
+_NO_KERNELS = "its kernels are not those of its model"
 
 
 def final_step(model: Any) -> Any:
@@ -29,6 +33,21 @@ def final_step(model: Any) -> Any:
     if not steps or not all(isinstance(step, tuple) and len(step) == 2 for step in steps):
         raise ValueError("its pipeline has no steps")
     return steps[-1][1]
+
+
+def check_steps(model: Any) -> None:
+    """Raise a ValueError if an encoder before the estimator of a pipeline contradicts itself."""
+    waiting = [model] if type(model) is Pipeline else []
+    while waiting:
+        step = waiting.pop()
+        if _name(step) == TRANSFORMER:
+            n_features: Any = vars(step).get("n_features_in_")
+            check_encoder(vars(step).get("encoder_"), n_features, vars(step).get("feature_names_in_"))
+        elif type(step) is Pipeline:
+            waiting += [part[1] for part in step.steps[:-1] if isinstance(part, tuple) and len(part) == 2]
+        elif isinstance(step, ColumnTransformer):
+            fitted = vars(step).get("transformers_", ())
+            waiting += [part[1] for part in fitted if isinstance(part, tuple) and len(part) == 3]
 
 
 def is_ours(model: Any) -> bool:
@@ -75,23 +94,23 @@ def _name(model: Any) -> str:
 def _check_classifier(classifier: Any) -> None:
     _require(_name(classifier) == CLASSIFIER, f"{type(classifier).__name__} is no KernelLogisticClassifier")
     found = vars(classifier)
-    model, classes, n_features = found.get("model_"), found.get("classes_"), found.get("n_features_in_")
+    model, classes = found.get("model_"), found.get("classes_")
     _check_classes(classes)
-    _check_inputs(found)
+    n_inputs = _check_inputs(found)
     if isinstance(found.get("hierarchy"), Tree):
         _check_tree(found["hierarchy"])
     if isinstance(model, OneAgainstRest):
         binaries = found.get("binaries_", ())
         _require(len(model.models) == len(classes) == len(binaries), "it has no model for every class")
         for part, binary in zip(model.models, binaries, strict=True):
-            _check_class_model(part, 2, n_features)
+            _check_class_model(part, 2, n_inputs)
             _check_classifier(binary)
             _check_ending(vars(binary))
             _require(np.array_equal(part.dual, binary.model_.dual), "its models are not those of its classes")
         kernels = tuple(part.specification.kernels[0] for part in model.models)
         variances = np.array([part.specification.latent_variances[1] for part in model.models])
     else:
-        _check_class_model(model, len(classes), n_features)
+        _check_class_model(model, len(classes), n_inputs)
         _check_start(found.get("start_"), model)
         _check_hierarchy(found.get("tree_"), model.specification.mixing, classes)
         kernels, variances = model.specification.kernels, model.specification.latent_variances
@@ -115,11 +134,20 @@ def _check_classes(classes: Any) -> None:
     _require(known and len(set(labels)) == len(labels), "its classes are not all different labels")
 
 
-def _check_inputs(found: dict[str, Any]) -> None:
-    n_features, names = found.get("n_features_in_"), found.get("feature_names_in_")
+def _check_inputs(found: dict[str, Any]) -> int:
+    """Number of inputs that the kernels see: those of the encoder, or the columns of X where there is none."""
+    n_features: Any = found.get("n_features_in_")
+    names, kernels = found.get("feature_names_in_"), found.get("kernels_")
     _require(isinstance(n_features, int) and n_features >= 1, "it does not say how many features it takes")
     if names is not None:
         _require(isinstance(names, np.ndarray) and names.shape == (n_features,), "its features have other names")
+    if not isinstance(kernels, tuple) or not all(isinstance(own, Kernel) for own in kernels):
+        raise ValueError(_NO_KERNELS)
+    if any(isinstance(leaf, Precomputed) for own in kernels for leaf in leaves(own)):
+        _require("encoder_" not in found, "it encodes kernel values")
+        return int(n_features)
+    check_encoder(found.get("encoder_"), n_features, names)
+    return int(found["encoder_"].n_inputs)
 
 
 def _check_start(start: Any, model: FittedModel) -> None:
@@ -131,14 +159,14 @@ def _check_start(start: Any, model: FittedModel) -> None:
 
 def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: np.ndarray) -> None:
     """Public hyperparameters are the model's own."""
-    _require(found.get("kernels_") == kernels, "its kernels are not those of its model")
+    _require(found.get("kernels_") == kernels, _NO_KERNELS)
     shown = found.get("variances_")
     _require(isinstance(shown, np.ndarray) and np.array_equal(shown, variances), "its variances are not its model's")
 
 
-def _check_class_model(model: Any, n_classes: int, n_features: int | None) -> None:
+def _check_class_model(model: Any, n_classes: int, n_inputs: int) -> None:
     """The constants of classes follow from the dual, unless they are free."""
-    _check_model(model, n_classes, n_features)
+    _check_model(model, n_classes, n_inputs)
     if np.isinf(model.specification.bias_variance):
         _check_constants(model)
     else:
@@ -149,8 +177,7 @@ def _check_regressor(regressor: Any) -> None:
     found = vars(regressor)
     outputs, coefficients = found.get("outputs_"), found.get("dual_coef_")
     _require(isinstance(outputs, np.ndarray) and outputs.ndim == 1 and len(outputs) >= 1, "its outputs are no list")
-    _check_inputs(found)
-    _check_model(found.get("model_"), len(outputs), found["n_features_in_"])
+    _check_model(found.get("model_"), len(outputs), _check_inputs(found))
     _check_constants(found["model_"])
     _check_start(found.get("start_"), found["model_"])
     _check_shown(found, found["model_"].specification.kernels, found["model_"].specification.latent_variances)
@@ -166,7 +193,7 @@ def _check_regressor(regressor: Any) -> None:
 _CHECKS = {CLASSIFIER: _check_classifier, REGRESSOR: _check_regressor}
 
 
-def _check_model(model: Any, n_classes: int, n_features: int | None) -> None:
+def _check_model(model: Any, n_classes: int, n_inputs: int) -> None:
     _require(isinstance(model, FittedModel), "it holds no fitted model")
     _check_specification(model.specification)
     _require(model.specification.mixing.n_classes == n_classes, "its classes are not those of its kernels")
@@ -181,19 +208,26 @@ def _check_model(model: Any, n_classes: int, n_features: int | None) -> None:
     is_given = [isinstance(part, Precomputed) for part in parts]
     if isinstance(points, KernelRows):
         _require(all(is_given), "its points do not belong to its kernels")
-        _check_places(points, n_features)
+        _check_places(points, n_inputs)
     else:
         _require(not any(is_given), "its points do not belong to its kernels")
         _require(points.dtype.kind == "f" and points.ndim == 2, "its points are no table of numbers")
-        _require(points.shape[1] == n_features, "its points have another number of features")
+        _require(points.shape[1] == n_inputs, "its points have another number of features")
         values: Any = getattr(points, "data", None) if sparse.issparse(points) else points
         _require(bool(np.isfinite(values).all()), "its points are not finite")
-        rates = [getattr(part, "rate", None) for part in parts]
-        fits = all(len(rate) == n_features for rate in rates if isinstance(rate, tuple))
-        _require(fits, "its kernels have rates for another number of features")
+        counts = {count for part in parts for count in _input_counts(part)}
+        _require(counts <= {n_inputs}, "its kernels have rates for another number of features")
 
 
-def _check_places(points: KernelRows, n_training: int | None) -> None:
+def _input_counts(kernel: Kernel) -> set[int]:
+    """Numbers of inputs that the rates of a plain kernel are for, if there is one for each of them."""
+    rate, columns = getattr(kernel, "rate", None), getattr(kernel, "columns", None)
+    if columns is not None:
+        return {len(columns)}
+    return {len(rate)} if isinstance(rate, tuple) else set()
+
+
+def _check_places(points: KernelRows, n_training: int) -> None:
     """Distinct positions in a kernel matrix of `n_training` columns."""
     places: Any = points.indices
     is_list = isinstance(places, np.ndarray) and places.ndim == 1 and places.dtype.kind == "i" and len(places) > 0

@@ -15,16 +15,17 @@ import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from logikern import __version__
 from logikern.kernels import FunctionKernel, Kernel
 from logikern.model.audit import TRUSTED, audit, file_size
-from logikern.model.integrity import check_loaded, final_step, is_ours
+from logikern.model.integrity import check_loaded, check_steps, final_step, is_ours
 from logikern.numerics.outcome import Outcome
 
-FORMAT = 3
+FORMAT = 4
 HEADER = "logikern.json"
 # Attributes that only leave-one-out and further fits need.
 UNKEPT = ("_training", "_left_out", "_seed")
@@ -126,6 +127,8 @@ def _bare(model: Any) -> Any:
         bare.outcome_ = model.outcome_.name
         if "plan_" in vars(model):
             bare.plan_ = str(model.plan_)
+        chosen = model.categorical_features
+        bare.categorical_features = chosen if isinstance(chosen, str | None) else np.asarray(chosen, object).tolist()
         bare.checkpoint = None if model.checkpoint is None else os.fspath(model.checkpoint)
         if not isinstance(vars(model).get("hierarchy"), str | None):
             # It may be a graph or a table. None if it was set after the fit.
@@ -154,6 +157,7 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
         raise ValueError(f"it holds a {type(estimator).__name__}, but {expected}")
     _restore(estimator)
     check_loaded(estimator)
+    check_steps(model)
     return model
 
 

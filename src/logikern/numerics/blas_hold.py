@@ -21,23 +21,12 @@ OPENBLAS_AFFIXES = tuple(itertools.product(("", "scipy_"), ("", "64_", "_64")))
 
 @dataclass(frozen=True)
 class Library:
-    """One BLAS and its number of threads.
-
-    Parameters
-    ----------
-    path : str
-    read : callable
-        Returns the number of threads.
-    write : callable
-        Sets it.
-    per_thread : bool
-        Whether each thread of the process has a limit of its own, as with MKL and OpenMP.
-    """
+    """One BLAS and its number of threads."""
 
     path: str
-    read: Callable[[], int]
-    write: Callable[[int], Any]
-    per_thread: bool
+    read: Callable[[], int]  # returns the number of threads
+    write: Callable[[int], Any]  # sets it
+    per_thread: bool  # whether each thread of the process has a limit of its own, as with MKL and OpenMP
 
     @property
     def scope(self) -> tuple[str, int | None]:

@@ -10,20 +10,11 @@ from logikern.numerics.outcome import Array, Indices
 
 
 class LowRankFactor(NamedTuple):
-    """K ~ factor' factor, and what is missing on the diagonal.
+    """K ~ factor' factor, and what is missing on the diagonal."""
 
-    Attributes
-    ----------
-    factor : array of shape (rank, n)
-    residual : array of shape (n,)
-        diag(K) - diag(factor' factor) >= 0.
-    pivots : integer array of shape (rank,)
-        Rows of the matrix that span the factor.
-    """
-
-    factor: Array
-    residual: Array
-    pivots: Indices
+    factor: Array  # (rank, n)
+    residual: Array  # (n,): diag(K) - diag(factor' factor) >= 0
+    pivots: Indices  # (rank,): rows of the matrix that span the factor
 
 
 def randomly_pivoted_cholesky(

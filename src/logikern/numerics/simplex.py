@@ -15,12 +15,7 @@ class SoftMaximum(NamedTuple):
 
 
 def soft_maximum(latent: Array) -> SoftMaximum:
-    """l = log sum_c exp(u_c) and pi_c = exp(u_c - l), without overflow.
-
-    Parameters
-    ----------
-    latent : array of shape (..., n_classes, n_points)
-    """
+    """l = log sum_c exp(u_c) and pi_c = exp(u_c - l), without overflow, for latents (..., C, n)."""
     highest = latent.max(axis=-2)
     probabilities = latent - highest[..., None, :]
     np.exp(probabilities, out=probabilities)

@@ -15,13 +15,7 @@ Solve = Callable[[Array], Array]
 
 
 def solver(matrix: Array) -> Solve:
-    """x -> matrix^-1 x by Cholesky; by LU where the matrix is not positive definite.
-
-    Parameters
-    ----------
-    matrix : array of shape (n, n)
-        In rows; overwritten.
-    """
+    """x -> matrix^-1 x by Cholesky, or by LU where it is not positive definite; the matrix is overwritten."""
     factor, whole = _cholesky(matrix)
     return _solve_by(factor) if factor is not None else _solve_by_pivots(whole)
 

@@ -49,8 +49,7 @@ class KernelOperator(ABC):
 
     def accurate_columns(self, functions: Array, indices: Indices) -> Array:
         """Some columns of the accurate product, (r, n) -> (r, len(indices))."""
-        values = np.asarray(self.kernel(self.X[indices], self.X), dtype=np.float64)
-        return functions.astype(np.float64, copy=False) @ values.T
+        return product_towards(functions, self.kernel, self.X[indices], self.X)
 
     @abstractmethod
     def in_double(self) -> "KernelOperator":
@@ -79,6 +78,12 @@ class KernelOperator(ABC):
                 columns = self.X[: start + len(folded)]
                 total += self.kernel.weigh_gradient(self.X[rows], columns, folded.astype(self.dtype))
         return total
+
+
+def product_towards(functions: Array, kernel: Kernel, new: Any, X: Any) -> Array:
+    """functions @ K(X, new) with values in float64, (r, n) -> (r, n_new)."""
+    values = np.asarray(kernel(new, X), dtype=np.float64)
+    return functions.astype(np.float64, copy=False) @ values.T
 
 
 def accurate_product(functions: Array, kernel: Kernel, X: Any) -> Array:

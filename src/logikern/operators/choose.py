@@ -1,17 +1,19 @@
 """How a kernel's products are computed: the only place that decides it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from logikern.kernels.base import Kernel
-from logikern.kernels.stationary import Stationary
+from logikern.kernels.metrics import Metric
+from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.free_memory import available_memory
 from logikern.operators.base import KernelOperator, count_points, in_precision
 from logikern.operators.dense import dense
-from logikern.operators.isotropic import Distances, distances_for, is_isotropic, isotropic
+from logikern.operators.isotropic import Distances, distances_at, is_isotropic, isotropic, metric_rates
 from logikern.operators.linear import feature_product
 from logikern.operators.tiled import tiled
 
@@ -29,6 +31,7 @@ class OperatorPolicy:
 
 
 POLICY = OperatorPolicy()
+MakeOperator: TypeAlias = Callable[[Kernel, Any, np.dtype, float], KernelOperator]
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Choice:
     Parameters
     ----------
     name : str
-        "dense", "tiled" or "features".
+        One of `OPERATORS`, or the name of the user's function.
     dtype : numpy dtype
         Dtype of the products.
     reason : str
@@ -47,6 +50,8 @@ class Choice:
         Bytes that the model may use.
     spare_memory : float, default=inf
         Bytes for each operator that may hold a matrix in double precision beside the one in single precision.
+    own : callable or None, default=None
+        The user's function (kernel, X, dtype, memory) -> KernelOperator, X in double precision.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Choice:
     reason: str
     memory: float
     spare_memory: float = np.inf
+    own: MakeOperator | None = None
 
     def points(self, X: Any, keep_distances: bool = False) -> "PointSet":
         """The points, ready to be bound to one kernel after the other."""
@@ -62,51 +68,67 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class PointSet:
-    """Points to which kernels are bound; distances are computed once if several kernels need them.
-
-    Parameters
-    ----------
-    choice : Choice
-    X : the points
-    keep_distances : bool
-        Whether distances are kept: worth a second matrix in memory only if more than one kernel is bound.
-    """
+    """Points to which kernels are bound; distances are computed once if several kernels need them."""
 
     choice: Choice
     X: Any
+    # Whether distances are kept: worth a second matrix in memory only if more than one kernel is bound.
     keep_distances: bool
-    _latest_distances: list[Distances] = field(default_factory=list, repr=False)
+    _distances: dict[Metric, Distances] = field(default_factory=dict, repr=False)
 
     def bind(self, kernel: Kernel) -> KernelOperator:
         """The operator of one kernel on the points."""
-        X, choice = self.in_double, self.choice
-        if choice.name == "tiled":
-            return tiled(kernel, X, choice.dtype, POLICY.tile_fraction * choice.memory)
-        if choice.name == "features":
-            return feature_product(kernel, X, choice.dtype)
-        if self.keep_distances and is_isotropic(kernel):
-            return isotropic(kernel, X, self._distances_for(kernel), choice.spare_memory)
-        return dense(kernel, X, choice.dtype, choice.spare_memory)
+        choice = self.choice
+        if choice.own is not None:
+            return choice.own(kernel, self.in_double, choice.dtype, choice.memory)
+        return OPERATORS[choice.name](self, kernel)
 
     @cached_property
     def in_double(self) -> Any:
         """The points in double precision, whatever the products: distances keep their digits."""
         return in_precision(self.X, np.dtype(np.float64))
 
-    def _distances_for(self, kernel: Stationary) -> Distances:
-        """Squared distances of all pairs, recomputed only if a rate is too large for them."""
-        if not self._latest_distances or not self._latest_distances[0].serve(kernel):
-            self._latest_distances[:] = [distances_for(kernel, self.in_double, self.choice.dtype)]
-        return self._latest_distances[0]
+    def distances_for(self, kernel: DistanceKernel) -> tuple[Distances, ...]:
+        """Distances of all pairs in each metric of the kernel, recomputed only if a rate is too large for them.
+
+        Those of other metrics are dropped.
+        """
+        known = dict(self._distances)
+        self._distances.clear()
+        for metric, rate in zip(kernel.metrics, metric_rates(kernel), strict=True):
+            if metric not in known or not known[metric].serve(rate):
+                known.pop(metric, None)  # its memory is needed
+                known[metric] = distances_at(metric, rate, self.in_double, self.choice.dtype)
+            self._distances[metric] = known[metric]
+        return tuple(self._distances.values())
 
 
-OPERATORS = ("dense", "tiled", "features")
+def _dense(points: PointSet, kernel: Kernel) -> KernelOperator:
+    X, choice = points.in_double, points.choice
+    if points.keep_distances and is_isotropic(kernel):
+        return isotropic(kernel, X, points.distances_for(kernel), choice.spare_memory)
+    return dense(kernel, X, choice.dtype, choice.spare_memory)
+
+
+def _tiled(points: PointSet, kernel: Kernel) -> KernelOperator:
+    return tiled(kernel, points.in_double, points.choice.dtype, POLICY.tile_fraction * points.choice.memory)
+
+
+def _features(points: PointSet, kernel: Kernel) -> KernelOperator:
+    return feature_product(kernel, points.in_double, points.choice.dtype)
+
+
+OPERATORS: dict[str, Callable[[PointSet, Kernel], KernelOperator]] = {
+    "dense": _dense,
+    "tiled": _tiled,
+    "features": _features,
+}
 
 
 def choose(
     kernels: tuple[Kernel, ...],
     X: Any,
-    operator: str = "auto",
+    operator: str | MakeOperator = "auto",
     precision: str = "auto",
     memory_limit: float | None = None,
     n_matrices: int | None = None,
@@ -118,7 +140,7 @@ def choose(
     kernels : tuple of Kernel
         One per operator of the model.
     X : the points
-    operator : {"auto", "dense", "tiled", "features"}, default="auto"
+    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
     precision : {"auto", "single", "double"}, default="auto"
     memory_limit : float or None, default=None
         Bytes; None takes what the machine has free.
@@ -129,6 +151,9 @@ def choose(
     memory = available_memory() if memory_limit is None else memory_limit
     single = precision == "single" or (precision == "auto" and n >= POLICY.single_from)
     dtype = np.dtype(np.float32 if single else np.float64)
+    if not isinstance(operator, str):
+        name = getattr(operator, "__name__", type(operator).__name__)
+        return Choice(name, dtype, f"Products are those of {name}, as requested.", memory, own=operator)
     n_matrices = n_matrices or len(kernels) + (len(kernels) > 1)
     matrices, room = n_matrices * n * n * dtype.itemsize, POLICY.matrix_fraction * memory
     if operator == "features" and any(kernel.features(X[:1]) is None for kernel in kernels):

@@ -62,20 +62,11 @@ class StoredOperator(KernelOperator):
 
 @dataclass(frozen=True, eq=False)
 class Dense(StoredOperator):
-    """K(X, X) in memory.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : the points
-    matrix : array of shape (n, n)
-        The stored matrix, float32 or float64.
-    spare_memory : float, default=inf
-    """
+    """K(X, X) in memory."""
 
     kernel: Kernel
     X: Any
-    matrix: Array = field(repr=False)
+    matrix: Array = field(repr=False)  # (n, n): the stored matrix, float32 or float64
     spare_memory: float = np.inf
 
     def contract_gradient(self, left: Array, right: Array) -> Array:

@@ -1,14 +1,15 @@
-"""Stationary kernels with one rate, at any rate, from distances computed once."""
+"""Kernels of distances with one rate, at any rate, from distances computed once."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard, cast
 
 import numpy as np
 
 from logikern.kernels.base import Kernel
-from logikern.kernels.distance import squared_distances
-from logikern.kernels.stationary import Stationary
+from logikern.kernels.metrics import Metric
+from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.outcome import Array
 from logikern.numerics.parallel import for_each, row_tiles
 from logikern.operators.base import folded_tiles
@@ -17,105 +18,87 @@ from logikern.operators.dense import StoredOperator
 
 @dataclass(frozen=True, eq=False)
 class Isotropic(StoredOperator):
-    """K = f(rate / unit * D) in memory, beside the squared distances D, which all rates and classes share.
+    """K = f(rate / unit * D) in memory, beside the distances D of each metric, which all rates and classes share."""
 
-    Parameters
-    ----------
-    kernel : Stationary
-        With one rate for all inputs.
-    X : the points
-    distances : Distances
-    matrix : array of shape (n, n)
-    spare_memory : float
-    """
-
-    kernel: Stationary
+    kernel: DistanceKernel  # with one rate for all inputs
     X: Any
-    distances: "Distances" = field(repr=False)
-    matrix: Array = field(repr=False)
+    distances: tuple["Distances", ...] = field(repr=False)  # one per metric of the kernel
+    matrix: Array = field(repr=False)  # (n, n)
     spare_memory: float
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
         left, right = left.astype(self.dtype), right.astype(self.dtype)
-        has_shape = len(self.kernel.log_parameters) > 1
 
         def contract(tile: slice) -> Array:
-            total = np.zeros(len(self.kernel.log_parameters))
-            scaled = self.distances.scaled_for(self.kernel, tile)
-            total[0] += np.vdot(left[:, tile] @ _rate_derivative(self.kernel, scaled), right)
-            if has_shape:
-                total[1:] += self.kernel.weigh_shape_gradient(scaled, left[:, tile].T @ right)
-            return total
+            return self._weigh(left[:, tile].T @ right, tile)
 
         return np.sum(for_each(contract, row_tiles(*self.matrix.shape)), axis=0)
 
     def weigh_gradient(self, weights: Array) -> Array:
-        kernel, total = self.kernel, np.zeros(len(self.kernel.log_parameters))
+        total = np.zeros(len(self.kernel.log_parameters))
         for start, rows, folded in folded_tiles(weights):
-            scaled = self.distances.scaled_for(kernel, rows, slice(start + len(folded)))
-            total[0] += np.vdot(_rate_derivative(kernel, scaled), folded)
-            if len(total) > 1:
-                total[1:] += kernel.weigh_shape_gradient(scaled, folded)
+            total += self._weigh(folded, rows, slice(start + len(folded)))
         return total
 
+    def _weigh(self, weights: Array, *places: slice) -> Array:
+        """d/d log h of sum_ij weights_ij K_ij over some rows, or some rows and columns."""
+        scaled = scaled_distances(self.kernel, self.distances, *places)
+        pulls, by_shape = self.kernel.pull(scaled, weights)
+        # s is proportional to a power of the rate.
+        parts = zip(self.kernel.exponents, pulls, scaled, strict=True)
+        by_rate = sum(exponent * float(np.vdot(pull, own)) for exponent, pull, own in parts)
+        return np.concatenate([[by_rate], by_shape])
 
-def _rate_derivative(kernel: Stationary, scaled: Array) -> Array:
-    """dK / d log(rate) = f'(s) s at scaled distances."""
-    slope = scaled.copy()
-    kernel.to_slope(slope)
-    slope *= scaled
-    return slope
 
-
-def is_isotropic(kernel: Kernel) -> TypeGuard[Stationary]:
-    """Whether the kernel is a function of the distance, with one rate for all inputs."""
-    return isinstance(kernel, Stationary) and not isinstance(kernel.rate, tuple)
+def is_isotropic(kernel: Kernel) -> TypeGuard[DistanceKernel]:
+    """Whether the kernel is a function of distances, with one rate for all inputs."""
+    return isinstance(kernel, DistanceKernel) and not isinstance(kernel.rate, tuple)
 
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """All squared distances at a rate, the unit, from which those at other rates follow.
+    """All distances of one metric at a rate, the unit, from which those at other rates follow."""
 
-    Parameters
-    ----------
-    squared : array of shape (n, n)
-    unit : float
-        A power of four: distances at another unit have the same digits.
-    largest_factor : float, default=256.0
-        Rates above this times the unit need distances of their own: rounding errors grow with the rate.
-    """
-
-    squared: Array = field(repr=False)
-    unit: float
+    metric: Metric
+    values: Array = field(repr=False)  # (n, n)
+    unit: float  # a power of four: distances at another unit have the same digits
+    # Rates above this times the unit need distances of their own: rounding errors grow with the rate.
     largest_factor: float = 256.0
 
-    def serve(self, kernel: Stationary) -> bool:
-        """Whether the distances are accurate enough for the kernel's rate."""
-        return self.factor(kernel) <= self.largest_factor
+    def serve(self, rate: float) -> bool:
+        """Whether the distances are accurate enough for this rate."""
+        return rate / self.unit <= self.largest_factor
 
-    def factor(self, kernel: Stationary) -> float:
-        """The kernel's rate in units of the distances' rate."""
-        return cast(float, kernel.rate) / self.unit
-
-    def scaled_for(self, kernel: Stationary, *places: slice) -> Array:
-        """Squared distances of some rows, or of some rows and columns, at the kernel's rate; a new array."""
-        return self.squared[places] * self.squared.dtype.type(self.factor(kernel))
+    def scaled_to(self, rate: float, *places: slice) -> Array:
+        """Distances of some rows, or of some rows and columns, at this rate; a new array."""
+        return self.values[places] * self.values.dtype.type(rate / self.unit)
 
 
-def distances_for(kernel: Stationary, X: Any, dtype: np.dtype) -> Distances:
-    """Squared distances of all pairs of points, accurate for the kernel's rate."""
-    unit = 4.0 ** round(0.5 * math.log2(cast(float, kernel.rate)))
-    return Distances(squared_distances(X, X, unit, dtype), unit)
+def metric_rates(kernel: DistanceKernel) -> tuple[float, ...]:
+    """The rate of each metric, for a kernel with one rate."""
+    return cast(tuple[float, ...], kernel.metric_rates(kernel.rate))
 
 
-def isotropic(kernel: Stationary, X: Any, distances: Distances, spare_memory: float) -> Isotropic:
+def scaled_distances(kernel: DistanceKernel, distances: Sequence[Distances], *places: slice) -> list[Array]:
+    """Distances of each metric at the kernel's rate; new arrays."""
+    pairs = zip(distances, metric_rates(kernel), strict=True)
+    return [own.scaled_to(rate, *places) for own, rate in pairs]
+
+
+def distances_at(metric: Metric, rate: float, X: Any, dtype: np.dtype) -> Distances:
+    """Distances of all pairs of points, accurate for a rate."""
+    unit = 4.0 ** round(0.5 * math.log2(rate))
+    return Distances(metric, metric.distances(X, X, unit, dtype), unit)
+
+
+def isotropic(kernel: DistanceKernel, X: Any, distances: tuple[Distances, ...], spare_memory: float) -> Isotropic:
     """The kernel matrix from the distances: one pass over them."""
-    matrix = np.empty_like(distances.squared)
-    factor = matrix.dtype.type(distances.factor(kernel))
+    matrix = np.empty_like(distances[0].values)
 
     def fill(tile: slice) -> None:
-        np.multiply(distances.squared[tile], factor, out=matrix[tile])
-        kernel.to_correlation(matrix[tile])
+        scaled = scaled_distances(kernel, distances, tile)
+        kernel.correlate(scaled)
+        matrix[tile] = scaled[0]
 
     for_each(fill, row_tiles(*matrix.shape))
     return Isotropic(kernel, X, distances, matrix, spare_memory)

@@ -8,7 +8,7 @@ from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from logikern.kernels.base import Kernel
-from logikern.kernels.stationary import Stationary
+from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import TILES, slices
 from logikern.numerics.pivoted_cholesky import randomly_pivoted_cholesky
@@ -16,41 +16,21 @@ from logikern.operators.base import KernelOperator
 
 
 class Nystrom(NamedTuple):
-    """K ~ K_nL (K_LL + jitter)^-1 K_Ln + diag(residual), with the right diagonal.
+    """K ~ K_nL (K_LL + jitter)^-1 K_Ln + diag(residual), with the right diagonal."""
 
-    Attributes
-    ----------
-    landmarks : integer array of shape (r,)
-    rows : array of shape (r, n)
-        K_Ln.
-    factor : array of shape (r, n)
-        Its product with its transpose is the first part.
-    interpolation : array of shape (r, n)
-        (K_LL + jitter)^-1 K_Ln.
-    diagonal, residual : arrays of shape (n,)
-    """
-
-    landmarks: Indices
-    rows: Array
-    factor: Array
-    interpolation: Array
-    diagonal: Array
-    residual: Array
+    landmarks: Indices  # (r,)
+    rows: Array  # (r, n): K_Ln
+    factor: Array  # (r, n): its product with its transpose is the first part
+    interpolation: Array  # (r, n): (K_LL + jitter)^-1 K_Ln
+    diagonal: Array  # (n,)
+    residual: Array  # (n,)
 
 
 class PairWeights(NamedTuple):
-    """Weights M of all pairs of points; N = (M + M') / 2 is given by its product with the interpolation.
+    """Weights M of all pairs of points; N = (M + M') / 2 is given by its product with the interpolation."""
 
-    Attributes
-    ----------
-    diagonal : array of shape (n,)
-        Diagonal of M.
-    beyond : array of shape (r, n)
-        interpolation 2 (N - diag N).
-    """
-
-    diagonal: Array
-    beyond: Array
+    diagonal: Array  # (n,): diagonal of M
+    beyond: Array  # (r, n): interpolation 2 (N - diag N)
 
 
 def random_landmarks(operator: KernelOperator, rank: int, seed: int = 0) -> Indices:
@@ -60,15 +40,7 @@ def random_landmarks(operator: KernelOperator, rank: int, seed: int = 0) -> Indi
 
 
 def enough_landmarks(matrix: Array, missed: float, largest: int) -> Indices | None:
-    """Points that leave at most `missed` on every entry of the diagonal, by pivoted Cholesky.
-
-    Parameters
-    ----------
-    matrix : array of shape (n, n)
-    missed : float
-    largest : int
-        None is returned if more points are needed.
-    """
+    """Points that leave at most `missed` on every entry of the diagonal, by pivoted Cholesky; None if too many."""
     _, pivots, rank, _ = dpstrf(matrix.T, tol=missed, lower=1)
     return np.sort(pivots[:rank] - 1) if 0 < rank <= largest else None
 
@@ -103,7 +75,7 @@ def weigh_derivative(operator: KernelOperator, nystrom: Nystrom, weights: PairWe
     between = -0.5 * weights.beyond @ nystrom.interpolation.T
     total += kernel.weigh_gradient(some, X, weights.beyond.astype(dtype))
     total += kernel.weigh_gradient(some, some, between.astype(dtype))
-    return total if isinstance(kernel, Stationary) else total + _weigh_diagonal(operator, weights.diagonal)
+    return total if isinstance(kernel, DistanceKernel) else total + _weigh_diagonal(operator, weights.diagonal)
 
 
 def _weigh_diagonal(operator: KernelOperator, weights: Array) -> Array:
@@ -117,16 +89,9 @@ def _weigh_diagonal(operator: KernelOperator, weights: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Landmarked(KernelOperator):
-    """The approximation itself as an operator: products in O(n r).
+    """The approximation itself as an operator: products in O(n r)."""
 
-    Parameters
-    ----------
-    inner : KernelOperator
-        The operator that is approximated.
-    nystrom : Nystrom
-    """
-
-    inner: KernelOperator
+    inner: KernelOperator  # the operator that is approximated
     nystrom: Nystrom = field(repr=False)
 
     @property

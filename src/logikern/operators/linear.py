@@ -25,22 +25,12 @@ class FeatureProduct(KernelOperator):
 
     A product costs two passes over F; memory holds F and one block of
     functions in feature space.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        A kernel with `features`.
-    X : the points
-    features : array or sparse array of shape (n, d)
-        In the precision of products.
-    transposed : array or sparse array of shape (d, n)
-        The same, stored by rows.
     """
 
-    kernel: Kernel
+    kernel: Kernel  # a kernel with `features`
     X: Any
-    features: Any
-    transposed: Any
+    features: Any  # (n, d): in the precision of products
+    transposed: Any  # (d, n): the same, stored by rows
 
     @property
     def n_points(self) -> int:  # type: ignore[override]

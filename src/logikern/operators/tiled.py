@@ -16,21 +16,12 @@ class Tiled(KernelOperator):
 
     Only the part on and above the diagonal is evaluated; its mirror image comes
     from the same tile, which halves the cost of the kernel itself.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : the points
-    tile : int
-        Points per tile.
-    dtype : numpy dtype
-        Dtype of kernel values and products.
     """
 
     kernel: Kernel
     X: Any
-    tile: int
-    dtype: np.dtype
+    tile: int  # points per tile
+    dtype: np.dtype  # dtype of kernel values and products
 
     @property
     def n_points(self) -> int:  # type: ignore[override]

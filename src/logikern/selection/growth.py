@@ -1,91 +1,62 @@
 """A model that grows as far as the criterion says it should."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from logikern.criteria.base import count_cases
-from logikern.kernels.base import Kernel, leaves
 from logikern.kernels.parameters import RATES
-from logikern.kernels.stationary import Stationary
-from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.outcome import Array
 from logikern.selection.inheritance import inherit_curvature, trace_parameters
+from logikern.selection.judgement import Verdict, paired_gain
 from logikern.selection.policy import USUAL
 from logikern.selection.prior import NestedPrior, NormalPrior
+from logikern.selection.refinement import (
+    extrapolate_rates,
+    has_single_rates,
+    shift_variances,
+    spread,
+    with_relevance,
+)
 from logikern.selection.search import Effort, Found, SearchData, SearchLog, Task, free_parameters, minimise
 from logikern.structure.mixing import Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.tying import Tying, ever_finer, tie
 
+RELEVANCE = "rate per column"
 
-@dataclass(frozen=True)
-class Verdict:
-    """What a stage tried and what came of it.
 
-    Attributes
-    ----------
-    stage : str
-    n_parameters : int
-    value : float
-        Criterion at its optimum.
-    gain : float
-        Mean loss that it saves against the model kept before, case by case; nan for the first.
-    optimism : float
-        Expected gain of as many more hyperparameters that only fit noise.
-    noise : float
-        Standard error of the gain.
-    kept : bool
-    """
+@dataclass(frozen=True, eq=False)
+class FirstModel:
+    """One of the models with which growth may begin: a kernel on inputs of some scale."""
 
-    stage: str
-    n_parameters: int
-    value: float
-    gain: float
-    optimism: float
-    noise: float
-    kept: bool
-
-    def __str__(self) -> str:
-        tried = f"{self.stage} ({self.n_parameters} hyperparameters): criterion {self.value:.4f}"
-        if np.isnan(self.gain):
-            return f"{tried}; kept."
-        gain = f"gain {self.gain:+.4f} +- {self.noise:.4f}, of which {self.optimism:.4f} by chance"
-        return f"{tried}, {gain}; {'kept' if self.kept else 'not kept'}."
+    name: str  # for people
+    start: Specification  # one kernel for all classes, at hyperparameters read off the data
+    rung: Callable[[int], SearchData]  # points and criterion, from few points to many
+    # Where to search from, given the best model so far and its start.
+    origin: Callable[[Specification, Specification], Specification]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which models are tried.
+    """Which models are tried."""
 
-    Parameters
-    ----------
-    tyings : tuple of (name, Tying)
-        In the order of growth.
-    compare : bool
-        Whether a later model must beat the earlier one; otherwise the last is wanted, the others lead to it.
-    relevance : bool
-        Whether a rate per input is tried after them (`compare`), or wanted (not `compare`).
-    n_inputs : int
-    n_points : int
-        That the model is for, of which the rungs are parts.
-    learn_bias : bool
-    n_starts : int
-    grow_last : bool
-        Whether it is on the last rung that the first model grows, rather than on the first.
-    n_given : int
-        Of the tyings, how many need not beat the one before: the last of these is the least that is wanted.
-    """
-
-    tyings: tuple[tuple[str, Tying], ...]
+    tyings: tuple[tuple[str, Tying], ...]  # in the order of growth
+    # Whether a later model must beat the earlier one; otherwise the last is wanted, the others lead to it.
     compare: bool
-    relevance: bool
+    relevance: bool  # whether a rate per column is tried after them (`compare`), or wanted (not `compare`)
     n_inputs: int
-    n_points: int
+    n_points: int  # that the model is for, of which the rungs are parts
     learn_bias: bool = False
     n_starts: int = 1
-    grow_last: bool = False
-    n_given: int = 1
+    grow_last: bool = False  # whether it is on the last rung that the first model grows, rather than on the first
+    n_given: int = 1  # tyings that need not beat the one before; the last of them is the coarsest that may result
+    columns: tuple[int, ...] | None = None  # column of every input; inputs of one column of a table share a rate
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Names of the models that are tried, in their order."""
+        return (*(name for name, _ in self.tyings), *([RELEVANCE] * self.relevance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,20 +66,14 @@ class Learned:
     specification: Specification
     value: float
     verdicts: tuple[Verdict, ...]
+    first: FirstModel  # from which it grew
+    rung: SearchData  # where it was learned last
 
 
 def plan_tyings(
     tying: str | dict | Sequence, mixing: Mixing, excluded: Collection[str] = ()
 ) -> tuple[tuple[str, Tying], ...]:
-    """The path of growth: from one shared kernel to the tying asked for, or all that "auto" tries.
-
-    Parameters
-    ----------
-    tying : str or sequence
-    mixing : Mixing
-    excluded : collection of str, default=()
-        Tyings that "auto" does not try.
-    """
+    """The path of growth: from one shared kernel to the tying asked for; "auto" tries all that are not excluded."""
     if isinstance(tying, str) and tying == "auto":
         path = {name: tie(name, mixing) for name in ever_finer(mixing) if name not in excluded}
     else:
@@ -119,106 +84,55 @@ def plan_tyings(
 
 
 def learn(
-    start: Specification,
+    first_models: Sequence[FirstModel],
     plan: Plan,
-    rungs: Sequence[SearchData],
+    n_rungs: int,
     effort: Effort,
     log: SearchLog,
     random: np.random.Generator,
 ) -> Learned | None:
-    """Grow on the first rung, then finish what was kept on the later, larger ones.
+    """Grow the best first model on the first rung, then finish what was kept on the later, larger ones.
 
     Or the first model is learned on one after the other, and grows on the last: where that is far larger, what is
-    best on the first says little about it.
-
-    Parameters
-    ----------
-    start : Specification
-        One shared kernel, at hyperparameters read off the data.
-    plan : Plan
-    rungs : sequence of SearchData
-        From small to large.
-    effort : Effort
-    log : SearchLog
-    random : numpy.random.Generator
-        Of further starts.
+    best on the first says little about it. `random` draws further starts.
     """
     last = replace(effort, relative_worth=3 * effort.relative_worth, small_steps=1)
-    growth = _Growth(plan, rungs[0], last if plan.grow_last else effort, log, start)
+    growth = _Growth(plan, last if plan.grow_last else effort, log, first_models[0])
     growth.begin(random)
+    for alternative in first_models[1:]:
+        if growth.best is not None and not log.stopped:
+            growth.compare(alternative)
     if growth.best is None:
         return None
     if plan.grow_last and not log.stopped:
-        growth.approach(rungs[1:])
+        growth.approach(n_rungs)
     for name, candidate, is_given in growth.candidates():
         if log.stopped:
             break
         growth.consider(name, candidate, is_given)
-    best = growth.best
     if plan.grow_last:
-        specification = shift_variances(best.specification, growth.trend(plan.n_points))
-        return Learned(specification, best.value, tuple(growth.verdicts))
-    specification = best.specification
-    for rung in rungs[1:]:
-        if log.stopped:
-            break
-        task = growth.task(f"finish on {rung.n_points} points", best.specification)
-        free = free_parameters(best.specification, plan.learn_bias)
-        best = minimise(best.specification, free, rung, last, task, log, best.inverse_hessian) or best
-        specification = best.specification
-        if not log.stopped:  # where a stage was stopped is no optimum to extrapolate from
-            sizes = (rungs[0].n_points, rung.n_points, plan.n_points)
-            specification = extrapolate_rates(growth.best.specification, best.specification, sizes)
-    return Learned(specification, best.value, tuple(growth.verdicts))
-
-
-def shift_variances(specification: Specification, shift: float) -> Specification:
-    """The same with all log variances moved."""
-    values = specification.log_parameters
-    values[-1 - len(specification.variances) : -1] += shift
-    return specification.with_log_parameters(values)
-
-
-def extrapolate_rates(coarse: Specification, fine: Specification, sizes: tuple[int, int, int]) -> Specification:
-    """The fine model with the rates that all points will want.
-
-    More points resolve finer structure, so the best rates grow as a power of their number. The power is read off two
-    searches, one for all rates: those of single classes are too noisy.
-
-    Parameters
-    ----------
-    coarse, fine : Specification
-        The same model, learned on few and on more points.
-    sizes : tuple of int
-        Points behind the coarse model, behind the fine one, and in all.
-    """
-    few, more, total = np.log(sizes)
-    is_rate = np.array([role in RATES for kernel in fine.kernels for role in kernel.parameter_roles], dtype=bool)
-    if not is_rate.any() or total <= more:
-        return fine
-    values = fine.log_parameters
-    moved = (values - coarse.log_parameters)[: len(is_rate)][is_rate]
-    power = np.clip(moved.mean() / (more - few), 0.0, USUAL.largest_power)
-    values[: len(is_rate)][is_rate] += power * min(total - more, USUAL.longest_lever * (more - few))
-    return fine.with_log_parameters(values)
+        return growth.learned(shift_variances(growth.best.specification, growth.trend(plan.n_points)))
+    return growth.finish(n_rungs, last)
 
 
 class _Growth:
     """The model kept so far, and the verdicts that led to it."""
 
-    def __init__(self, plan: Plan, rung: SearchData, effort: Effort, log: SearchLog, start: Specification):
+    def __init__(self, plan: Plan, effort: Effort, log: SearchLog, first: FirstModel):
         self.plan = plan
-        self.start = start
-        self.rung = rung
+        self.first = first
+        self.rung = first.rung(0)
         self.effort = effort
         self.log = log
         self.best: Found | None = None
         self.verdicts: list[Verdict] = []
         self.path: list[tuple[float, float]] = []  # of the first model: log of the points, mean log variance
+        self.is_growing = False  # whether the first model is settled
+        self.judged: tuple[Found, Array | None] | None = None  # losses of a model on unseen rows
 
     def begin(self, random: np.random.Generator) -> None:
         """The first model of the plan, from one or more starts."""
-        name, start = self.plan.tyings[0][0], self.start
+        name, start = self._named(self.first), self.first.start
         free = free_parameters(start, self.plan.learn_bias)
         for number in range(self.plan.n_starts):
             origin = start
@@ -231,14 +145,44 @@ class _Growth:
             if self.log.stopped:
                 break
         if self.best is not None:
-            self.verdicts.append(Verdict(name, int(free.sum()), self.best.value, np.nan, 0.0, np.nan, True))
+            self.verdicts.append(
+                Verdict(name, int(free.sum()), self.best.value, np.nan, np.nan, True, "first model")
+            )
             self._mark()
 
-    def approach(self, rungs: Sequence[SearchData]) -> None:
+    def _named(self, first: FirstModel) -> str:
+        tying = self.plan.tyings[0][0]
+        return f"{first.name}, {tying}" if first.name else tying
+
+    def compare(self, alternative: FirstModel) -> None:
+        """Take another first model instead if its criterion is lower."""
+        assert self.best is not None
+        before, rung = self.first, alternative.rung(0)
+        origin = alternative.origin(self.best.specification, before.start)
+        free = free_parameters(origin, self.plan.learn_bias)
+        effort = replace(self.effort, ceiling=self.best.objective, patience=USUAL.patience)
+        self.first = alternative
+        found = minimise(origin, free, rung, effort, self.task(self._named(alternative), origin), self.log)
+        self.first = before
+        if found is None:
+            return
+        criterion = rung.criterion
+        gain, noise = paired_gain(self.best.losses, found.losses, criterion.loss_weights, criterion.loss_points)
+        kept = found.objective < self.best.objective
+        fate = "better" if kept else "not better"
+        name = self._named(alternative)
+        self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, noise, kept, fate))
+        if kept:
+            self.best, self.first, self.rung = found, alternative, rung
+            self.path.clear()
+            self._mark()
+
+    def approach(self, n_rungs: int) -> None:
         """Learn the first model on more and more points, each time from where those before point to."""
-        for rung in rungs:
+        for number in range(1, n_rungs):
             if self.best is None:
                 break
+            rung = self.first.rung(number)
             origin = shift_variances(self.best.specification, self.trend(rung.n_points))
             name, free = self.verdicts[0].stage, free_parameters(origin, self.plan.learn_bias)
             task = self.task(f"{name} on {rung.n_points} points", origin)
@@ -269,116 +213,106 @@ class _Growth:
     def candidates(self) -> Iterator[tuple[str, Specification, bool]]:
         """Each next model, from the optimum of the one kept before it, and whether it is wanted in any case."""
         assert self.best is not None
-        given = self.best.specification
+        whole = self.best.specification  # with one kernel
         for number, (name, tying) in enumerate(self.plan.tyings[1:], start=1):
             is_given = not self.plan.compare or number < self.plan.n_given
             yield name, spread(self.best.specification, tying), is_given
-            given = self.best.specification if is_given else given
-        if self.plan.relevance and _has_single_rates(self.best.specification):
-            # A rate per input refines the least fine tying that the user accepts.
-            yield "rate per input", with_relevance(given, self.plan.n_inputs), not self.plan.compare
+            if is_given or len(self.best.specification.kernels) == 1:
+                whole = self.best.specification
+        if self.plan.relevance and has_single_rates(whole):
+            # With rates of columns as well, a kernel per class would have too many.
+            yield RELEVANCE, with_relevance(whole, self.plan.n_inputs, self.plan.columns), not self.plan.compare
 
     def task(self, name: str, specification: Specification) -> Task:
         """A stage and its prior, centred at the values read off the data.
 
-        In a finer tying the mean of parameters that were one keeps the prior of that one; only deviations from the
-        mean are charged in addition. Rates of inputs are pulled far below those of the data.
+        In a finer model the mean of parameters that were one keeps the prior of that one; only deviations from the
+        mean are charged in addition.
         """
-        kernels = specification.kernels
-        roles = [role if leaves(own) == [own] else "" for own in kernels for role in own.parameter_roles]
-        is_rate = np.array(roles) == RATES[1]
-        centre = spread(self.start, specification.tying)
-        if not is_rate.any():
-            scale = self._scale(self.start, USUAL.kernel_scale, USUAL.variance_scale)
-            origins = trace_parameters(self.start, specification)
-            free = free_parameters(specification, self.plan.learn_bias)
-            return Task(name, NestedPrior(NormalPrior(scale), origins[free], scale), centre.log_parameters)
-        if _has_single_rates(centre):
-            centre = with_relevance(centre, self.plan.n_inputs)
-        # With all rates pulled down a variance would rise without end to make up for them.
-        of_kernels = np.where(is_rate, USUAL.relevance_scale, USUAL.kernel_scale)
-        scale = self._scale(specification, of_kernels, USUAL.variance_scale_beside_relevance)
-        pulled = np.zeros(len(scale))
-        pulled[: len(is_rate)][is_rate] = USUAL.relevance_centre
-        return Task(name, NormalPrior(scale, pulled), centre.log_parameters)
-
-    def _scale(self, specification: Specification, of_kernels: float | Array, of_others: float) -> Array:
-        """Standard deviations of all free log parameters, those of kernels first."""
-        scale = np.full(int(free_parameters(specification, self.plan.learn_bias).sum()), of_others)
-        scale[: sum(len(kernel.log_parameters) for kernel in specification.kernels)] = of_kernels
-        return scale
+        start, learn_bias = self.first.start, self.plan.learn_bias
+        centre = spread(start, specification.tying)
+        if len(centre.log_parameters) != len(specification.log_parameters):
+            centre = with_relevance(centre, self.plan.n_inputs, self.plan.columns)
+        roles = [role for kernel in start.kernels for role in kernel.parameter_roles]
+        has_relevance = RATES[1] in [role for own in specification.kernels for role in own.parameter_roles]
+        of_rate = USUAL.relevance_scale if has_relevance else USUAL.deviation_scale
+        deviations = [of_rate if role in RATES else USUAL.deviation_scale for role in roles]
+        n_variances, n_bias = len(start.variances), int(free_parameters(start, learn_bias)[-1])
+        scale = [USUAL.kernel_scale] * len(roles) + [USUAL.variance_scale] * n_variances
+        scale += [USUAL.kernel_scale] * n_bias
+        shift = np.zeros(len(scale))
+        if self.best is not None and self.is_growing:
+            # More parameters can fit the folds better and better; a variance that grew with them would make a
+            # model certain of that.
+            places = slice(len(roles), len(roles) + n_variances)
+            scale[places] = [USUAL.grown_variance_scale] * n_variances
+            shift[places] = np.mean(np.log(self.best.specification.variances)) - np.mean(np.log(start.variances))
+        deviations += [USUAL.deviation_scale] * (n_variances + n_bias)
+        origins = trace_parameters(start, specification)[free_parameters(specification, learn_bias)]
+        prior = NestedPrior(NormalPrior(np.array(scale), shift), origins, np.array(deviations))
+        return Task(name, prior, centre.log_parameters)
 
     def consider(self, name: str, candidate: Specification, is_given: bool) -> None:
-        """Search, compare case by case with the model kept so far, and keep the better one, or what is given.
-
-        A parameter without effect still lowers a minimised criterion, by about half a unit of log likelihood over
-        all held-out cases (Wilks): without this charge a rate for each of many inputs always seems to win.
-        """
+        """Search, compare with the model kept so far, and keep what is better by more than noise, or given."""
         assert self.best is not None
+        self.is_growing = True
         free = free_parameters(candidate, self.plan.learn_bias)
-        before = free_parameters(self.best.specification, self.plan.learn_bias)
-        criterion = self.rung.criterion
-        optimism = 0.5 * (int(free.sum()) - int(before.sum())) / criterion.n_cases
-        effort = self.effort if is_given else replace(self.effort, hurdle=USUAL.hurdle * optimism)
+        hurdle = 0.0 if is_given else USUAL.hurdle * abs(self.best.value)
         inherited = inherit_curvature(self.best.inverse_hessian, self.best.specification, candidate, free)
-        task = self.task(name, candidate)
+        effort, task = replace(self.effort, hurdle=hurdle), self.task(name, candidate)
         found = minimise(candidate, free, self.rung, effort, task, self.log, inherited, self.best)
         if found is None:
             return
-        gain, noise = paired_gain(self.best.losses, found.losses, criterion.loss_weights, criterion.loss_points)
-        kept = is_given or gain - optimism > noise
-        self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, optimism, noise, kept))
+        gain, noise, n_unseen = self._gain(found)
+        is_better = gain > (0.0 if n_unseen else noise)  # unseen rows judge without bias
+        fate = "better" if is_better else "asked for" if is_given else "not better"
+        kept = is_better or is_given
+        self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, noise, kept, fate, n_unseen))
         if kept:
             self.best = found
         if kept and self.log.stopped:
             self.path.clear()  # the variances found are not those of an optimum: nothing follows from them
 
+    def _gain(self, found: Found) -> tuple[float, float, int]:
+        """Loss saved against the best model, its standard error, and how many unseen rows judged it.
 
-def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:
-    """Weighted mean of the losses saved, and its standard error; losses of the same point are one case.
+        Rows that the search has not seen judge without bias. Held-out rows of the search are a little partial to
+        the model with more parameters; its priors keep that small (benchmarks/growth_rules.py).
+        """
+        assert self.best is not None
+        unseen, criterion = self.rung.unseen, self.rung.criterion
+        if unseen is not None and found.value < self.best.value:
+            if self.judged is None or self.judged[0] is not self.best:
+                self.judged = (self.best, unseen.losses(self.best.specification))
+            before, after = self.judged[1], unseen.losses(found.specification)
+            if before is not None and after is not None:
+                gain, noise = paired_gain(before, after, unseen.weights, np.arange(len(before)))
+                if gain > noise:
+                    self.judged = (found, after)
+                return gain, noise, len(before)
+        gain, noise = paired_gain(self.best.losses, found.losses, criterion.loss_weights, criterion.loss_points)
+        return gain, noise, 0
 
-    Parameters
-    ----------
-    before, after, weights : arrays of shape (n_losses,)
-    points : integer array of shape (n_losses,)
-    """
-    counts = np.bincount(points)
-    total = float(weights.sum())
-    gain = float(weights @ (before - after)) / total
-    deviations = np.bincount(points, weights=weights * (before - after - gain)) / total
-    of_points = np.bincount(points, weights=weights) / np.maximum(counts, 1)
-    present = counts > 0
-    variance = float(np.sum(deviations[present] ** 2 / of_points[present]))
-    # Bessel's correction n / (n - 1), bounded for next to one case.
-    return gain, float(np.sqrt(variance / max(1.0 - 1.0 / count_cases(weights, points), 0.5)))
+    def finish(self, n_rungs: int, effort: Effort) -> Learned:
+        """Go on with the model that was kept on more points."""
+        assert self.best is not None
+        coarse, n_points = self.best.specification, self.rung.n_points
+        specification = coarse
+        for number in range(1, n_rungs):
+            if self.log.stopped:
+                break
+            self.rung = self.first.rung(number)
+            task = self.task(f"finish on {self.rung.n_points} points", self.best.specification)
+            free = free_parameters(self.best.specification, self.plan.learn_bias)
+            start, known = self.best.specification, self.best.inverse_hessian
+            self.best = minimise(start, free, self.rung, effort, task, self.log, known) or self.best
+            specification = self.best.specification
+            if not self.log.stopped:  # where a stage was stopped is no optimum to extrapolate from
+                sizes = (n_points, self.rung.n_points, self.plan.n_points)
+                specification = extrapolate_rates(coarse, self.best.specification, sizes)
+        return self.learned(specification)
 
-
-def spread(specification: Specification, tying: Tying) -> Specification:
-    """The same functions under a finer tying: each class keeps its kernel and its variance."""
-    kernels: list[Kernel | None] = [None] * tying.n_kernels
-    variances = [1.0] * tying.n_variances
-    for number, (kernel, variance) in enumerate(zip(tying.kernel_of, tying.variance_of, strict=True)):
-        kernels[kernel] = specification.kernels[specification.tying.kernel_of[number]]
-        variances[variance] = specification.variances[specification.tying.variance_of[number]]
-    return replace(
-        specification,
-        kernels=tuple(kernel for kernel in kernels if kernel is not None),
-        variances=tuple(variances),
-        tying=tying,
-    )
-
-
-def with_relevance(specification: Specification, n_inputs: int) -> Specification:
-    """The same kernels with a rate for each input."""
-    kernels = tuple(
-        replace(kernel, rate=(kernel.rate,) * n_inputs)
-        for kernel in specification.kernels
-        if isinstance(kernel, Stationary) and isinstance(kernel.rate, float)
-    )
-    return replace(specification, kernels=kernels)
-
-
-def _has_single_rates(specification: Specification) -> bool:
-    return all(
-        isinstance(kernel, Stationary) and RATES[0] in kernel.parameter_roles for kernel in specification.kernels
-    )
+    def learned(self, specification: Specification) -> Learned:
+        """The result, with hyperparameters for all points."""
+        assert self.best is not None
+        return Learned(specification, self.best.value, tuple(self.verdicts), self.first, self.rung)

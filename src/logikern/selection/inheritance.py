@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from logikern.kernels.base import Kernel
 from logikern.numerics.outcome import Array, Indices, Mask
 from logikern.structure.specification import Specification
 
@@ -48,11 +49,21 @@ def inherit_curvature(
 
 
 def trace_parameters(coarse: Specification, fine: Specification) -> Indices:
-    """For each of the fine model's `log_parameters`, the place of the one that it was in the coarse model."""
+    """For each of the fine model's `log_parameters`, the place of the one that it was in the coarse model.
+
+    The rates of single columns were the one rate of their kernel.
+    """
     origins = np.empty(len(fine.log_parameters), dtype=int)
-    for own, new in zip(parameters_of_classes(coarse), parameters_of_classes(fine), strict=True):
-        origins[new] = own
+    classes = zip(parameters_of_classes(coarse), parameters_of_classes(fine), strict=True)
+    for number, (own, new) in enumerate(classes):
+        before, after = (_kernel_of(model, number).parameter_names for model in (coarse, fine))
+        places = [before.index(name if name in before else name.split("[")[0]) for name in after]
+        origins[new] = own[[*places, -2, -1]]
     return origins
+
+
+def _kernel_of(specification: Specification, latent: int) -> Kernel:
+    return specification.kernels[specification.tying.kernel_of[latent]]
 
 
 def parameters_of_classes(specification: Specification) -> list[Indices]:

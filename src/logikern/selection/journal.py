@@ -3,17 +3,18 @@
 import contextlib
 import hashlib
 import io
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from logikern.numerics.outcome import Array
 from logikern.numerics.temperature import Temperature
-from logikern.selection.lock import locked
+from logikern.selection.lock import InUseError, locked
 from logikern.structure.covariance import CovarianceGradient
 
 FORMAT = 4
@@ -21,58 +22,40 @@ FORMAT = 4
 # parts of it unprotected, among them the shapes of arrays.
 HEADER = re.compile(rb"logikern search (\d+) ([0-9a-f]{64})\n")
 LONGEST_HEADER = 128
+# Characters of a fingerprint in the name of a file.
+NAME_LENGTH = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One evaluation of a criterion, as a search sees it.
+    """One evaluation of a criterion, as a search sees it."""
 
-    Attributes
-    ----------
-    point : array of shape (p,)
-        Log parameters at which it was taken.
-    value : float
-    gradient : CovarianceGradient
-        By operators and latent functions, whatever these share.
-    losses : array of shape (n_losses,)
-    usable : bool
-    n_products : int
-    seconds : float
-    temperature : Temperature
-    """
-
-    point: Array
+    point: Array  # (p,): log parameters at which it was taken
     value: float
-    gradient: CovarianceGradient
-    losses: Array
+    gradient: CovarianceGradient  # by operators and latent functions, whatever these share
+    losses: Array  # (n_losses,)
     usable: bool
     n_products: int
     seconds: float
     temperature: Temperature = Temperature()
+    state: Array | None = None  # warm start of a later evaluation; none of an unusable one
 
 
 @dataclass(eq=False)
 class Journal:
-    """The evaluations of a search in their order, and the inner state that the last usable one left.
+    """The evaluations of a search in their order. Only the last usable one keeps its state.
 
     A search is a deterministic function of the values and gradients that it is given. To resume one it is run
     again from its beginning with the answers in the journal, and then goes on with new ones.
-
-    Parameters
-    ----------
-    path : Path or None
-        Where it is kept, under a lock of the caller (see `opened`); None keeps it in memory only.
-    fingerprint : str
-        Of data and settings: a journal of other ones is refused.
     """
 
+    # Where it is kept, under a lock of the caller (see `opened`); None keeps it in memory only.
     path: Path | None = None
-    fingerprint: str = ""
+    fingerprint: str = ""  # of data and settings: a journal of other ones is refused
     entries: list[Entry] = field(default_factory=list)
-    state: Array | None = None
     cursor: int = 0
 
-    def answer(self, point: Array, compute: Callable[[], tuple[Entry, Array | None]]) -> Entry:
+    def answer(self, point: Array, compute: Callable[[], Entry]) -> Entry:
         """The evaluation written down next, or a new one, which is then written down."""
         if self.cursor < len(self.entries):
             entry = self.entries[self.cursor]
@@ -83,11 +66,11 @@ class Journal:
                 )
             self.cursor += 1
             return entry
-        entry, state = compute()
+        entry = compute()
+        if entry.usable:
+            self.entries = [replace(own, state=None) for own in self.entries]
         self.entries.append(entry)
         self.cursor += 1
-        if entry.usable:
-            self.state = state
         if self.path is not None:
             write(self)
         return entry
@@ -107,9 +90,9 @@ def write(journal: Journal) -> None:
         arrays[f"kernels_{number}"] = np.concatenate([np.zeros(0), *entry.gradient.kernels])
         arrays[f"variances_{number}"] = entry.gradient.variances
         arrays[f"losses_{number}"] = entry.losses
+        if entry.state is not None:
+            arrays["state"] = entry.state
     arrays["numbers"] = np.array([_numbers(entry) for entry in journal.entries], dtype=float).reshape(-1, 7)
-    if journal.state is not None:
-        arrays["state"] = journal.state
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     content = buffer.getbuffer()
@@ -146,6 +129,24 @@ def opened(path: Path, fingerprint: str) -> Iterator[Journal]:
         yield read(path, fingerprint)
 
 
+@contextlib.contextmanager
+def opened_in(folder: Path, fingerprint: str) -> Iterator[Journal]:
+    """The journal of one search among others in a folder, each in a file named by its fingerprint.
+
+    Searches with the same fingerprint that run at the same time have numbered files.
+    """
+    with contextlib.ExitStack() as stack:
+        journal = None
+        for number in itertools.count():
+            suffix = f".{number}" if number else ""
+            path = folder / f"{fingerprint[:NAME_LENGTH]}{suffix}.search"
+            with contextlib.suppress(InUseError):
+                journal = stack.enter_context(opened(path, fingerprint))
+                break
+        assert journal is not None
+        yield journal
+
+
 def read(path: Path, fingerprint: str) -> Journal:
     """The journal kept at a path, or an empty one if there is no file.
 
@@ -171,12 +172,13 @@ def read(path: Path, fingerprint: str) -> Journal:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         kept = str(arrays["fingerprint"])
-        entries = [_entry(arrays, number, row) for number, row in enumerate(arrays["numbers"])]
+        last_usable = max(np.flatnonzero(arrays["numbers"][:, 1]), default=-1)
+        entries = [_entry(arrays, number, number == last_usable) for number in range(len(arrays["numbers"]))]
     except Exception as error:  # any error may come from NumPy's reader
         raise _unreadable(path, f"is damaged ({error})") from error
     if kept != fingerprint:
         raise _foreign(path, "belongs to other data or other settings")
-    return Journal(path, fingerprint, entries, arrays.get("state"))
+    return Journal(path, fingerprint, entries)
 
 
 def _unreadable(path: Path, reason: str) -> ValueError:
@@ -187,7 +189,10 @@ def _unreadable(path: Path, reason: str) -> ValueError:
 
 
 def _foreign(path: Path, reason: str) -> ValueError:
-    return ValueError(f"The checkpoint `{path}` {reason}. Delete it to start anew, or choose another `checkpoint`.")
+    return ValueError(
+        f"The checkpoint `{path}` {reason}. Delete it to start anew, choose another `checkpoint`, or pass a folder, "
+        "in which every search has its own file."
+    )
 
 
 def _numbers(entry: Entry) -> tuple[float, ...]:
@@ -196,15 +201,16 @@ def _numbers(entry: Entry) -> tuple[float, ...]:
     return (*own, temperature.certain, temperature.uncertain)
 
 
-def _entry(arrays: dict[str, Array], number: int, row: Array) -> Entry:
-    by_kernels, by_variances = arrays[f"kernels_{number}"], arrays[f"variances_{number}"]
+def _entry(arrays: dict[str, Array], number: int, has_state: bool) -> Entry:
+    row = arrays["numbers"][number]
     return Entry(
         arrays[f"point_{number}"],
         float(row[0]),
-        CovarianceGradient((by_kernels,), by_variances, float(row[4])),
+        CovarianceGradient((arrays[f"kernels_{number}"],), arrays[f"variances_{number}"], float(row[4])),
         arrays[f"losses_{number}"],
         bool(row[1]),
         int(row[2]),
         float(row[3]),
         Temperature(float(row[5]), float(row[6])),
+        arrays.get("state") if has_state else None,
     )

@@ -26,6 +26,10 @@ else:
         fcntl.flock(handle, fcntl.LOCK_UN)
 
 
+class InUseError(ValueError):
+    """Another search uses the file."""
+
+
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Use a file alone, among all threads and processes; the lock ends with the process, however that ends.
@@ -34,7 +38,7 @@ def locked(path: Path) -> Iterator[None]:
 
     Raises
     ------
-    ValueError
+    InUseError
         If another search uses the file.
     """
     beside = path.with_name(f".{path.name}.lock")
@@ -57,9 +61,9 @@ def _acquire(beside: Path, path: Path) -> int:
                 return handle
         except (BlockingIOError, PermissionError):
             os.close(handle)
-            raise ValueError(
-                f"The checkpoint `{path}` is in use by another search. Wait until that has ended, or choose another "
-                "`checkpoint`."
+            raise InUseError(
+                f"The checkpoint `{path}` is in use by another search. Wait until that has ended, or pass a folder, "
+                "in which every search has its own file."
             ) from None
         except BaseException:
             os.close(handle)

@@ -26,17 +26,10 @@ class Prior(ABC):
 
 @dataclass(frozen=True, eq=False)
 class NormalPrior(Prior):
-    """Sum of ((shift - centre) / scale)^2 / 2: a parameter that moves far must earn it.
+    """Sum of ((shift - centre) / scale)^2 / 2: a parameter that moves far must earn it."""
 
-    Parameters
-    ----------
-    scale : float or array of shape (p,), default=1.5
-        Standard deviation of the log parameters.
-    centre : float or array of shape (p,), default=0.0
-        Where they are pulled to; below zero for rates of inputs, of which many matter little.
-    """
-
-    scale: float | Array = 1.5
+    scale: float | Array = 1.5  # (p,): standard deviation of the log parameters
+    # (p,): where they are pulled to; below zero for rates of inputs, of which many matter little.
     centre: float | Array = 0.0
 
     def pull(self, shift: Array) -> Pull:
@@ -50,20 +43,11 @@ class NestedPrior(Prior):
 
     Where tied parameters are equal it is the prior of the coarser model, whose optimum therefore stays the optimum
     among them: a finer model gains nothing over the coarser one except by parameters that differ.
-
-    Parameters
-    ----------
-    coarse : Prior
-        Of the p parameters of the coarser model.
-    origins : integer array of shape (q,)
-        The parameter of the coarser model that each one was; each of the p occurs.
-    scale : array of shape (p,)
-        Standard deviation, around their mean, of parameters that were one.
     """
 
-    coarse: Prior
-    origins: Indices
-    scale: Array
+    coarse: Prior  # of the p parameters of the coarser model
+    origins: Indices  # (q,): the parameter of the coarser model that each one was; each of the p occurs
+    scale: Array  # (p,): standard deviation, around their mean, of parameters that were one
 
     def pull(self, shift: Array) -> Pull:
         counts = np.bincount(self.origins)

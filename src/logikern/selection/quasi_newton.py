@@ -24,28 +24,15 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """Where a search stands: all that it needs to go on.
+    """Where a search stands: all that it needs to go on."""
 
-    Attributes
-    ----------
-    point, gradient : arrays of shape (p,)
-    value : float
-    inverse_hessian : array of shape (p, p)
-    radius : float
-        Bound on the change of any parameter in the next step.
-    scaled : bool
-        Whether the inverse Hessian has been fitted to the size of the curvature yet.
-    small_steps : int
-        How many steps in a row have brought next to nothing.
-    """
-
-    point: Array
+    point: Array  # (p,)
     value: float
-    gradient: Array
-    inverse_hessian: Array
-    radius: float
-    scaled: bool = False
-    small_steps: int = 0
+    gradient: Array  # (p,)
+    inverse_hessian: Array  # (p, p)
+    radius: float  # bound on the change of any parameter in the next step
+    scaled: bool = False  # whether the inverse Hessian has been fitted to the size of the curvature yet
+    small_steps: int = 0  # how many steps in a row have brought next to nothing
 
 
 def begin(point: Array, trial: Trial, inverse_hessian: Array | None = None, radius: float = FIRST_RADIUS) -> Position:
@@ -66,14 +53,7 @@ def advance(
 
     A step is bounded in every parameter, so that the first one cannot leap out of the sensible range; a trial
     that is not usable shrinks the bound (the right bracket of Seeger 2008, sec. 4).
-
-    Parameters
-    ----------
-    position : Position
-    evaluate : callable
-    bounds : pair of arrays of shape (p,)
-    worth : float
-        Decrease below which a step counts as small.
+    A decrease below `worth` counts as small.
     """
     step = _bounded_step(position, bounds)
     slope = float(position.gradient @ step)

@@ -3,60 +3,43 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import scipy.optimize
 
 from logikern.criteria.base import Criterion
 from logikern.numerics.outcome import Array, Mask
 from logikern.operators.choose import PointSet
 from logikern.selection.journal import Entry, Journal
+from logikern.selection.judgement import UnseenRows
+from logikern.selection.nelder_mead import minimise_values
 from logikern.selection.prior import Prior
 from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
 from logikern.structure.covariance import CovarianceGradient
 from logikern.structure.specification import Specification
 
-# Without gradients a stage takes more evaluations, and ends when its corners are so close in all log parameters.
-SIMPLEX_EVALUATIONS = 5
-SIMPLEX_LENGTH = 0.05
+# Why a search ended early.
+INTERRUPTED = "it was interrupted"
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How far a search goes.
+    """How far a search goes."""
 
-    Parameters
-    ----------
-    max_evaluations : int, default=40
-        Of one stage.
-    relative_worth : float, default=1e-3
-        A step is small if it lowers the criterion by less than this part of it.
-    least_size : float, default=0.0
-        What the criterion counts as where it is nearer to zero, which that of numbers may cross.
-    small_steps : int, default=2
-        After so many small steps in a row a stage ends.
-    simplex : bool, default=False
-        Whether the search ignores gradients: the simplex of Nelder and Mead instead of quasi-Newton steps.
-    range : float, default=9.0
-        Largest change of a log parameter in one stage.
-    hurdle : float, default=0.0
-        A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
-    patience : int, default=4
-    first_tolerance, last_tolerance : float, default=2e-4, 1e-4
-        Of the inner fits, while steps are long and when they have become short.
-    """
-
-    max_evaluations: int = 40
-    relative_worth: float = 1e-3
-    least_size: float = 0.0
-    small_steps: int = 2
+    max_evaluations: int = 40  # of one stage
+    relative_worth: float = 1e-3  # a step is small if it lowers the criterion by less than this part of it
+    least_size: float = 0.0  # lower bound on |criterion| in this comparison: that of a regression may cross zero
+    small_steps: int = 2  # after so many small steps in a row a stage ends
+    # Whether the search ignores gradients: the simplex of Nelder and Mead instead of quasi-Newton steps.
     simplex: bool = False
-    range: float = 9.0
+    range: float = 9.0  # largest change of a log parameter in one stage
+    # A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
     hurdle: float = 0.0
+    ceiling: float = np.inf  # a stage whose objective is still above it by then is given up, too
     patience: int = 4
-    first_tolerance: float = 2e-4
-    last_tolerance: float = 1e-4
+    first_tolerance: float = 5e-2  # of inner fits while steps are long
+    last_tolerance: float = 2e-2  # of inner fits when steps have become short
+    relative_tolerance: float = 0.1  # of inner fits as a part of the criterion, if that is smaller ...
+    finest_tolerance: float = 1e-4  # ... but not below this
 
     def worth(self, value: float) -> float:
         """What a step must bring, at this value of the criterion, to be none of the small ones."""
@@ -77,7 +60,7 @@ class Record:
     value : float
         Criterion, without the prior.
     best : float
-        Best value of the stage so far.
+        Lowest value so far on the same points, over all stages: values on other points are not comparable.
     usable : bool
     n_products : int
     seconds : float
@@ -99,62 +82,33 @@ Callback = Callable[[Record], None]
 
 @dataclass(frozen=True, eq=False)
 class SearchData:
-    """Where specifications compete: points, and a criterion on them.
-
-    Parameters
-    ----------
-    criterion : Criterion
-    points : PointSet
-    n_points : int
-    """
+    """Where specifications compete: points, and a criterion on them."""
 
     criterion: Criterion
     points: PointSet
     n_points: int
+    unseen: UnseenRows | None = None  # rows beyond these, which judge models that were learned on these
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a stage is called, and where it is held.
+    """What a stage is called, and where it is held."""
 
-    Parameters
-    ----------
-    name : str
-        For people.
-    prior : Prior
-        Weak pull of the log parameters.
-    centre : array
-        Where they are pulled to: `log_parameters` of the same model at values read off the data.
-    """
-
-    name: str
-    prior: Prior
-    centre: Array
+    name: str  # for people
+    prior: Prior  # weak pull of the log parameters
+    centre: Array  # where they are pulled to: `log_parameters` of the same model at values read off the data
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best of one stage.
-
-    Attributes
-    ----------
-    specification : Specification
-    value : float
-        The criterion.
-    objective : float
-        The criterion and the prior: what was minimised, and what the best is the best of.
-    losses : array of shape (n_losses,)
-    gradient : CovarianceGradient
-        Of the criterion, by operators and latent functions: the same functions under another tying have it, too.
-    inverse_hessian : array of shape (p, p) or None
-        Of the objective by the free parameters, if the search has seen any of it.
-    """
+    """The best of one stage."""
 
     specification: Specification
-    value: float
-    objective: float
-    losses: Array
-    gradient: CovarianceGradient
+    value: float  # the criterion
+    objective: float  # the criterion with the prior, which is minimised
+    losses: Array  # (n_losses,)
+    gradient: CovarianceGradient  # of the criterion; the same for the same functions under another tying
+    # (p, p): of the objective by the free parameters, if the search has seen any of it.
     inverse_hessian: Array | None = None
 
     def answers(self, specification: Specification) -> bool:
@@ -169,28 +123,21 @@ class TimeIsUpError(Exception):
 
 @dataclass(eq=False)
 class SearchLog:
-    """What all stages of a search share: the journal, the trace, the clock.
-
-    Parameters
-    ----------
-    journal : Journal
-    callback : callable
-        Sees every record.
-    deadline : float
-        On the clock of `time.monotonic`; an evaluation that would probably end later is not begun.
-    records : list of Record
-    stopped : str
-        Why the search ended early; empty while it goes on.
-    method : str
-        How the criterion was computed last, in words; empty if that is not worth a word.
-    """
+    """What all stages of a search share: the journal, the trace, the clock, the warm start."""
 
     journal: Journal
-    callback: Callback
+    callback: Callback  # sees every record
+    # On the clock of `time.monotonic`; an evaluation that would probably end later is not begun.
     deadline: float = np.inf
     records: list[Record] = field(default_factory=list)
-    stopped: str = ""
-    method: str = ""
+    stopped: str = ""  # why the search ended early; empty while it goes on
+    method: str = ""  # how the criterion was computed last, in words; empty if that is not worth a word
+    warm_start: Array | None = None  # state of the last usable evaluation
+    keep_interrupted: bool = True  # whether an interrupted search returns its best so far, rather than raise
+
+    def best_value(self, n_points: int) -> float:
+        """Lowest criterion so far on this many points; infinite before the first."""
+        return min((own.value for own in self.records if own.usable and own.n_points == n_points), default=np.inf)
 
     def check_clock(self, n_points: int) -> None:
         """End the search where an evaluation on so many points would take too long, by what the last one took."""
@@ -214,19 +161,8 @@ def minimise(
 ) -> Found | None:
     """Quasi-Newton search from `start` over the free log parameters; None if no start was usable.
 
-    Parameters
-    ----------
-    start : Specification
-    free : boolean array
-        Which of `start.log_parameters` are learned.
-    rung : SearchData
-    effort : Effort
-    task : Task
-    log : SearchLog
-    inverse_hessian : array of shape (p, p) or None, default=None
-        Of an earlier search, to begin with.
-    known : Found or None, default=None
-        Of an earlier search in the same rung; it is not computed again where it answers for the start.
+    An earlier search may give the inverse Hessian to begin with, (p, p), and in the same rung what is `known`, which
+    is not computed again if it answers for the start.
     """
     run = _Stage(start, free, rung, effort, task, log, inverse_hessian, known)
     try:
@@ -234,7 +170,9 @@ def minimise(
     except TimeIsUpError:
         log.stopped = "the time for the search was used up"
     except KeyboardInterrupt:
-        log.stopped = "it was interrupted"
+        if not log.keep_interrupted:
+            raise
+        log.stopped = INTERRUPTED
     return run.best
 
 
@@ -243,7 +181,10 @@ def _descend(run: "_Stage", origin: Array) -> None:
     bounds = (origin - effort.range, origin + effort.range)
     position = run.first_position(origin)
     if effort.simplex and position is not None:
-        return _creep(run, position, bounds)
+        worth = effort.worth(position.value)
+        return minimise_values(
+            lambda point: run.trial(point).value, position.point, bounds, worth, effort.max_evaluations
+        )
     while position is not None and run.n_evaluations < effort.max_evaluations:
         worth = effort.worth(position.value)
         if finished(position, bounds, worth, effort.small_steps) or run.hopeless:
@@ -251,23 +192,6 @@ def _descend(run: "_Stage", origin: Array) -> None:
         run.radius = position.radius
         position = advance(position, run.trial, bounds, worth)
         run.inverse_hessian = position.inverse_hessian if position.scaled else None
-
-
-def _creep(run: "_Stage", position: Position, bounds: tuple[Array, Array]) -> None:
-    """The simplex of Nelder and Mead, which looks at values alone."""
-    n_parameters = len(position.point)
-    corners = np.vstack([position.point, position.point + np.eye(n_parameters)])
-    options: Any = {
-        "initial_simplex": np.clip(corners, *bounds),
-        "maxfev": SIMPLEX_EVALUATIONS * run.effort.max_evaluations,
-        "fatol": run.effort.worth(position.value),
-        "xatol": SIMPLEX_LENGTH,
-    }
-    inside = list(zip(*bounds, strict=True))
-    minimiser: Any = scipy.optimize.minimize
-    minimiser(
-        lambda point: run.trial(point).value, position.point, method="Nelder-Mead", bounds=inside, options=options
-    )
 
 
 @dataclass(eq=False)
@@ -312,12 +236,15 @@ class _Stage:
         """Whether so many evaluations have brought less than the hurdle."""
         if self.n_evaluations < self.effort.patience or self.found is None:
             return False
-        return self.first_value - self.found.value < self.effort.hurdle
+        behind = self.found.objective > self.effort.ceiling
+        return behind or self.first_value - self.found.value < self.effort.hurdle
 
     def trial(self, point: Array) -> Trial:
         """Criterion and prior at a point, from the journal or computed."""
         self.log.check_clock(self.rung.n_points)
-        entry = self.log.journal.answer(point, lambda: self._compute(point))
+        entry = self.log.journal.answer(point, lambda: self._compute(point, self._warm_start()))
+        if entry.state is not None:
+            self.log.warm_start = entry.state
         self.n_evaluations += 1
         trial = Trial(np.inf, np.zeros(len(point)), False)
         if entry.usable:
@@ -345,20 +272,20 @@ class _Stage:
         values[self.free] = point
         return self.start.with_log_parameters(values)
 
-    def _compute(self, point: Array) -> tuple[Entry, Array | None]:
+    def _warm_start(self) -> Array | None:
+        """The state of the last usable evaluation, if it belongs to this rung."""
+        state = self.log.warm_start
+        # Latents of a smaller rung would be confidently wrong at some of the other points, from where Newton's method
+        # takes more steps than from zero.
+        return state if state is not None and state.shape[-1] == self.rung.n_points else None
+
+    def _compute(self, point: Array, start: Array | None) -> Entry:
         began = time.monotonic()
-        specification = self.specification_at(point)
-        covariance = specification.bind(self.rung.points)
-        state = self.log.journal.state
-        if state is not None and state.shape[-1] != self.rung.n_points:
-            # The state of a smaller rung. Carrying its latents over to further points saves nothing: some would be
-            # confidently wrong, from where Newton's method takes more steps than from zero.
-            state = None
-        tolerance = self.effort.first_tolerance if self.radius > 0.3 else self.effort.last_tolerance
-        evaluation = self.rung.criterion.evaluate(covariance, state, tolerance)
+        covariance = self.specification_at(point).bind(self.rung.points)
+        evaluation = self.rung.criterion.evaluate(covariance, start, self._tolerance)
         if evaluation.usable:
             self.log.method = evaluation.method
-        entry = Entry(
+        return Entry(
             point.copy(),
             evaluation.value,
             evaluation.gradient,
@@ -367,8 +294,16 @@ class _Stage:
             evaluation.n_products,
             time.monotonic() - began,
             evaluation.temperature,
+            evaluation.state if evaluation.usable else None,
         )
-        return entry, evaluation.state if evaluation.usable else None
+
+    @property
+    def _tolerance(self) -> float:
+        """Tolerance of inner fits: the criterion corrects its value for their residual, to first order."""
+        effort = self.effort
+        largest = effort.first_tolerance if self.radius > 0.3 else effort.last_tolerance
+        value = np.inf if self.found is None else abs(self.found.value)
+        return min(largest, max(effort.finest_tolerance, effort.relative_tolerance * value))
 
     def _note(self, point: Array, entry: Entry, objective: float) -> None:
         if entry.usable and self.found is None:
@@ -381,7 +316,7 @@ class _Stage:
             evaluation=len(self.log.records) + 1,
             n_points=self.rung.n_points,
             value=entry.value,
-            best=self.found.value if self.found else np.inf,
+            best=min(self.log.best_value(self.rung.n_points), entry.value if entry.usable else np.inf),
             usable=entry.usable,
             n_products=entry.n_products,
             seconds=entry.seconds,

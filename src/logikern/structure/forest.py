@@ -16,21 +16,12 @@ MOST_ONE_BY_ONE, LONG_ROW = 60, 512
 
 
 class Level(NamedTuple):
-    """Nodes of one depth, sorted by parent.
+    """Nodes of one depth, sorted by parent."""
 
-    Attributes
-    ----------
-    nodes, parents : integer arrays of shape (k,)
-    heads : integer array
-        The distinct parents.
-    starts : integer array
-        Where the children of each head begin in `nodes`.
-    """
-
-    nodes: Indices
-    parents: Indices
-    heads: Indices
-    starts: Indices
+    nodes: Indices  # (k,)
+    parents: Indices  # (k,)
+    heads: Indices  # the distinct parents
+    starts: Indices  # where the children of each head begin in `nodes`
 
 
 class Forest:
@@ -108,23 +99,12 @@ class Forest:
 
 
 class ClassOrder(NamedTuple):
-    """Classes sorted by path, so that the classes below any latent function are contiguous.
+    """Classes sorted by path, so that the classes below any latent function are contiguous."""
 
-    Attributes
-    ----------
-    classes : integer array of shape (C,)
-    paths : list of lists
-        Latent functions from the top down to each class, in this order.
-    below : dict
-        From an inner latent function to the positions of the classes below it.
-    inner : list of lists
-        Inner latent functions from the bottom up, one list per tree.
-    """
-
-    classes: Indices
-    paths: list[list[int]]
-    below: dict[int, slice]
-    inner: list[list[int]]
+    classes: Indices  # (C,)
+    paths: list[list[int]]  # latent functions from the top down to each class, in this order
+    below: dict[int, slice]  # from an inner latent function to the positions of the classes below it
+    inner: list[list[int]]  # inner latent functions from the bottom up, one list per tree
 
 
 class ClassForest:
@@ -163,11 +143,6 @@ class ClassForest:
 
 class InnerNodes(Forest):
     """The latent functions that have children: far fewer than the classes, which are the leaves.
-
-    Parameters
-    ----------
-    latents : Forest
-    leaf_latents : integer array of shape (C,)
 
     Attributes
     ----------

@@ -84,12 +84,7 @@ class Mixing(ABC):
 
 @dataclass(frozen=True)
 class Flat(Mixing):
-    """The identity: one latent function per class.
-
-    Parameters
-    ----------
-    n_classes : int
-    """
+    """The identity: one latent function per class."""
 
     n_classes: int
 

@@ -1,5 +1,6 @@
 """Which latent functions share a kernel, and which a variance."""
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,18 +10,10 @@ from logikern.structure.mixing import Mixing
 
 @dataclass(frozen=True)
 class Tying:
-    """Which kernel and which variance each latent function uses.
+    """Which kernel and which variance each latent function uses."""
 
-    Parameters
-    ----------
-    kernel_of : tuple of int
-        Number of the kernel of each function.
-    variance_of : tuple of int
-        Number of the variance of each function.
-    """
-
-    kernel_of: tuple[int, ...]
-    variance_of: tuple[int, ...]
+    kernel_of: tuple[int, ...]  # number of the kernel of each function
+    variance_of: tuple[int, ...]  # number of the variance of each function
 
     @property
     def n_kernels(self) -> int:
@@ -51,8 +44,10 @@ def tie(tying: str | Sequence[Any] | Mapping[Any, Any], mixing: Mixing) -> Tying
     if isinstance(tying, str):
         named = _named(mixing)
         if tying not in named:
+            near = difflib.get_close_matches(tying.lower(), ["auto", *named], n=1)
             raise ValueError(
                 f"`tying` must be one of {sorted(named)}, or a list with a group per {mixing.unit}, but is {tying!r}."
+                + (f" Did you mean {near[0]!r}?" if near else "")
             )
         return named[tying]
     groups = _numbered(_group_labels(tying, mixing))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from logikern.encoding.cells import spell
 from logikern.structure.links import SEPARATOR
 
 # Missing values in CSV and TSV. "None" is not among them, because it is a frequent class name.
@@ -17,8 +18,6 @@ MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "?")
 class TablePolicy:
     """Numbers that decide how a table is read."""
 
-    many_levels: int = 50  # a categorical column with more levels gets a warning
-    rows_to_judge: int = 20  # with fewer rows, distinct values do not suggest an identifier
     fractional_classes: int = 20  # more distinct fractional targets are a measurement, not classes
     many_texts: int = 1000  # from here on, words that occur in one row only are dropped: they are most words
     wide: int = 1000  # sparse inputs with more features than this behave like word counts ...
@@ -32,12 +31,7 @@ def level(value: Any) -> str:
     """The spelling of a category or class, the same for all file formats: `true`, `3`, `red`, `animal/bird`."""
     if isinstance(value, list | tuple | np.ndarray):
         return SEPARATOR.join(map(level, value))
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value)).lower()
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    text = str(value)
-    return text.lower() if text.lower() in ("true", "false") else text
+    return spell(value)
 
 
 def levels(values: pd.Series) -> np.ndarray:

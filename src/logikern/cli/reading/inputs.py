@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import typer
 
-from logikern.cli.preprocessing import CATEGORICAL, COLUMNS, final_step, roles_of
-from logikern.cli.reading.cells import count, level, name_list
-from logikern.cli.reading.columns import Roles, prepare
+from logikern.cli.preprocessing import encoder_of, roles_of
+from logikern.cli.reading.cells import count, name_list
+from logikern.cli.reading.columns import Roles, gap_notes, prepare_text, unseen_notes
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight, with_width
 from logikern.cli.reading.tables import read_table, require_columns
+from logikern.encoding.encoder import Encoder
+from logikern.encoding.inspection import inspect
 
 SVMLIGHT_LABEL = "label of svmlight"
 
@@ -40,49 +42,56 @@ def read_inputs(
         if others:
             raise typer.BadParameter("svmlight has no column names: remove the options that name columns.")
         return _sparse_inputs(model, source, reading)
-    roles = roles_of(model)
-    as_text = [*others, *(roles.categorical + roles.text if roles else ())]
-    table = read_table(source, reading, as_text)
+    roles, encoder = roles_of(model), encoder_of(model)
+    levels = () if encoder is None else [encoder.column_names[own.place] for own in encoder.levels]
+    as_text = [*others, *levels, *(roles.text if roles else ())]
+    table = read_table(source, reading, as_text, named=[*others, *(wanted_columns(model) or ())])
     require_columns(table, others, source, option)
     if roles is not None:
-        return _inputs_by_role(model, roles, table, source, others)
+        return _inputs_by_role(encoder, roles, table, source, others)
     return _inputs_as_given(model, table, source, others)
 
 
 def wanted_columns(model: Any) -> list[str] | None:
-    """Names of the columns in the fit; None if it had no names."""
+    """Names of the columns that the model needs; None if it has no names."""
     roles = roles_of(model)
     if roles is not None:
-        return list(roles.used)
+        return [*roles.numeric, *roles.categorical, *roles.text]
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
-def _inputs_by_role(model: Any, roles: Roles, table: pd.DataFrame, source: Source, others: Sequence[str]) -> Inputs:
-    notes = _match_columns(list(roles.used), table, source, others)
-    prepared = prepare(table[list(roles.used)], roles)
-    notes += prepared.notes("the medians of the fit") + _unseen_levels(model, roles, prepared.frame)
-    return Inputs(prepared.frame, table, tuple(notes))
+def _inputs_by_role(
+    encoder: Encoder | None, roles: Roles, table: pd.DataFrame, source: Source, others: Sequence[str]
+) -> Inputs:
+    needed = [*roles.numeric, *roles.categorical, *roles.text]
+    notes = _match_columns(needed, table, source, [*others, *roles.dropped])
+    # Columns that the encoder leaves out may be missing here, but not for the classifier.
+    names = [*(() if encoder is None else encoder.column_names), *roles.text]
+    absent = {name: np.nan for name in names if name not in table.columns}
+    frame, missing_text = prepare_text(table.assign(**absent)[names], roles.text)
+    findings = None if encoder is None else inspect(encoder, frame[list(encoder.column_names)])
+    notes += gap_notes(findings, missing_text, "the medians of the fit")
+    notes += [] if findings is None else unseen_notes(findings)
+    return Inputs(frame, table, tuple(notes))
 
 
 def _inputs_as_given(model: Any, table: pd.DataFrame, source: Source, others: Sequence[str]) -> Inputs:
     """Inputs of a model fitted in Python: columns by name, or by position if it has no names."""
-    names, notes = wanted_columns(model), []
-    if names is None:
-        names = [name for name in table.columns if name not in others]
-        wanted = int(model.n_features_in_)
-        if len(names) != wanted:
-            raise ValueError(
-                f"the model needs {wanted} unnamed inputs, but `{source.name}` has {len(names)} columns "
-                f"({name_list(names)}). Pass only the inputs, in the order of the fit."
-            )
-        frame = prepare(table[names], Roles(tuple(names))).frame
-        return Inputs(frame.to_numpy(), table, ())
-    notes = _match_columns(names, table, source, others)
-    frame = table[names]
-    if final_step(model) is model:
-        frame = prepare(frame, Roles(tuple(names))).frame
-    return Inputs(frame, table, tuple(notes))
+    names = wanted_columns(model)
+    if names is not None:
+        notes = _match_columns(names, table, source, others)
+        return Inputs(table[names], table, tuple(notes))
+    names = [name for name in table.columns if name not in others]
+    wanted = int(model.n_features_in_)
+    if len(names) != wanted:
+        raise ValueError(
+            f"the model needs {wanted} unnamed inputs, but `{source.name}` has {len(names)} columns "
+            f"({name_list(names)}). Pass only the inputs, in the order of the fit."
+        )
+    # An array of objects keeps the type of each column.
+    is_plain = all(pd.api.types.is_numeric_dtype(table[name].dtype) for name in names)
+    return Inputs(table[names].to_numpy(dtype=np.float64 if is_plain else object), table, ())
 
 
 def _sparse_inputs(model: Any, source: Source, reading: Reading) -> Inputs:
@@ -113,20 +122,3 @@ def _match_columns(names: Sequence[str], table: pd.DataFrame, source: Source, ot
         )
     surplus = [name for name in table.columns if name not in names and name not in others]
     return [f"ignored columns that the model does not use: {name_list(surplus)}"] if surplus else []
-
-
-def _unseen_levels(model: Any, roles: Roles, frame: pd.DataFrame) -> list[str]:
-    if not roles.categorical:
-        return []
-    encoder = model.named_steps[COLUMNS].named_transformers_[CATEGORICAL]
-    notes = []
-    for name, seen in zip(roles.categorical, encoder.categories_, strict=True):
-        present = frame[name].dropna()
-        unseen = present[~present.isin({level(value) for value in seen})]
-        if len(unseen):
-            shown = name_list(np.unique(unseen), 3)
-            notes.append(
-                f"column `{name}` has {count(unseen.nunique(), 'level')} unseen in the fit ({shown}), "
-                f"in {count(len(unseen), 'row')}: predicted from the other columns"
-            )
-    return notes

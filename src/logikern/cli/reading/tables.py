@@ -6,6 +6,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import pandas as pd
 import typer
@@ -13,17 +14,25 @@ import typer
 from logikern.cli.reading.cells import MISSING, name_list
 from logikern.cli.reading.sources import Reading, Source
 
+INDEX = "index"  # attribute of a frame: names of the columns that pandas had as an index
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
 def read_table(
-    source: Source, reading: Reading, as_text: Sequence[str] = (), missing: Sequence[str] = MISSING
+    source: Source,
+    reading: Reading,
+    as_text: Sequence[str] = (),
+    missing: Sequence[str] = MISSING,
+    named: Sequence[str] = (),
 ) -> pd.DataFrame:
     """The table in `source`; columns in `as_text` keep their spelling, such as "01".
 
-    `missing` are the spellings of missing values in CSV and TSV.
+    `missing` are the spellings of missing values in CSV and TSV. An index that pandas wrote to Parquet is dropped,
+    except for the columns in `named`.
     """
     frame = _READERS[source.format](source, reading, as_text, missing)
+    index = frame.attrs.pop(INDEX, ())
+    frame = frame.drop(columns=[name for name in index if name not in named])
     if frame.shape[0] == 0:
         raise ValueError(f"`{source.name}` has a header but no rows. It needs at least one row.")
     return frame
@@ -121,8 +130,19 @@ def _read_parquet(source: Source, reading: Reading, as_text: Sequence[str], miss
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"`{source.name}` is not a readable Parquet file ({error}).") from None
     refuse_duplicates(table.column_names, source)
-    # Without the index that pandas may have stored, which is not data.
-    return table.to_pandas(ignore_metadata=True)
+    frame = table.replace_schema_metadata(None).to_pandas()
+    frame.attrs[INDEX] = _index_columns(table.schema, frame.columns)
+    return frame
+
+
+def _index_columns(schema: Any, columns: Iterable[str]) -> tuple[str, ...]:
+    """Columns that the metadata of pandas calls an index; a range is described there without a column."""
+    try:
+        described = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        listed = described.get("index_columns", ())
+    except (ValueError, AttributeError):  # written by something else
+        return ()
+    return tuple(name for name in columns if name in listed)
 
 
 def _read_json_lines(

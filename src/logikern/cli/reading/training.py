@@ -9,13 +9,23 @@ import pandas as pd
 import typer
 
 from logikern.cli.reading.cells import POLICY, count, levels, name_list, not_numbers, numbers, row_names
-from logikern.cli.reading.columns import Prepared, Roles, assign_roles, prepare, suspicions
+from logikern.cli.reading.columns import (
+    Roles,
+    assign_roles,
+    gap_notes,
+    learn_columns,
+    prepare_text,
+    refuse_nested,
+    require_inputs,
+    suspicions,
+)
 from logikern.cli.reading.hierarchy import NONE, read_labels
 from logikern.cli.reading.labels import missing_targets
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight
 from logikern.cli.reading.tables import read_table, require_columns
 from logikern.cli.session.messages import Messages
+from logikern.encoding.inspection import inspect
 from logikern.structure.tree import Tree
 
 WORD = r"\b\w\w+\b"  # what tf-idf counts
@@ -46,6 +56,7 @@ class TrainingSet:
     kernel: str | None  # the default for such data, None for the estimator's own
     groups: np.ndarray | None = None
     tree: Tree | None = None  # labels are nodes of it
+    categorical: tuple[str, ...] = ()  # columns that are categories by the user's choice
 
     def take(self, rows: np.ndarray) -> "TrainingSet":
         """Some of the rows."""
@@ -68,30 +79,39 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
         raise typer.BadParameter("a table needs `--target COL`, the column of the classes.")
     _refuse_double_roles(columns)
     as_text = [*_present(columns.target, columns.groups), *columns.text, *columns.categorical]
-    table = read_table(source, reading, as_text)
+    table = read_table(source, reading, as_text, named=_named(columns))
     _require_named(table, columns, source)
     missing = missing_targets(table[columns.target], columns.drop_missing_target)
     apart = {columns.target, columns.weight, columns.groups, *columns.ignore}
     inputs = table[[name for name in table.columns if name not in apart]]
     shape = f"{count(len(table), 'row')} and {count(table.shape[1], 'column')}"
     messages.info(f"read {shape} from {source.name}")
-    roles = assign_roles(inputs, columns.categorical, columns.text)
-    prepared = prepare(inputs, roles)
+    refuse_nested(inputs, columns.text)
+    encoder = learn_columns(inputs, columns.categorical, columns.text)
+    roles = assign_roles(encoder, [name for name in columns.text if inputs[name].notna().any()])
+    require_inputs(roles)
     _refuse_numbers(inputs, roles.text)
-    _refuse_wordless(prepared.frame, roles.text)
-    _report(prepared, roles, int(missing.sum()), messages)
-    for suspicion in suspicions(inputs, roles):
+    prepared, missing_text = prepare_text(inputs, roles.text)
+    _refuse_wordless(prepared, roles.text)
+    findings = None if encoder is None else inspect(encoder, inputs[list(encoder.column_names)])
+    empty_text = [name for name in columns.text if name not in roles.text]
+    _report(roles, empty_text, int(missing.sum()), messages)
+    for note in gap_notes(findings, missing_text, "the median of their column"):
+        messages.info(note)
+    for suspicion in suspicions(encoder):
         messages.warn(suspicion)
+    used = [name for name in inputs.columns if name in roles.numeric + roles.categorical + roles.text]
     kept = np.flatnonzero(~missing)
     known = read_labels(table[columns.target].iloc[kept], columns.hierarchy, reading.encoding, messages)
     return TrainingSet(
-        prepared.frame.iloc[kept],
+        prepared[used].iloc[kept],
         known.labels,
         None if columns.weight is None else _weights(table[columns.weight].iloc[kept]),
         roles,
         "linear" if roles.text else None,
         None if columns.groups is None else _groups(table[columns.groups].iloc[kept]),
         known.tree,
+        tuple(name for name in columns.categorical if name in used),
     )
 
 
@@ -156,15 +176,14 @@ def _refuse_wordless(frame: pd.DataFrame, text: Sequence[str]) -> None:
             )
 
 
-def _report(prepared: Prepared, roles: Roles, n_dropped: int, messages: Messages) -> None:
+def _report(roles: Roles, empty_text: Sequence[str], n_dropped: int, messages: Messages) -> None:
     counts = {"numeric": roles.numeric, "categorical": roles.categorical, "text": roles.text}
     messages.info("inputs: " + ", ".join(f"{len(names)} {kind}" for kind, names in counts.items() if names))
     if n_dropped:
         messages.info(f"dropped {count(n_dropped, 'row')} without a target")
-    if roles.constant:
-        messages.info(f"dropped {count(len(roles.constant), 'constant column')}: {name_list(roles.constant)}")
-    for note in prepared.notes("the median of their column"):
-        messages.info(note)
+    constant = [*roles.constant, *empty_text]
+    if constant:
+        messages.info(f"dropped {count(len(constant), 'constant column')}: {name_list(constant)}")
 
 
 def _groups(column: pd.Series) -> np.ndarray:

@@ -80,6 +80,12 @@ def sentence(error: BaseException) -> str:
         return (
             f"not enough memory ({one_line(str(error)) or 'allocation failed'}). Pass `--memory-limit` or fewer rows."
         )
+    from logikern.encoding.complaints import ColumnError
+
+    if isinstance(error, ColumnError):
+        from logikern.cli.reading.columns import complain
+
+        return one_line(complain(error))
     return one_line(str(error)) or type(error).__name__
 
 

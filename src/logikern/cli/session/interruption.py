@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from logikern.cli.session.exits import AbortedError
 
@@ -45,11 +45,6 @@ class Interruption:
         if self.asked:
             self.honoured = True
             raise KeyboardInterrupt
-
-
-def abort(number: int, frame: Any) -> NoReturn:
-    """A signal handler that ends the command, even in a search, which would catch KeyboardInterrupt."""
-    raise AbortedError
 
 
 @contextmanager

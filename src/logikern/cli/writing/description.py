@@ -17,7 +17,7 @@ from logikern.cli.reading.labels import joined
 from logikern.model.persistence import HEADER
 from logikern.structure.tree import ROOT
 
-INDEX = re.compile(r"\[(\d+)\]$")  # the input in the name of a rate, such as rate[3]
+INDEX = re.compile(r"\[(.+)\]$")  # the input in the name of a rate, such as rate[3] or rate[width]
 
 
 def describe(model: Any, path: Path) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def describe(model: Any, path: Path) -> dict[str, Any]:
         "pipeline": [type(step).__name__ for _, step in model.steps] if classifier is not model else None,
         "classes": [joined(label) for label in classifier.classes_.tolist()],
         "inputs": {kind: list(names) for kind, names in inputs.items() if names},
-        "features": int(classifier.n_features_in_),
+        "features": int(parts[0].model_.points.shape[1]),
         "training_rows": int(parts[0].dual_coef_.shape[0]),
         "parameters": _parameters(classifier),
         "kernels": [str(kernel) for part in parts for kernel in part.kernels_],
@@ -57,7 +57,7 @@ def hyperparameters(model: Any) -> list[dict[str, Any]]:
     rows = []
     for label, part in _parts(final_step(model)).items():
         for row in part.hyperparameters_.to_dict("records"):
-            name = INDEX.sub(lambda found: f" of {names[int(found[1])]}", row["name"]) if names else row["name"]
+            name = INDEX.sub(lambda found: f" of {_input_name(found[1], names)}", row["name"])
             rows.append({"name": name, "classes": label or row["classes"]} | _numbers(row, "value", "start"))
     return rows
 
@@ -112,10 +112,19 @@ def _parts(classifier: Any) -> dict[str, Any]:
 
 
 def _input_names(model: Any) -> list[str]:
-    """Names of the inputs of the classifier (columns and levels), if there are any."""
+    """Names of the inputs that other steps make for the classifier; none if it has names of its own."""
+    if final_step(model) is model:
+        return []
     if roles_of(model) is None:
         return wanted_columns(model) or []
     return [str(name).partition("__")[2] for name in model[:-1].get_feature_names_out()]
+
+
+def _input_name(found: str, names: list[str]) -> str:
+    """The input that is named, or numbered, in the name of a rate."""
+    if not found.isdecimal():
+        return found
+    return names[int(found)] if int(found) < len(names) else f"input {found}"
 
 
 def _numbers(row: dict[str, Any], *names: str) -> dict[str, float | str | None]:

@@ -10,15 +10,9 @@ from logikern.numerics.outcome import Array, Indices
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """A partition of the points into groups. Build it by `partition`.
+    """A partition of the points into groups. Build it by `partition`."""
 
-    Parameters
-    ----------
-    numbers : integer array of shape (n,)
-        Group of each point, from 0 without gaps.
-    """
-
-    numbers: Indices
+    numbers: Indices  # (n,): group of each point, from 0 without gaps
 
     @property
     def n_groups(self) -> int:

@@ -20,20 +20,12 @@ class LowRankSensitivity(NamedTuple):
 
     With locals l_b = E b and l_a = E a, the weights of function f are those of
     sum_g (T b_g) (T a_g)' = l_b l_a' within groups + (Z Omega_f' + Omega_f Z') / 2.
-
-    Attributes
-    ----------
-    products : array of shape (F, n)
-    left, right : arrays of shape (F, n)
-        The locals l_b, l_a.
-    mixed : list of arrays of shape (n, R), one per function
-        Z.
     """
 
-    products: Array
-    left: Array
-    right: Array
-    mixed: list[Array]
+    products: Array  # (F, n)
+    left: Array  # (F, n): l_b
+    right: Array  # (F, n): l_a
+    mixed: list[Array]  # (n, R), one per function: Z
 
 
 class LowRankPosterior:

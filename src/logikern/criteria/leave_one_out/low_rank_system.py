@@ -19,18 +19,10 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True, eq=False)
 class LowRankModel:
-    """K~ = Phi' Phi + D of the functions that the likelihood distinguishes. Build it by `low_rank_model`.
+    """K~ = Phi' Phi + D of the functions that the likelihood distinguishes. Build it by `low_rank_model`."""
 
-    Parameters
-    ----------
-    factors : list of arrays of shape (r, n), one per function
-        The blocks of Phi.
-    residual : array of shape (F, n)
-        The diagonal D.
-    """
-
-    factors: list[Array]
-    residual: Array
+    factors: list[Array]  # (r, n), one per function: the blocks of Phi
+    residual: Array  # (F, n): the diagonal D
 
     @property
     def places(self) -> list[slice]:
@@ -62,16 +54,13 @@ def low_rank_model(covariance: ClassCovariance, contrast: Contrast) -> LowRankMo
     return LowRankModel(factors, shares @ np.stack([part.residual for part in parts]))
 
 
+# For classes without a hierarchy `preconditioning/woodbury` factors the same I + Phi W_D Phi'. It is not shared: a
+# preconditioner handles trees, may round its factors and may add a ridge, while leave-one-out needs exact factors of
+# several kernels at once, W_D itself and L^-1, and must see where the matrix is not positive definite.
 class Woodbury:
     """W_D = (I + W D)^-1 W and the Cholesky factor L of I + Phi W_D Phi', of one weighting.
 
     At each point W_D is diag(t) - t t' / sum(t) with t = s^2 / (1 + s^2 D), or diag(t) without null directions.
-
-    Parameters
-    ----------
-    model : LowRankModel
-    curvature : Curvature
-    member : int
     """
 
     def __init__(self, model: LowRankModel, curvature: PointwiseCurvature, member: int):
@@ -116,14 +105,7 @@ class Woodbury:
 
 
 class LowRankSystem(NewtonSystem):
-    """R = W_D - W_D Phi' (L L')^-1 Phi W_D.
-
-    Parameters
-    ----------
-    covariance : ClassCovariance
-    model : LowRankModel
-    curvature : Curvature
-    """
+    """R = W_D - W_D Phi' (L L')^-1 Phi W_D."""
 
     def __init__(self, covariance: ClassCovariance, model: LowRankModel, curvature: PointwiseCurvature):
         self.covariance = covariance
@@ -151,12 +133,7 @@ class LowRankSystem(NewtonSystem):
 
 
 class LowRankSystems:
-    """Systems of one covariance whose operators are all `Landmarked`.
-
-    Parameters
-    ----------
-    covariance : ClassCovariance
-    """
+    """Systems of one covariance whose operators are all `Landmarked`."""
 
     def __init__(self, covariance: ClassCovariance):
         self.covariance = covariance

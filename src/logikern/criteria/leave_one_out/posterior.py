@@ -38,35 +38,18 @@ DEFAULT_POLICY = PosteriorPolicy()
 
 
 class GroupBlocks(NamedTuple):
-    """Diagonal blocks of a batch of groups.
+    """Diagonal blocks of a batch of groups."""
 
-    Attributes
-    ----------
-    members : integer array of shape (k, m)
-    shrinkage : array of shape (k, F m, F m)
-        Blocks of P = (I + V' K~ V)^-1, zero off the range of the projector.
-    covariance : array of shape (k, F m, F m)
-        Blocks of Q.
-    """
-
-    members: Indices
-    shrinkage: Array
-    covariance: Array
+    members: Indices  # (k, m)
+    shrinkage: Array  # (k, F m, F m): blocks of P = (I + V' K~ V)^-1, zero off the range of the projector
+    covariance: Array  # (k, F m, F m): blocks of Q
 
 
 class Sensitivity(NamedTuple):
-    """Derivatives of sum_g b_g' Q_gg a_g: `products` by the curvature, `weights` by K~.
+    """Derivatives of sum_g b_g' Q_gg a_g: `products` by the curvature, `weights` by K~."""
 
-    Attributes
-    ----------
-    products : array of shape (F, n)
-        sum_g (V' Q b_g) (V' Q a_g), entry by entry.
-    weights : list of arrays, one of the shape of each block
-        sum_g (T b_g) (T a_g)'.
-    """
-
-    products: Array
-    weights: list[Array]
+    products: Array  # (F, n): sum_g (V' Q b_g) (V' Q a_g), entry by entry
+    weights: list[Array]  # sum_g (T b_g) (T a_g)'
 
 
 class ExactPosterior:

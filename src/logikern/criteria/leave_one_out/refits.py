@@ -11,19 +11,10 @@ from logikern.numerics.outcome import Array, Indices, Outcome
 
 
 class Refits(NamedTuple):
-    """Latents of points that a fit has not seen.
+    """Latents of points that a fit has not seen."""
 
-    Attributes
-    ----------
-    latent : array of shape (C, n)
-        Latents from the fit without each point's group; NaN for groups that were not left out.
-    outcome : Outcome
-        The first failure, or convergence.
-    n_products : int
-    """
-
-    latent: Array
-    outcome: Outcome
+    latent: Array  # (C, n): latents from the fit without each point's group; NaN for groups that were not left out
+    outcome: Outcome  # the first failure, or convergence
     n_products: int
 
 

@@ -46,14 +46,7 @@ USUAL, NEUTRAL = SpotCheckPolicy(), Temperature()
 
 
 class SpotCheck(NamedTuple):
-    """Mean losses of rows left out: in closed form, and estimated from some refits.
-
-    Attributes
-    ----------
-    closed_form, refitted : float
-    n_refits : int
-    is_far : bool
-    """
+    """Mean losses of rows left out: in closed form, and estimated from some refits."""
 
     closed_form: float
     refitted: float

@@ -7,7 +7,7 @@ import numpy as np
 
 from logikern.criteria.leave_one_out.criterion import LeaveOneOut
 from logikern.criteria.leave_one_out.spot_check import Refitting, SpotCheck, spot_check
-from logikern.estimators._solver_plan import refitting_solver
+from logikern.estimators._names.solvers import refitting_solver
 from logikern.fitting.footprint import Size, affordable_refits, leave_one_out, search_conditioning
 from logikern.fitting.problem import Problem
 from logikern.numerics.outcome import Array

@@ -1,15 +1,19 @@
 """Arrays as frames of the library that the user works with."""
 
 import importlib
+import re
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from logikern.encoding.encoder import Encoder
+from logikern.estimators._inputs.data import names_of_rows
 from logikern.numerics.outcome import Array
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
 
+NUMBERED = re.compile(r"^(.*)\[(\d+)\]$")
 # Nodes that are named one by one.
 MOST_NAMES = 8
 
@@ -21,9 +25,7 @@ def labelled_frame(X: Any, values: Array, classes: Array) -> Any:
     pandas = _pandas()
     # A tuple is a label, not one for each of several levels.
     columns = pandas.Index(list(classes), tupleize_cols=False)
-    # The `index` of a list is a function.
-    index = X.index if isinstance(X, pandas.DataFrame | pandas.Series) else None
-    return pandas.DataFrame(values, columns=columns, index=index)
+    return pandas.DataFrame(values, columns=columns, index=names_of_rows(X))
 
 
 def _pandas() -> Any:
@@ -33,20 +35,26 @@ def _pandas() -> Any:
         raise ImportError("A labelled frame needs pandas: install logikern[cli].") from error
 
 
-def hyperparameter_frame(found: Specification, start: Specification, classes: Array) -> Any:
-    """One row per hyperparameter: name, the classes that it serves, value and start."""
+def hyperparameter_frame(
+    found: Specification, start: Specification, classes: Array, encoder: Encoder | None = None
+) -> Any:
+    """One row per hyperparameter: name, the classes that it serves, value and start.
+
+    Rates of single inputs, or of single columns, are named after these if the encoder has names: `rate[age]`.
+    """
     rows = []
     for number, kernel in enumerate(found.kernels):
-        users = _users(found.tying.kernel_of, number, found, classes)
+        served = users(found.tying.kernel_of, number, found, classes)
         origin = start.kernels[start.tying.kernel_of[found.tying.kernel_of.index(number)]]
         began = dict(zip(origin.parameter_names, np.exp(origin.log_parameters), strict=True))
         for name, value in zip(kernel.parameter_names, np.exp(kernel.log_parameters), strict=True):
             first = began.get(name, began.get(name.split("[")[0], np.nan))
-            rows.append({"name": name, "classes": users, "value": float(value), "start": float(first)})
+            shown = _with_names(name, kernel.parameter_names, encoder)
+            rows.append({"name": shown, "classes": served, "value": float(value), "start": float(first)})
     for number, variance in enumerate(found.variances):
-        users = _users(found.tying.variance_of, number, found, classes)
+        served = users(found.tying.variance_of, number, found, classes)
         first = start.latent_variances[found.tying.variance_of.index(number)]
-        rows.append({"name": "variance", "classes": users, "value": variance, "start": float(first)})
+        rows.append({"name": "variance", "classes": served, "value": variance, "start": float(first)})
     whole = {"bias_variance": (found.bias_variance, start.bias_variance)}
     if not found.temperature.is_neutral:
         began = asdict(start.temperature)
@@ -58,14 +66,26 @@ def hyperparameter_frame(found: Specification, start: Specification, classes: Ar
     return _pandas().DataFrame(rows)
 
 
-def _users(group_of: tuple[int, ...], number: int, found: Specification, classes: Array) -> str:
+def _with_names(name: str, siblings: tuple[str, ...], encoder: Encoder | None) -> str:
+    """The name of a parameter with the name of its input or column in place of a number."""
+    match = NUMBERED.match(name)
+    if match is None or encoder is None or encoder.names is None:
+        return name
+    n_values = sum(sibling.startswith(f"{match[1]}[") for sibling in siblings)
+    names = {encoder.n_columns: encoder.names, encoder.n_inputs: encoder.input_names}.get(n_values)
+    return name if names is None else f"{match[1]}[{names[int(match[2])]}]"
+
+
+def users(group_of: tuple[int, ...], number: int, found: Specification, classes: Array) -> str:
     """The classes that a parameter serves, or the nodes of a hierarchy."""
     tree = found.mixing
     members = np.flatnonzero(np.array(group_of) == number)
     if len(members) == len(group_of):
         return "all"
-    if not isinstance(tree, Tree):
+    if not tree.is_coupled:
         return ", ".join(str(classes[member]) for member in members)
+    if not isinstance(tree, Tree):
+        return "functions " + ", ".join(map(str, members))
     own = np.unique(tree.levels[members])
     one_each = len(set(group_of)) == len(group_of)
     if not one_each and len(own) == 1 and len(members) == np.count_nonzero(tree.levels == own[0]):

@@ -13,12 +13,11 @@ from logikern.criteria.leave_one_out.refits import exact_leave_one_out
 from logikern.estimators import _memory
 from logikern.estimators._fitted.doubts import check_fit, tell
 from logikern.estimators._inputs.arguments import check_whole
+from logikern.estimators._names.solvers import refitting_solver
 from logikern.estimators._parameters import parse_memory
 from logikern.estimators._run import threads
-from logikern.estimators._solver_plan import refitting_solver
 from logikern.fitting.footprint import Size, search_conditioning
 from logikern.fitting.problem import FitResult, Problem
-from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array, Outcome
 from logikern.numerics.simplex import log_probabilities
@@ -109,9 +108,9 @@ class InfluenceMixin:
         Returns
         -------
         frame with the columns row, label, probability, likely, loss
-            `row` is the place in the data that were fitted, `label` its label (the most probable one of a
+            `row` is the place in the data that were fitted, from 0, `label` its label (the most probable one of a
             distribution), `probability` that of the label without the row, `likely` the label that is then most
-            probable.
+            probable. If X was a pandas frame, its index labels the rows: `X.loc[suspects.index]` shows them.
         """
         if n_suspects is not None:
             check_whole("n_suspects", n_suspects, 1)
@@ -128,7 +127,8 @@ class InfluenceMixin:
                 "probability": proba[np.arange(len(order)), given],
                 "likely": data.classes[proba.argmax(axis=1)],
                 "loss": losses[order],
-            }
+            },
+            index=None if data.row_names is None else data.row_names[data.kept[order]],
         )
 
     def _loo_losses(self) -> Array:
@@ -184,7 +184,7 @@ class InfluenceMixin:
         latent = finite.matmul(self.model_.dual[None])
         if np.isinf(specification.bias_variance):
             latent += self.model_.constants[:, None]
-        return Problem(covariance, Softmax(), data.targets, data.weights[None]), latent
+        return Problem(covariance, data.likelihood, data.targets, data.weights[None]), latent
 
     def _resources(self) -> _memory.Resources:
         return _memory.find_resources(parse_memory(self.memory_limit))

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from logikern.estimators._inputs.data import as_objects, is_precomputed, takes_objects
+from logikern.estimators._inputs.tables import as_table, require_rows
 from logikern.estimators._memory import prediction_tile
 from logikern.estimators._parameters import parse_memory
 from logikern.kernels import new_points
@@ -19,11 +20,17 @@ def new_data(estimator: Any, X: Any) -> Any:
     if takes_objects(kernel):
         return as_objects(X)
     # In double precision also where the training rows are not: kernel values are then computed and kept so.
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
-    if not is_precomputed(kernel):
-        return X
-    X = X.toarray() if is_sparse(X) else X
-    return new_points(X)
+    form = {"accept_sparse": "csr", "dtype": np.float64, "reset": False}
+    if is_precomputed(kernel):
+        X = validate_data(estimator, X, **form)
+        return new_points(X.toarray() if is_sparse(X) else X)
+    table = as_table(X, is_chosen=bool(estimator.encoder_.levels))
+    if table is None:
+        X = validate_data(estimator, X, ensure_all_finite="allow-nan", **form)
+    else:
+        X = validate_data(estimator, table, skip_check_array=True, reset=False)
+        require_rows(X)
+    return estimator.encoder_.transform(X)
 
 
 def latents(estimator: Any, X: Any) -> Array:

@@ -1,59 +1,158 @@
-"""A fit in words: its plan, the stages of its search, and their cost."""
+"""A fit in words: the final model, what it was compared with, its cost, and its plan."""
 
-from typing import Any
+import textwrap
+from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from logikern.estimators._fitted.description import describe_model
 from logikern.estimators._inputs.data import is_precomputed, takes_objects
 from logikern.model import persistence
 from logikern.numerics.outcome import Outcome
-from logikern.numerics.temperature import Temperature
 from logikern.report.search import plot_search
+from logikern.selection.judgement import Verdict
+from logikern.selection.search import Record
+
+COLUMNS = 100
+TERMS = (
+    "learned: number of hyperparameters that the search learned.",
+    "criterion: {criterion}; lower is better.",
+    "gain: decrease of the criterion against the model accepted before, on the same rows.",
+    "noise: standard error of the gain.",
+    "better: the gain exceeds the noise; for a first model, its criterion is lower.",
+    "asked for: part of the settings, better or not.",
+)
 
 
-def explain(estimator: Any) -> str:
-    """The stages that were tried, their gains, which were kept, their cost, and the plan behind it all."""
-    plan = [f"Plan.\n{estimator.plan_}"] if hasattr(estimator, "plan_") else []
-    if not estimator.verdicts_:
-        return "\n".join(["Hyperparameters were fixed: nothing was searched for.", *plan])
-    records = estimator.trace_
+class Words(NamedTuple):
+    """What an estimator calls what has a function of its own, and its criterion."""
+
+    unit: str
+    criterion: str
+
+
+def explain(fitted: dict[str, Any], words: Words) -> str:
+    """The final model, what it was compared with, its cost, and the plan.
+
+    Parameters
+    ----------
+    fitted : dict
+        Attributes of a fitted estimator.
+    words : Words
+    """
+    model, compared, result = _story(fitted, words)
+    terms = _terms(fitted["verdicts_"], words)
+    return _join([model, compared, terms, result, *_plan(fitted)])
+
+
+def explain_each(headings: list[str], fitted: list[dict[str, Any]], words: Words) -> str:
+    """The same for several models of the same kind, with the terms and the plan once."""
+    sections = []
+    for heading, own in zip(headings, fitted, strict=True):
+        sections += [[f"{heading}:"], *_story(own, words)]
+    terms = _terms(sum((own["verdicts_"] for own in fitted), ()), words)
+    return _join([*sections, terms, *_plan(fitted[0])])
+
+
+def _story(fitted: dict[str, Any], words: Words) -> tuple[list[str], list[str], list[str]]:
+    """Sections about the model, what it was compared with, and the result; the first line of each is its heading."""
+    verdicts, records = fitted["verdicts_"], fitted["trace_"]
+    final = next((verdict for verdict in reversed(verdicts) if verdict.kept), None)
+    names = fitted["classes_" if "classes_" in fitted else "outputs_"]
+    described = describe_model(fitted["model_"].specification, names, words.unit, fitted.get("feature_names_in_"))
+    steps = max(0, len(fitted["newton_trace_"]) - 1)
+    result = [f"Final fit: {steps} step{'' if steps == 1 else 's'}. {fitted['outcome_'].value}"]
+    compared = []
+    if final is not None:
+        result = [*_criterion(fitted, records, words), _cost(records), *result]
+        compared = _compared(verdicts, final, records) if len(verdicts) > 1 else []
+    return [_heading(final, fitted), *described], compared, ["Result:", *result]
+
+
+def _heading(final: Verdict | None, fitted: dict[str, Any]) -> str:
+    if final is not None:
+        return f"Final model: {final.stage}, {final.n_parameters} learned hyperparameters."
+    if "criterion_method_" in fitted:
+        return "Final model: as the search began, because it found nothing."
+    return "Final model: hyperparameters were fixed, and nothing was searched for."
+
+
+def _compared(verdicts: tuple[Verdict, ...], final: Verdict, records: tuple[Record, ...]) -> list[str]:
+    """A table with a row for each model."""
+    own = [record.n_points for record in records if record.stage == verdicts[-1].stage]
+    width = max(len("model"), *(len(verdict.stage) for verdict in verdicts))
+    lines = [f"{'model':{width}}  learned  criterion     gain   noise"]
+    for verdict in verdicts:
+        is_first = np.isnan(verdict.gain)
+        gain, noise = ("-", "-") if is_first else (f"{verdict.gain:z.4f}", f"{verdict.noise:.4f}")
+        fate = f"{verdict.fate}: final model" if verdict is final else verdict.fate
+        told = f"{verdict.n_parameters:7}  {verdict.value:9.4f}  {gain:>7}  {noise:>6}"
+        lines.append(f"{verdict.stage:{width}}  {told}  {fate.removeprefix('first model: ')}")
+    return [f"Models compared, on {(own or [records[-1].n_points])[-1]} rows:", *lines]
+
+
+def _criterion(fitted: dict[str, Any], records: tuple[Record, ...], words: Words) -> list[str]:
+    """The criterion of the final model, and how far it can be trusted."""
+    method = fitted.get("criterion_method_", "")
+    by = f" by {method}" if method else ""
+    lines = [
+        f"Criterion {fitted['criterion_value_']:.4f} on {records[-1].n_points} rows{by}: {words.criterion}.",
+        "It is optimistic, because the search minimised it. Score new rows for a fair estimate.",
+    ]
+    if np.isfinite(fitted.get("held_out_error_", np.nan)):
+        lines.append(f"Held-out rows: {1 - fitted['held_out_error_']:.1%} of the variance is explained.")
+    lines += [fitted["criterion_doubt_"]] if fitted.get("criterion_doubt_") else []
+    stopped = fitted.get("stopped_early_", "")
+    return [*lines, f"The search ended early: {stopped}."] if stopped else lines
+
+
+def _cost(records: tuple[Record, ...]) -> str:
     seconds = sum(record.seconds for record in records)
     products = sum(record.n_products for record in records)
-    unusable = sum(not record.usable for record in records)
-    lines = [str(verdict) for verdict in estimator.verdicts_]
-    lines.append(
-        f"{len(records)} evaluations in {seconds:.1f} s ({products} kernel products, {unusable} without use); "
-        f"criterion {estimator.criterion_value_:.4f} on {records[-1].n_points} points{_by(estimator)}."
-    )
-    lines += [estimator.criterion_doubt_] if getattr(estimator, "criterion_doubt_", "") else []
-    lines += _temperature(estimator.model_.specification.temperature)
-    lines.append(f"Final fit: {len(estimator.newton_trace_) - 1} steps. {estimator.outcome_.value}")
-    return "\n".join([*lines, *plan])
+    failed = sum(not record.usable for record in records)
+    told = f"{len(records)} evaluations in {seconds:.1f} s, {products} kernel products"
+    return f"Cost of the search: {told}{f', {failed} evaluations failed' if failed else ''}."
 
 
-def _temperature(found: Temperature) -> list[str]:
-    if found.is_neutral:
+def _terms(verdicts: tuple[Verdict, ...], words: Words) -> list[str]:
+    """The words of the table, if there is one, each with its meaning."""
+    fates = {verdict.fate for verdict in verdicts}
+    if all(np.isnan(verdict.gain) for verdict in verdicts):
         return []
-    return [f"Inverse temperature: {found.certain:.2f} for certain rows, {found.uncertain:.2f} for uncertain rows."]
+    told = [line for line in TERMS if "asked for" in fates or not line.startswith("asked for")]
+    return ["Terms:", *(line.format(criterion=words.criterion) for line in told)]
 
 
-def _by(estimator: Any) -> str:
-    """How the criterion was computed, unless a model file is too old to tell."""
-    method = getattr(estimator, "criterion_method_", "")
-    return f" by {method}" if method else ""
+def _plan(fitted: dict[str, Any]) -> list[list[str]]:
+    """The plan, unless the file of the model has none."""
+    return [["Plan, decided before the fit:", *str(fitted["plan_"]).splitlines()]] if "plan_" in fitted else []
+
+
+def _join(sections: list[list[str]]) -> str:
+    """Sections with an empty line between them, in lines of at most `COLUMNS` characters."""
+    told = [section for section in sections if section]
+    return "\n\n".join("\n".join([section[0], *map(_indented, section[1:])]) for section in told)
+
+
+def _indented(line: str) -> str:
+    if len(line) + 2 <= COLUMNS:
+        return f"  {line}"
+    return textwrap.fill(line, COLUMNS, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 class SearchStory:
     """What every estimator tells about its fit, and how it is kept."""
 
+    _words = Words("class", "the mean held-out log loss per row")
     kernel: Any
     verdicts_: tuple[Any, ...]
     trace_: tuple[Any, ...]
 
     def explain(self) -> str:
-        """The plan of the fit, the stages of the search with their gains, and which were kept, in words."""
+        """The final model, what it was compared with, the cost and the plan of the fit, in words."""
         check_is_fitted(self)
-        return explain(self)
+        return explain(vars(self), self._words)
 
     def plot_search(self, ax: Any = None) -> Any:
         """Draw the criterion over the time of the search; returns the matplotlib Axes."""
@@ -70,6 +169,8 @@ class SearchStory:
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = not takes_objects(self.kernel)
+        tags.input_tags.allow_nan = not (takes_objects(self.kernel) or is_precomputed(self.kernel))
+        tags.input_tags.categorical = tags.input_tags.allow_nan
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 

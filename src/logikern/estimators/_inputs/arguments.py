@@ -1,9 +1,35 @@
 """Checks of single arguments. Each raises a ValueError that says what was expected."""
 
+import difflib
 import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+# What other libraries and papers call our kernels, solvers and criteria.
+_SYNONYMS: dict[str, tuple[str, ...]] = {
+    "rbf": ("gaussian",),
+    "se": ("gaussian",),
+    "squared_exponential": ("gaussian",),
+    "exponential": ("matern12",),
+    "laplace": ("laplacian",),
+    "matern": ("matern52",),
+    "rq": ("rational_quadratic",),
+    "poly": ("polynomial",),
+    "dot_product": ("linear",),
+    "newton_cg": ("newton",),
+    "lbfgs": ("newton", "quasi-newton"),
+    "bfgs": ("quasi-newton",),
+    "cholesky": ("exact",),
+    "cg": ("kcg",),
+    "cross_validation": ("cv",),
+    "kfold": ("cv",),
+    "leave_one_out": ("loo",),
+    "loocv": ("loo",),
+    "float32": ("single",),
+    "float64": ("double",),
+}
 
 
 def check_whole(argument: str, value: Any, least: int) -> None:
@@ -12,10 +38,23 @@ def check_whole(argument: str, value: Any, least: int) -> None:
         raise ValueError(f"`{argument}` must be a whole number of at least {least}, but is {value!r}.")
 
 
-def check_name(argument: str, value: Any, names: tuple[str, ...]) -> None:
-    """Raise unless the value is one of the names."""
+def check_name(argument: str, value: Any, names: tuple[str, ...], other: str = "") -> None:
+    """Raise unless the value is one of the names; `other` says what else may be passed."""
     if not (isinstance(value, str) and value in names):
-        raise ValueError(f"`{argument}` must be one of {list(names)}, but is {value!r}.")
+        told = f"`{argument}` must be one of {list(names)}{other and f' {other}'}, but is {value!r}."
+        raise ValueError(f"{told}{suggest(value, names)}")
+
+
+def suggest(value: Any, names: Iterable[str]) -> str:
+    """ " Did you mean ...?" with the name that was probably meant; empty if there is none."""
+    known = [str(name) for name in names]  # the members of an Enum have another repr
+    if not isinstance(value, str):
+        return ""
+    spelled = value.lower().replace("-", "_").replace(" ", "_")
+    meant = [name for name in _SYNONYMS.get(spelled, ()) if name in known]
+    plain = {name.replace("-", "_"): name for name in known}
+    meant += [plain[near] for near in difflib.get_close_matches(spelled, plain, n=1)]
+    return f" Did you mean {meant[0]!r}?" if meant else ""
 
 
 def check_choice(argument: str, value: Any) -> None:

@@ -1,20 +1,24 @@
 """Training data, checked once here and trusted inside."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
+from logikern.encoding.encoder import Encoder
+from logikern.encoding.roles import list_chosen
 from logikern.estimators._inputs.hierarchy import tree_targets, warn_of_guesses
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
+from logikern.estimators._inputs.tables import as_table, learn_inputs
 from logikern.estimators._inputs.weights import weigh_rows
+from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.estimators._parameters import Parameters
 from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves, training_points
 from logikern.kernels.inputs import is_sparse
 from logikern.likelihoods.base import Likelihood
-from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.targets import from_labels
@@ -24,44 +28,37 @@ from logikern.structure.tree import Tree
 LARGEST_INPUT, SMALLEST_INPUT = 1e150, 1e-150
 # Rows of a kernel matrix that are compared with its columns at a time.
 ROW_TILE = 256
+
+
+class Checked(NamedTuple):
+    """Encoded inputs, targets, and the encoder; None where inputs are kernel values or objects."""
+
+    X: Any
+    y: Any
+    encoder: Encoder | None
+
+
 # `check_together` of one estimator.
-CheckTogether: TypeAlias = Callable[..., tuple[Any, Any]]
+CheckTogether: TypeAlias = Callable[..., Checked]
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What a fit works on: the rows that carry weight.
-
-    Parameters
-    ----------
-    points : the inputs of those rows
-    targets : array of shape (C, n), or (N, n) where labels name inner nodes
-    weights : array of shape (n,)
-    classes : array of shape (C,)
-    tree : Tree or None
-        Of the classes.
-    likelihood : Likelihood
-        What compares latents with the targets.
-    labels : integer array of shape (n,) or None
-        The most likely class of each row, in whose proportion rows are drawn; None where targets are numbers.
-    kept : integer array of shape (n,)
-        Their places among the rows given.
-    n_rows : int
-        Number of rows given.
-    row_labels : integer array of shape (n_rows,) or None, default=None
-        `labels` of all rows given, whatever their weight.
-    """
+    """What a fit works on: the rows that carry weight."""
 
     points: Any
-    targets: Array
-    weights: Array
-    classes: Array
-    tree: Tree | None
-    likelihood: Likelihood
+    targets: Array  # (C, n), or (N, n), where labels name inner nodes
+    weights: Array  # (n,)
+    classes: Array  # (C,)
+    mixing: Mixing  # how classes share latent functions
+    likelihood: Likelihood  # what compares latents with the targets
+    # (n,): the most likely class of each row, in whose proportion rows are drawn; None where targets are numbers.
     labels: Indices | None
-    kept: Indices
-    n_rows: int
-    row_labels: Indices | None = None
+    kept: Indices  # (n,): their places among the rows given
+    n_rows: int  # number of rows given
+    row_labels: Indices | None = None  # (n_rows,): `labels` of all rows given, whatever their weight
+    row_names: Any = None  # pandas Index (n_rows,): names of the rows given, if they were a pandas frame
+    encoder: Encoder | None = None  # how columns became inputs; None where inputs are kernel values or objects
 
     @property
     def all_weights(self) -> Array:
@@ -71,9 +68,42 @@ class TrainingData:
         return weights
 
     @property
-    def mixing(self) -> Mixing:
-        """How classes share latent functions."""
-        return Flat(len(self.classes)) if self.tree is None else self.tree
+    def tree(self) -> Tree | None:
+        """The hierarchy of the classes, if there is one."""
+        return self.mixing if isinstance(self.mixing, Tree) else None
+
+
+def has_own_structure(hierarchy: Any) -> bool:
+    """Whether `hierarchy` says itself how classes share functions, without a tree of named nodes."""
+    return isinstance(hierarchy, Mixing) and not isinstance(hierarchy, Tree)
+
+
+def class_structure(hierarchy: Any, classes: Array) -> Mixing:
+    """The user's structure of the classes, or none; trees are read with the labels."""
+    if not has_own_structure(hierarchy):
+        return Flat(len(classes))
+    if hierarchy.n_classes != len(classes):
+        raise ValueError(
+            f"`hierarchy` is a {type(hierarchy).__name__} of {hierarchy.n_classes} classes, but `y` has "
+            f"{len(classes)}. Pass a structure of as many classes."
+        )
+    return cast(Mixing, hierarchy)
+
+
+def names_of_rows(X: Any) -> Any:
+    """The index of a pandas frame or series; None for anything else, whose rows are only numbered."""
+    pandas = sys.modules.get("pandas")  # a frame cannot come without it
+    return X.index if pandas is not None and isinstance(X, pandas.DataFrame | pandas.Series) else None
+
+
+def compares_scalings(settings: Any) -> bool:
+    """Whether a search of these settings of a classifier decides how inputs are scaled; a rate refers to a scale."""
+    searches = settings.criterion is not None and settings.rate is None
+    return searches and settings.inputs == "auto" and isinstance(settings.kernel, str) and not _is_given(settings)
+
+
+def _is_given(settings: Any) -> bool:
+    return is_precomputed(settings.kernel) or settings.kernel == "linear"
 
 
 def takes_objects(kernel: Any) -> bool:
@@ -95,13 +125,14 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
     if y is None:
         raise ValueError(f"{parameters.owner} requires y to be passed, but the target y is None. Pass class labels.")
     refuse_missing(y)
-    names = getattr(y, "columns", None)
-    known = None if parameters.hierarchy is None else tree_targets(parameters.hierarchy, y)
+    names, row_names = getattr(y, "columns", None), names_of_rows(X)
+    is_flat = parameters.hierarchy is None or has_own_structure(parameters.hierarchy)
+    known = None if is_flat else tree_targets(parameters.hierarchy, y)
     # Paths may be tuples, which only the hierarchy understands: rows and numbers of nodes are checked together.
-    X, y = check(X, y if known is None else known.targets.argmax(axis=0))
+    X, y, encoder = check(X, y if known is None else known.targets.argmax(axis=0))
     if known is None:
         targets, labels, classes = _targets(y, names)
-        tree, likelihood = None, cast(Likelihood, Softmax())
+        tree, likelihood = None, LIKELIHOODS["classes"]()
     else:
         tree, targets, likelihood = known
         labels, classes = y, tree.classes
@@ -123,38 +154,75 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
         np.ascontiguousarray(targets if len(kept) == len(weights) else targets[:, kept]),
         weights[kept],
         classes,
-        tree,
+        class_structure(parameters.hierarchy, classes) if tree is None else tree,
         likelihood,
         labels[kept],
         kept,
         X.shape[0],
         labels,
+        row_names,
+        encoder,
     )
 
 
-def check_together(estimator: Any, X: Any, y: Any, numbers_only: bool = False, reset: bool = True) -> tuple[Any, Any]:
-    """Inputs and targets as arrays with equally many rows; without `reset`, for the kernel of an earlier fit."""
+def check_together(
+    estimator: Any, X: Any, y: Any, numbers_only: bool = False, reset: bool = True, encodes: bool = True
+) -> Checked:
+    """Inputs and targets as arrays with equally many rows.
+
+    Parameters
+    ----------
+    estimator : KernelLogisticClassifier or KernelRegressor
+        Gets `n_features_in_` and `feature_names_in_`.
+    X, y : the arguments of `fit`
+    numbers_only : bool, default=False
+        Whether targets are numbers.
+    reset : bool, default=True
+        Whether a new fit begins; otherwise rows are for the kernel of the last fit.
+    encodes : bool, default=True
+        Whether a table may have categories and missing values; otherwise it must hold numbers.
+    """
     kernel = estimator.kernel if reset else estimator.kernels_[0]
+    kinds = {"multi_output": numbers_only or is_table(y), "y_numeric": numbers_only}
     if takes_objects(kernel):
         X = as_objects(X)
         if not len(X):
             raise ValueError("`X` has 0 points, but at least 1 is required. Pass some data.")
-        y = _check_y(y, multi_output=numbers_only or is_table(y), y_numeric=numbers_only, estimator=estimator)
-        check_consistent_length(X, y)
-        return X, y
-    kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "y_numeric": numbers_only, "reset": reset}
-    X, y = validate_data(estimator, X, y, multi_output=numbers_only or is_table(y), **kinds)
-    if not is_precomputed(kernel):
-        _check_magnitude(X)
-    if is_precomputed(kernel) and X.shape[0] != X.shape[1]:
+        return Checked(X, _beside(X, y, estimator, kinds), None)
+    form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": reset}
+    if is_precomputed(kernel):
+        X, y = validate_data(estimator, X, y, **form, **kinds)
+        return Checked(_check_matrix(X), y, None)
+    chosen = estimator.categorical_features
+    table = as_table(X, bool(list_chosen(chosen))) if encodes else None
+    if table is None:
+        X, y = validate_data(estimator, X, y, ensure_all_finite="allow-nan" if encodes else True, **form, **kinds)
+    else:
+        X = validate_data(estimator, table, skip_check_array=True, reset=reset)
+        y = _beside(X, y, estimator, kinds)
+    scaling = "raw" if compares_scalings(estimator) and not numbers_only else estimator.inputs
+    encoder, X = learn_inputs(X, chosen, scaling, vars(estimator).get("feature_names_in_"))
+    _check_magnitude(X)
+    return Checked(X, y, encoder)
+
+
+def _beside(X: Any, y: Any, estimator: Any, kinds: dict[str, bool]) -> Any:
+    """Targets of rows that scikit-learn does not check."""
+    y = _check_y(y, estimator=estimator, **kinds)
+    check_consistent_length(X, y)
+    return y
+
+
+def _check_matrix(X: Any) -> Any:
+    """A matrix of kernel values, dense, square and symmetric."""
+    if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"A precomputed kernel matrix must be square, but `X` has shape {X.shape!r}. "
             "Pass the kernel values of all training points against each other."
         )
-    if is_precomputed(kernel):
-        X = X.toarray() if is_sparse(X) else X
-        _check_symmetric(X)
-    return X, y
+    X = X.toarray() if is_sparse(X) else X
+    _check_symmetric(X)
+    return X
 
 
 def _check_magnitude(X: Any) -> None:

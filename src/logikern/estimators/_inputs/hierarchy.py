@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from logikern.estimators._callbacks import WRAPPER_FRAMES
+from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.likelihoods.base import Likelihood
-from logikern.likelihoods.coarse import CoarseSoftmax
-from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.hierarchy import N_NAMED, encode, read_tree
 from logikern.structure.links import shown
@@ -20,19 +19,11 @@ from logikern.structure.tree import Tree
 
 
 class TreeTargets(NamedTuple):
-    """What is known of every row.
-
-    Attributes
-    ----------
-    tree : Tree
-    targets : array of shape (C, n), or (N, n) where some label is an inner node
-    likelihood : Likelihood
-        What compares latents with such targets.
-    """
+    """What is known of every row."""
 
     tree: Tree
-    targets: Array
-    likelihood: Likelihood
+    targets: Array  # (C, n), or (N, n), where some label is an inner node
+    likelihood: Likelihood  # what compares latents with such targets
 
 
 def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
@@ -95,8 +86,8 @@ def _columns(tree: Tree, n_columns: int, names: Any) -> Indices:
 def _targets(tree: Tree, at_nodes: Array) -> TreeTargets:
     coarse = at_nodes[tree.n_children > 0].any()
     if coarse:
-        return TreeTargets(tree, at_nodes, CoarseSoftmax(tree))
-    return TreeTargets(tree, np.ascontiguousarray(at_nodes[tree.leaves]), Softmax())
+        return TreeTargets(tree, at_nodes, LIKELIHOODS["nodes"](tree))
+    return TreeTargets(tree, np.ascontiguousarray(at_nodes[tree.leaves]), LIKELIHOODS["classes"]())
 
 
 def warn_of_guesses(tree: Tree, targets: Array) -> None:

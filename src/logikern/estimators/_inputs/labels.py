@@ -83,10 +83,6 @@ def class_against_rest(data: Any) -> Iterator[Array]:
     """For each class a target of all rows given: True or False, or a distribution over rest and class if soft.
 
     A class of which no row with positive weight has any part is refused.
-
-    Parameters
-    ----------
-    data : TrainingData
     """
     absent = data.classes[~(data.targets > 0).any(axis=1)]
     if len(absent):

@@ -12,10 +12,11 @@ from logikern.estimators._inputs.data import (
 )
 from logikern.estimators._inputs.labels import refuse_missing
 from logikern.estimators._inputs.weights import sample_weights
+from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.estimators._parameters import Parameters
 from logikern.kernels import training_points
-from logikern.likelihoods.squared import Squared
 from logikern.numerics.outcome import Array
+from logikern.structure.mixing import Flat
 
 
 class Numbers(NamedTuple):
@@ -23,19 +24,12 @@ class Numbers(NamedTuple):
 
     A fit is linear in its targets, so that the scale changes nothing but what a tolerance means. The offset is
     where the constants of the model are drawn to; a model without constants has none.
-
-    Attributes
-    ----------
-    data : TrainingData
-    offset, scale : arrays of shape (n_outputs,)
-    is_table : bool
-        Whether y had columns.
     """
 
     data: TrainingData
-    offset: Array
-    scale: Array
-    is_table: bool
+    offset: Array  # (n_outputs,)
+    scale: Array  # (n_outputs,)
+    is_table: bool  # whether y had columns
 
 
 def numbers(parameters: Parameters, check: CheckTogether, X: Any, y: Any, sample_weight: Any) -> Numbers:
@@ -50,7 +44,7 @@ def numbers(parameters: Parameters, check: CheckTogether, X: Any, y: Any, sample
         raise ValueError(
             f"`y` must hold numbers, but is of type {np.asarray(y).dtype}. For classes use KernelLogisticClassifier."
         ) from None
-    X, y = check(X, y, numbers_only=True)
+    X, y, encoder = check(X, y, numbers_only=True)
     rows = np.asarray(y, dtype=float)
     _check_size(rows)
     table = rows[:, None] if rows.ndim == 1 else rows
@@ -63,11 +57,12 @@ def numbers(parameters: Parameters, check: CheckTogether, X: Any, y: Any, sample
         targets=np.ascontiguousarray(((table[kept] - offset) / scale).T),
         weights=weights[kept],
         classes=np.arange(table.shape[1]) if names is None else np.asarray(names),
-        tree=None,
-        likelihood=Squared(),
+        mixing=Flat(table.shape[1]),
+        likelihood=LIKELIHOODS["numbers"](),
         labels=None,
         kept=kept,
         n_rows=len(table),
+        encoder=encoder,
     )
     return Numbers(data, offset, scale, rows.ndim == 2)
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from logikern.estimators._inputs.arguments import check_positive
+from logikern.estimators._inputs.arguments import check_positive, suggest
 from logikern.estimators._inputs.data import TrainingData, is_precomputed
 from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators._parameters import Parameters
-from logikern.kernels import KERNELS, FunctionKernel, Kernel, Precomputed, Stationary, leaves
-from logikern.model.defaults import default_rate, default_variance
+from logikern.kernels import KERNELS, DistanceKernel, FunctionKernel, Kernel, Precomputed, leaves
+from logikern.model.defaults import default_rate, default_variance, read_shape
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
 
@@ -25,8 +25,10 @@ def start_specification(parameters: Parameters, data: TrainingData) -> Specifica
     tie(wanted, data.mixing)  # refused before any work
     tying = tie("shared" if learned else wanted, data.mixing)
     kernel = make_kernel(
-        parameters.kernel, parameters.rate, lambda name: default_rate(name, data.points, data.weights)
+        parameters.kernel, _rates(parameters.rate, data), lambda name: default_rate(name, data.points, data.weights)
     )
+    if isinstance(parameters.kernel, str):
+        kernel = read_shape(kernel, data.points, data.weights)
     _check_diagonal(kernel, data)
     kernels = (kernel,) * tying.n_kernels
     return Specification(
@@ -36,6 +38,14 @@ def start_specification(parameters: Parameters, data: TrainingData) -> Specifica
         tying,
         data.mixing,
     )
+
+
+def _rates(rate: Any, data: TrainingData) -> Any:
+    """The rates of inputs; those given for the columns of a table are shared by the inputs of each column."""
+    encoder = data.encoder
+    if encoder is None or np.ndim(rate) != 1 or len(rate) != encoder.n_columns:
+        return rate
+    return [rate[place] for place in encoder.columns]
 
 
 def _check_diagonal(kernel: Kernel, data: TrainingData) -> None:
@@ -69,10 +79,8 @@ def _variances(parameters: Parameters, kernel: Any, data: TrainingData, n_varian
 
 
 def _path_length(data: TrainingData) -> float:
-    """Mean number of latent functions that add up to a class function."""
-    if data.tree is None:
-        return 1.0
-    return float(data.tree.latent_depths[data.tree.leaf_latents].mean())
+    """Mean variance of a class function whose latent functions have variance one: in a tree, their number."""
+    return float(data.mixing.forward_diagonal(np.ones((data.mixing.n_latent, 1))).mean())
 
 
 def parse_numbers(argument: str, values: Any) -> tuple[float, ...]:
@@ -86,22 +94,14 @@ def parse_numbers(argument: str, values: Any) -> tuple[float, ...]:
 
 
 def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
-    """The kernel that a name, a function or an object stands for.
-
-    Parameters
-    ----------
-    kernel : str, callable or Kernel
-    rate : float, sequence of float or None
-    default_rate : callable
-        From the kernel's name to a rate, asked only where it is needed.
-    """
+    """The kernel that a name, a function or an object stands for; `default_rate` maps its name to a rate."""
     if isinstance(kernel, str) and kernel in KERNELS:
         kind: Any = KERNELS[kernel]
         if "rate" not in kind.__dataclass_fields__:
             return kind() if rate is None else _refuse_rate(kernel)
         value = default_rate(kernel) if rate is None else rate
         if not isinstance(value, numbers.Real):
-            if not issubclass(kind, Stationary):
+            if not issubclass(kind, DistanceKernel):
                 raise ValueError(f"`rate` must be one number for kernel={kernel!r}, but is {rate!r}.")
             value = parse_numbers("rate", value)
         return kind(rate=value)
@@ -120,7 +120,7 @@ def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
         return FunctionKernel(kernel)
     raise ValueError(
         f"`kernel` must be one of {[*KERNELS, 'precomputed']}, a Kernel or a function of two points, "
-        f"but is {kernel!r}."
+        f"but is {kernel!r}.{suggest(kernel, [*KERNELS, 'precomputed'])}"
         + (f" Pass {kernel.__name__}() instead of the class." if isinstance(kernel, type) else "")
     )
 

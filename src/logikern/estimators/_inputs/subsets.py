@@ -52,15 +52,14 @@ def draw_folds(
     return folds
 
 
-def held_out_together(groups: Array) -> Array:
-    """Groups of leave-one-out; at least two are needed."""
+def check_groups(groups: Array) -> None:
+    """Raise unless leave-one-out has two groups to hold out."""
     names = set(groups.tolist())
     if len(names) < 2:
         raise ValueError(
             f"`groups` has one group only, {names.pop()!r}: nothing is left to learn from when it is held out. "
             "Pass two groups or more, or None."
         )
-    return groups
 
 
 def whole_folds(folds: Folds) -> Indices:

@@ -18,19 +18,9 @@ def weigh_rows(
     tree: Tree | None = None,
     may_vanish: bool = False,
 ) -> Array:
-    """Sample weights times class weights, of every row.
+    """Sample weights times class weights, (n,); unless they may vanish, not all are zero.
 
-    Parameters
-    ----------
-    class_weight : dict, "balanced" or None
-    labels : integer array of shape (n,)
-        Places in `classes`, or with a tree in its labels.
-    classes : array of shape (C,)
-    sample_weight : array of shape (n,) or None
-    tree : Tree or None, default=None
-        Where some label is an inner node of it.
-    may_vanish : bool, default=False
-        Whether all weights may be zero.
+    Labels are places in `classes`, or in the labels of a tree if some label is an inner node of it.
     """
     weights = sample_weights(len(labels), sample_weight, may_vanish)
     if class_weight is None:

@@ -14,10 +14,6 @@ class Contrast:
 
     W = D' W_D D, the functions D u have the covariance D K~ D', and duals are D' beta. D is the identity, or the
     difference u_1 - u_2, whose covariance is K_1 + K_2 and whose curvature w pi_1 pi_2 has no null direction.
-
-    Parameters
-    ----------
-    is_difference : bool
     """
 
     is_difference: bool

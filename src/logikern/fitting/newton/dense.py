@@ -38,12 +38,7 @@ class Exact(NewtonSolver):
 
 
 class DenseSystems:
-    """Systems of one covariance with dense blocks.
-
-    Parameters
-    ----------
-    blocks : array of shape (C, n, n) or (1, C n, C n)
-    """
+    """Systems of one covariance with dense blocks, (C, n, n) or (1, C n, C n)."""
 
     def __init__(self, blocks: Array):
         self.blocks = blocks

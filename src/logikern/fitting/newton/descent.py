@@ -29,26 +29,14 @@ class Descent:
     rounding of every earlier, larger step. If stored matrices are in single precision, latents are finally
     recomputed with kernel values in double precision, so the residual belongs to the true model, and further steps
     in single precision refine it.
-
-    Parameters
-    ----------
-    make_system : callable
-        From a curvature and the numbers of its weightings.
-    tolerance : float
-        For the largest absolute component of the gradient, in the units of `FitResult.gradient_norm`.
-    budget : Budget
-    merges_classes : bool, default=False
-        Whether the systems accept curvatures that merge classes (`Likelihood.expand_closely`).
-    verifies : bool, default=True
-        Whether single precision is verified by kernel values in double precision.
-    policy : NewtonPolicy
     """
 
-    make_system: MakeSystem
-    tolerance: float
+    make_system: MakeSystem  # from a curvature and the numbers of its weightings
+    tolerance: float  # for the largest absolute component of the gradient, in the units of `FitResult.gradient_norm`
     budget: Budget
+    # Whether the systems accept curvatures that merge classes (`Likelihood.expand_closely`).
     merges_classes: bool = False
-    verifies: bool = True
+    verifies: bool = True  # whether single precision is verified by kernel values in double precision
     policy: NewtonPolicy = POLICY
 
     def run(self, problem: Problem, start: Start, callback: Callback) -> FitResult:

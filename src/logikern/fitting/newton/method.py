@@ -16,14 +16,7 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A result, with the covariance and the systems that gave it.
-
-    Attributes
-    ----------
-    result : FitResult
-    covariance : ClassCovariance
-    make_system : callable
-    """
+    """A result, with the covariance and the systems that gave it."""
 
     result: FitResult
     covariance: ClassCovariance

@@ -27,26 +27,16 @@ class Response(NamedTuple):
 
 
 class StoppingRule(NamedTuple):
-    """When a solution x of (I + W K~) x = c is accurate enough; a solve in closed form always is.
+    """When a solution x of (I + W K~) x = c is accurate enough; a solve in closed form always is."""
 
-    Attributes
-    ----------
-    tolerance : array of shape (B,)
-        For max |(I + W K~) x - c|.
-    missed_gain : array of shape (B,) or None, default=None
-        Stop as well if at most this part of the possible gain is missed: of the decrease of
-        x' K~ (x / 2 - c) + x' K~ W K~ x / 2 from its value at zero.
-    most : int or None, default=None
-        Largest number of products.
-    gained, longest : arrays of shape (B,) or None, default=None
-        Set by a system: the gain at its start plus half of |r|^2 there; a bound on |r|^2, beside the tolerance.
-    """
-
-    tolerance: Array
+    tolerance: Array  # (B,): for max |(I + W K~) x - c|
+    # (B,): stop as well if at most this part of the possible gain is missed, the decrease of
+    # x' K~ (x / 2 - c) + x' K~ W K~ x / 2 from its value at zero.
     missed_gain: Array | None = None
-    most: int | None = None
-    gained: Array | None = None
-    longest: Array | None = None
+    most: int | None = None  # largest number of products
+    # Set by a system, (B,).
+    gained: Array | None = None  # the gain at its start plus half of |r|^2 there
+    longest: Array | None = None  # a bound on |r|^2, beside the tolerance
 
     def is_met(self, members: Array, largest: Array, square: Array, energy: Array) -> Array:
         """Whether to stop, (members,), from max |V r|, |r|^2 and the decrease of r' A^-1 r.
@@ -93,16 +83,7 @@ class NewtonSystem(ABC):
 
 
 class IterativeSystem(NewtonSystem):
-    """The response by conjugate gradients inside the range of the projector.
-
-    Parameters
-    ----------
-    covariance : ClassCovariance
-    curvature : Curvature
-    preconditioner : Preconditioner
-    max_products : int
-    policy : NewtonPolicy
-    """
+    """The response by conjugate gradients inside the range of the projector."""
 
     def __init__(
         self,

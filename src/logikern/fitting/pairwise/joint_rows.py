@@ -15,40 +15,22 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of some points.
+    """Rows of some points."""
 
-    Parameters
-    ----------
-    points : integer array of shape (m,)
-    rows : list of arrays of shape (m, n)
-        One for each operator.
-    kernels : array of shape (O, m, m)
-        Values between the points themselves, one for each coupling.
-    """
-
-    points: Indices
-    rows: list[Array]
-    kernels: Array
+    points: Indices  # (m,)
+    rows: list[Array]  # (m, n): one for each operator
+    kernels: Array  # (O, m, m): values between the points themselves, one for each coupling
 
 
 @dataclass(frozen=True, eq=False)
 class JointRows:
-    """k((x, c), (x', e)) = sum_o couplings[o, c, e] k_o(x, x'). Build it by `joint_rows`.
+    """k((x, c), (x', e)) = sum_o couplings[o, c, e] k_o(x, x'). Build it by `joint_rows`."""
 
-    Parameters
-    ----------
-    couplings : array of shape (O, C, C)
-        One for each operator, and a last one for the bias, whose kernel is one, unless it is part of the only kernel.
-    users : list of integer arrays
-        Classes that each operator's coupling changes.
-    fetch : list of callables
-        Rows of each operator.
-    bias_variance : float
-    """
-
+    # (O, C, C): one for each operator, and a last one for the bias, whose kernel is one, unless it is part of the
+    # only kernel.
     couplings: Array
-    users: list[Indices]
-    fetch: list[Callable[[Indices], Array]]
+    users: list[Indices]  # classes that each operator's coupling changes
+    fetch: list[Callable[[Indices], Array]]  # rows of each operator
     bias_variance: float
 
     def block(self, points: Indices) -> Block:

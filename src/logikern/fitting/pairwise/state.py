@@ -25,19 +25,12 @@ class DualState:
     """The dual variables of one weighting. Build it by `at_dual` or `at_latent`.
 
     Shares are kept as logarithms: at a large variance they underflow, and yet their ratios matter.
-
-    Parameters
-    ----------
-    targets : array of shape (C, n)
-    weights : array of shape (n,)
-    dual, latent, log_shares : arrays of shape (C, n)
-        Changed in place.
     """
 
-    targets: Array
-    weights: Array
-    dual: Array
-    latent: Array
+    targets: Array  # (C, n)
+    weights: Array  # (n,)
+    dual: Array  # (C, n), changed in place
+    latent: Array  # (C, n), changed in place
     log_shares: Array
 
     def renormalise(self) -> None:

@@ -17,19 +17,11 @@ from logikern.numerics.outcome import Array, Indices
 
 @dataclass(eq=False)
 class SweepState:
-    """The dual of one weighting between sweeps.
-
-    Parameters
-    ----------
-    state : DualState
-    policy : PairwisePolicy
-    fresh : bool, default=True
-        Whether the latents are recomputed from the dual, not carried along.
-    """
+    """The dual of one weighting between sweeps."""
 
     state: DualState
     policy: PairwisePolicy = POLICY
-    fresh: bool = True
+    fresh: bool = True  # whether the latents are recomputed from the dual, not carried along
     gaps: Array | None = None  # each point's part of the gap
     gap: float = np.inf
     last_gap: float = np.inf

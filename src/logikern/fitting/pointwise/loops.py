@@ -28,39 +28,19 @@ LAST_BITS, EXPONENT_OF_ONE = 1.5 * 2.0**52, 1023
 
 
 class PointFeatures(NamedTuple):
-    """Features of the points, and the covariance between classes where the inner product is one.
+    """Features of the points, and the covariance between classes where the inner product is one."""
 
-    Attributes
-    ----------
-    starts, words : integer arrays
-        Where the features of each point begin, (n + 1,), and which they are.
-    values : array
-    own : array of shape (n,)
-        Inner product of each point with itself.
-    variances : array of shape (C,)
-        Variance of each class's own function.
-    bias : float
-        Variance of each class's constant.
-    above : integer array of shape (C,)
-        Parent of each class among the inner functions.
-    runs : integer array of shape (R, 2)
-        First and end of consecutive classes with the same parent, except below the root.
-    inner_variances : array of shape (I,)
-        Variances of the inner functions, from the top down; the first is the root, zero everywhere.
-    uppers : integer array of shape (I,)
-        Parent of each inner function; unused for the root.
-    """
-
-    starts: Indices
-    words: Indices
+    starts: Indices  # (n + 1,): where the features of each point begin
+    words: Indices  # which features they are
     values: Array
-    own: Array
-    variances: Array
-    bias: float
-    above: Indices
-    runs: Indices
+    own: Array  # (n,): inner product of each point with itself
+    variances: Array  # (C,): variance of each class's own function
+    bias: float  # variance of each class's constant
+    above: Indices  # (C,): parent of each class among the inner functions
+    runs: Indices  # (R, 2): first and end of consecutive classes with the same parent, except below the root
+    # (I,): variances of the inner functions, from the top down; the first is the root, zero everywhere.
     inner_variances: Array
-    uppers: Indices
+    uppers: Indices  # (I,): parent of each inner function; unused for the root
 
 
 def couple(per_class: Array, features: Any, sums: Array) -> None:

@@ -133,23 +133,12 @@ class Groups:
 
     The softmax depends on equal points only through their mean target, and gives all of them the same
     probabilities. One at a time they would undo each other's steps.
-
-    Attributes
-    ----------
-    points : integer array of shape (m,)
-        All points with weight, group by group.
-    groups : integer array of shape (m,)
-        The position of each point's group, ascending.
-    first : integer array of shape (g,)
-        One point of each group.
-    tile : int, default=64
-        Groups that are transposed at a time, few enough for the cache.
     """
 
-    points: Indices
-    groups: Indices
-    first: Indices
-    tile: int = 64
+    points: Indices  # (m,): all points with weight, group by group
+    groups: Indices  # (m,): the position of each point's group, ascending
+    first: Indices  # (g,): one point of each group
+    tile: int = 64  # groups that are transposed at a time, few enough for the cache
 
     @property
     def tiles(self) -> Iterator[tuple[Indices, Indices]]:
@@ -192,23 +181,12 @@ def in_products(visits: list[int], n_points: int) -> int:
 
 
 class Round(NamedTuple):
-    """One round of visits to the groups of one weighting.
-
-    Attributes
-    ----------
-    groups : Groups
-    weights : array of shape (g,)
-        Total weight of each group.
-    skip_below : float
-        Residual below which a point is skipped.
-    most : int
-        Largest number of visits.
-    """
+    """One round of visits to the groups of one weighting."""
 
     groups: Groups
-    weights: Array
-    skip_below: float
-    most: int
+    weights: Array  # (g,): total weight of each group
+    skip_below: float  # residual below which a point is skipped
+    most: int  # largest number of visits
 
     def visit(self, visit: Callable[[Indices, Array], None], random: np.random.Generator) -> int:
         """Visit all groups, then those above the limit, until all are below it; returns the number of visits.

@@ -19,11 +19,6 @@ class PointSystems:
     A x = g x - S g (f of the parent) at every leaf. Without inner nodes A is the diagonal g.
 
     On the range of Pi = I - U U' the inverse is A - A U U' A / (U' A U).
-
-    Parameters
-    ----------
-    factors : CovarianceFactors
-    curvature : Curvature
     """
 
     def __init__(self, factors: CovarianceFactors, curvature: PointwiseCurvature):

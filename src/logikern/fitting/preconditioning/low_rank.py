@@ -26,30 +26,16 @@ class CovarianceFactors:
 
     Coordinates belong to latent functions, one after the other, and then to the constants of classes. The *rows* of a
     class are the factors of all operators on its path and, for its constant, a row of ones.
-
-    Attributes
-    ----------
-    factors : tuple of arrays of shape (r, n), one per operator
-    assignment : integer array of shape (P,)
-    deviations : array of shape (P,)
-        Square roots of the variances.
-    bias_deviation : float
-    residuals : array of shape (operators, n)
-        The part of the missed diagonal that counts, see `diagonal_fraction`.
-    mixing : Mixing
-    dtype : numpy dtype
-        Dtype of residuals and solutions.
-    scratch : list of arrays of shape (rows of all classes, n)
-        Buffers for stacked rows: allocating them each time would be slow.
     """
 
-    factors: tuple[Array, ...]
-    assignment: Indices
-    deviations: Array
+    factors: tuple[Array, ...]  # (r, n), one per operator
+    assignment: Indices  # (P,)
+    deviations: Array  # (P,): square roots of the variances
     bias_deviation: float
-    residuals: Array
+    residuals: Array  # (operators, n): the part of the missed diagonal that counts, see `diagonal_fraction`
     mixing: Mixing
-    dtype: np.dtype
+    dtype: np.dtype  # dtype of residuals and solutions
+    # (rows of all classes, n): buffers for stacked rows: allocating them each time would be slow.
     scratch: list[Array] = field(default_factory=list)
 
     @cached_property

@@ -26,15 +26,9 @@ class Preconditioner(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Diagonal(Preconditioner):
-    """diag(I + V' K~ V)^-1, Seeger (2008), App. B, projected on both sides.
+    """diag(I + V' K~ V)^-1, Seeger (2008), App. B, projected on both sides."""
 
-    Parameters
-    ----------
-    inverse : array of shape (B, C, n)
-    curvature : Curvature
-    """
-
-    inverse: Array
+    inverse: Array  # (B, C, n)
     curvature: Curvature
 
     def solve(self, residual: Array, members: Indices) -> Array:
@@ -61,11 +55,6 @@ class LowRank(Preconditioner):
     Let K~ ~ F' F + R, with F the rows of all latent functions and constants, and R between classes at single points.
     On the range of the projector Pi = I - U U' the system is then B + G G' with B = Pi (I + S R S) Pi and
     G = Pi S F'. `PointSystems` inverts B. R matters for rough kernels, whose matrices are nearly diagonal.
-
-    Parameters
-    ----------
-    factors : CovarianceFactors
-    curvature : Curvature
 
     Attributes
     ----------

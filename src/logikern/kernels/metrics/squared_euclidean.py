@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from logikern.numerics.parallel import for_each, row_tiles
-
-from .inputs import (
+from ..inputs import (
     Rate,
     as_points,
-    common_dtype,
     inner_products,
     is_sparse,
     largest_squares,
@@ -24,9 +21,7 @@ from .inputs import (
     sum_squares,
     without_inputs,
 )
-
-# Larger values of s are replaced by this one: finite in single precision, and negligible times the smallest `decay`.
-FARTHEST = 1e20
+from .base import FARTHEST, Metric, Pair
 
 
 @dataclass(frozen=True)
@@ -56,26 +51,14 @@ POLICY = DistancePolicy()
 
 @dataclass(frozen=True)
 class Block:
-    """Some inputs of two sets of points, scaled so that s(x, z) is the plain squared distance, in float64.
-
-    Parameters
-    ----------
-    rows, columns : array or CSR matrix, (n, d) and (m, d)
-        The points.
-    row_norms, column_norms : array, (n,) and (m,)
-        Their squared norms.
-    folded : array or CSR matrix, (m, d)
-        -2 times `columns`, which saves a pass over every product.
-    noise : float
-        The expansion's rounding error is below `noise` * (||x||^2 + ||z||^2).
-    """
+    """Some inputs of two sets of points, scaled so that s(x, z) is the plain squared distance, in float64."""
 
     rows: Any
     columns: Any
-    row_norms: np.ndarray
+    row_norms: np.ndarray  # squared norms
     column_norms: np.ndarray
-    folded: Any
-    noise: float
+    folded: Any  # -2 times `columns`, which saves a pass over every product
+    noise: float  # the expansion's rounding error is below `noise` * (||x||^2 + ||z||^2)
 
     @property
     def largest_norm(self) -> float:
@@ -141,35 +124,23 @@ class Block:
 
 
 @dataclass(frozen=True)
-class ScaledPair:
-    """Two sets of points, prepared for their squared distances. Build it by `compare`.
+class ScaledPair(Pair):
+    """Two sets of points, prepared for their squared distances. Build it by `compare`."""
 
-    Parameters
-    ----------
-    blocks : tuple of Block
-        All inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
-    dense_inputs : array of int
-        Places of the inputs of the second block, which are zero in the first one.
-    dtype : numpy dtype
-        Dtype of results: single if both sets are.
-    """
-
+    # All inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
     blocks: tuple[Block, ...]
-    dense_inputs: np.ndarray
-    dtype: np.dtype
+    dense_inputs: np.ndarray  # places of the inputs of the second block, which are zero in the first one
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, m)."""
         return self.blocks[0].row_norms.shape[0], self.blocks[0].column_norms.shape[0]
 
     @property
     def may_be_cut(self) -> bool:
-        """Whether a distance may exceed `FARTHEST`; distances are at most twice the sum of two norms."""
+        # Distances are at most twice the sum of two norms.
         return not 4.0 * sum(block.largest_norm for block in self.blocks) <= FARTHEST
 
-    def squared_distances(self, tile: slice, out: np.ndarray) -> np.ndarray:
-        """s(x, z) for the rows of a tile and all columns, computed in float64 and written into `out` of any type."""
+    def distances(self, tile: slice, out: np.ndarray) -> np.ndarray:
         total = out if out.dtype == np.float64 else np.empty(out.shape)
         self.blocks[0].squared_distances(tile, total)
         for block in self.blocks[1:]:
@@ -181,7 +152,6 @@ class ScaledPair:
         return out
 
     def contract_inputs(self, weights: np.ndarray) -> np.ndarray:
-        """sum_ik weights_ik (x_ij - z_kj)^2 for every input j (d,); weights (n, m), zero where s is cut."""
         total = self.blocks[0].contract_inputs(weights)
         for block in self.blocks[1:]:
             total[self.dense_inputs] = block.contract_inputs(weights)
@@ -196,24 +166,42 @@ def compare(X: Any, Z: Any, rate: Rate = 1.0) -> ScaledPair:
     it are compared by differences. A shift would fill sparse points, so only their inputs with large values are
     treated as dense.
     """
-    dtype, same = common_dtype(X, Z), X is Z
+    same = X is Z
     X = as_points(X, np.dtype(np.float64))
     Z = X if same else as_points(Z, np.dtype(np.float64))
     with np.errstate(over="ignore", invalid="ignore"):
         if not (is_sparse(X) or is_sparse(Z)):
-            return ScaledPair((_dense_block(X, Z, rate),), np.zeros(0, dtype=np.intp), dtype)
+            return ScaledPair((_dense_block(X, Z, rate),), np.zeros(0, dtype=np.intp))
         rows = scale_inputs(X, rate)
         columns = rows if same else scale_inputs(Z, rate)
         block = _block(rows, columns)
         heavy = _heavy_inputs(block)
         if not heavy.size:
-            return ScaledPair((block,), heavy, dtype)
+            return ScaledPair((block,), heavy)
         rates = tuple(rate[place] for place in heavy) if isinstance(rate, tuple) else rate
         dense = _dense_block(_take_inputs(X, heavy), _take_inputs(Z, heavy), rates)
         if len(heavy) == X.shape[1]:
-            return ScaledPair((dense,), heavy, dtype)
+            return ScaledPair((dense,), heavy)
         light = _block(without_inputs(rows, heavy), without_inputs(columns, heavy))
-        return ScaledPair((light, dense), heavy, dtype)
+        return ScaledPair((light, dense), heavy)
+
+
+@dataclass(frozen=True)
+class SquaredEuclidean(Metric):
+    """s(x, z) = sum_j rate_j (x_j - z_j)^2."""
+
+    power = 2
+
+    def compare(self, X: Any, Z: Any, rate: Rate, dtype: np.dtype) -> ScaledPair:
+        return compare(X, Z, rate)
+
+    def distances_from(self, centre: np.ndarray, X: Any) -> np.ndarray:
+        if is_sparse(X):
+            return np.maximum(squared_norms(X) - 2.0 * (X @ centre) + centre @ centre, 0.0)
+        return squared_norms(X - centre)
+
+
+SQUARED_EUCLIDEAN = SquaredEuclidean()
 
 
 def squared_distances(X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np.ndarray:
@@ -233,17 +221,7 @@ def squared_distances(X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np
     array, (n, m)
         Never negative, zero for equal points, and no larger than 1e20.
     """
-    pair = compare(X, Z, rate)
-    result = np.empty(pair.shape, pair.dtype if dtype is None else dtype)
-
-    def fill(tile: slice) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            pair.squared_distances(tile, out=result[tile])
-
-    for_each(fill, row_tiles(*pair.shape))
-    if X is Z:
-        np.fill_diagonal(result, 0.0)
-    return result
+    return SQUARED_EUCLIDEAN.distances(X, Z, rate, dtype)
 
 
 def _dense_block(X: np.ndarray, Z: np.ndarray, rate: Rate) -> Block:

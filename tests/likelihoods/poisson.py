@@ -12,15 +12,9 @@ from logikern.numerics.outcome import Array
 
 @dataclass(frozen=True)
 class Poisson(Likelihood):
-    """-log P = sum_i w_i sum_c (exp(u_ic) - t_ic u_ic + log t_ic!), targets t counts.
+    """-log P = sum_i w_i sum_c (exp(u_ic) - t_ic u_ic + log t_ic!), targets t counts."""
 
-    Parameters
-    ----------
-    largest_latent : float, default=500.0
-        Rates stay below exp of this: a trial step may go far beyond any count.
-    """
-
-    largest_latent: float = 500.0
+    largest_latent: float = 500.0  # rates stay below exp of this: a trial step may go far beyond any count
 
     def _rate(self, latent: Array) -> Array:
         return np.exp(np.minimum(latent, self.largest_latent))

@@ -1,0 +1,107 @@
+"""What can be wrong with a column, as errors, warnings and notes that name it and say what to do."""
+
+from dataclasses import dataclass
+
+# Cause of an error -> what a user of Python can do about it.
+ADVICE = {
+    "nested": "Split the column, or drop it.",
+    "complex": "Use real and imaginary parts as two columns.",
+    "mixed": "Correct the values, or name the column in `categorical_features` if they are categories.",
+    "mixed dates": "Convert all values to dates, or none.",
+    "written dates": "Convert the column by `pd.to_datetime` (then it counts in days), or drop it, or name it in "
+    "`categorical_features` if dates recur.",
+    "text": "Leave `categorical_features` at 'from_dtype', or drop the column.",
+    "infinite": "Correct the values, or make them missing.",
+    "not numbers": "Correct the values, or make them missing.",
+    "not truths": "Correct the values, or make them missing.",
+    "not dates": "Convert the column by `pd.to_datetime`.",
+}
+
+
+class ColumnError(ValueError):
+    """A column that cannot be encoded.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    cause : str
+        One of `ADVICE`.
+    problem : str
+        What is wrong, as the rest of a sentence that begins with the column.
+    row : int or None, default=None
+        Where it is wrong first, counted from 0.
+    rule : str, default=""
+        What was expected, after the row.
+    """
+
+    def __init__(self, column: str, cause: str, problem: str, row: int | None = None, rule: str = "") -> None:
+        self.column, self.cause, self.problem, self.row, self.rule = column, cause, problem, row, rule
+        super().__init__(f"Column {self.describe()}. {ADVICE[cause]}")
+
+    def describe(self, first: int = 0) -> str:
+        """Column and problem, with rows counted from `first`."""
+        where = "" if self.row is None else f" in row {self.row + first}"
+        return f"`{self.column}` {self.problem}{where}{self.rule}"
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.column, self.cause, self.problem, self.row, self.rule)
+
+
+class NestedValueError(ColumnError, TypeError):
+    """A column that holds a list, a record or another container."""
+
+
+class ColumnWarning(UserWarning):
+    """A column that is probably not meant as an input, or not in this way."""
+
+
+# Cause of a note -> the rest of a sentence that begins with the column; `{count}` is the number in the note.
+SENTENCES = {
+    "empty": "is left out: all its values are missing.",
+    "constant": "is left out: all its values are equal.",
+    "alone": "is constant, and no other column varies: there is nothing to learn from.",
+    "identifier": "is left out: its {count} different values are almost as many as rows, so it looks like an "
+    "identifier or prose. Drop it, name it in `categorical_features` to use it as a category, or turn prose into "
+    "numbers by TfidfVectorizer in a pipeline.",
+    "counter": "looks like an identifier: its {count} whole numbers all differ. Drop it if it does not help to "
+    "predict.",
+    "spelled": "holds numbers as text, which are taken as numbers. Convert them to numbers, or name the column in "
+    "`categorical_features` if they are categories.",
+    "pooled": "has {count} levels. The most frequent ones have one input each, and the others share one.",
+}
+DROPPING = ("empty", "constant", "identifier")
+WARNING = ("alone", "identifier", "counter", "spelled")
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that a user may want to know about a column.
+
+    Parameters
+    ----------
+    place : int
+        The column.
+    cause : str
+        One of `SENTENCES`.
+    count : int, default=0
+        How many values it is about.
+    """
+
+    place: int
+    cause: str
+    count: int = 0
+
+    @property
+    def drops(self) -> bool:
+        """Whether the column is left out."""
+        return self.cause in DROPPING
+
+    @property
+    def warns(self) -> bool:
+        """Whether the user should be warned."""
+        return self.cause in WARNING
+
+    def tell(self, column: str) -> str:
+        """The note as a sentence about the column of this name."""
+        return f"Column `{column}` {SENTENCES[self.cause].format(count=self.count)}"

@@ -1,0 +1,72 @@
+"""Levels of a category: one input each, bounded by frequency."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from logikern.encoding.cells import spell_all
+from logikern.encoding.policy import EncodingPolicy
+from logikern.numerics.outcome import Indices
+
+UNSEEN = -1
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of a column that have an input.
+
+    Parameters
+    ----------
+    place : int
+        The column.
+    names : tuple of str
+        Spellings of the levels, sorted.
+    has_missing : bool
+        Whether a missing value is a level.
+    has_rest : bool
+        Whether all other values share a level.
+    """
+
+    place: int
+    names: tuple[str, ...]
+    has_missing: bool
+    has_rest: bool
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs: named levels, the missing value, the rest."""
+        return len(self.names) + self.has_missing + self.has_rest
+
+    def input_names(self, column: str) -> list[str]:
+        """Names of the inputs, `colour=red` or `colour is missing`."""
+        missing = [f"{column} is missing"] if self.has_missing else []
+        rest = [f"{column} is another level"] if self.has_rest else []
+        return [f"{column}={name}" for name in self.names] + missing + rest
+
+    def number(self, values: Sequence[Any]) -> Indices:
+        """The number of the level of each value, (n,); `UNSEEN` where no input stands for it."""
+        rest = self.n_inputs - 1 if self.has_rest else UNSEEN
+        numbers: dict[str | None, int] = {name: number for number, name in enumerate(self.names)}
+        if self.has_missing:
+            numbers[None] = len(self.names)
+        return np.array([numbers.get(name, rest) for name in spell_all(values)], dtype=np.int64)
+
+
+def learn_levels(place: int, counts: Counter[str], n_missing: int, policy: EncodingPolicy) -> Levels:
+    """The most frequent levels, by the counts of their spellings."""
+    n_rows = counts.total() + n_missing
+    fewest = 2 if n_rows >= policy.many_rows else 1
+    frequent = [name for name, count in counts.items() if count >= fewest]
+    # Equal frequencies in the order of their names, whatever the order of the rows.
+    kept = sorted(frequent, key=lambda name: (-counts[name], name))[: policy.most_levels]
+    return Levels(place, tuple(sorted(kept)), n_missing > 0, len(kept) < len(counts))
+
+
+def count_levels(values: Sequence[Any]) -> tuple[Counter[str], int]:
+    """How often each spelling occurs, and the number of missing values."""
+    counts = Counter(spell_all(values))
+    n_missing = counts.pop(None, 0)
+    return Counter({name: count for name, count in counts.items() if name is not None}), n_missing

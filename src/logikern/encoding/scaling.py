@@ -1,0 +1,211 @@
+"""Scales of inputs: as they are, standardised, or their ranks.
+
+Distances between inputs compare columns in different units. Standardised inputs and ranks do not depend on the units;
+ranks do not depend on the shape of a distribution either.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from logikern.kernels.inputs import is_sparse
+from logikern.numerics.outcome import Array, Indices
+
+# An array or a sparse matrix of shape (n, d).
+Inputs: TypeAlias = Any
+SCALINGS = ("raw", "standard", "ranks")
+# One over the standard deviation of a uniform distribution on [0, 1].
+RANK_SPREAD = 12**0.5
+
+
+@dataclass(frozen=True)
+class ScalingPolicy:
+    """Size of what a scaling keeps.
+
+    Parameters
+    ----------
+    most_knots : int, default=1000
+        Values of an input whose ranks are kept. Ranks between them are off by less than 1 / most_knots.
+    """
+
+    most_knots: int = 1000
+
+
+DEFAULT_POLICY = ScalingPolicy()
+
+
+class Scaling(ABC):
+    """A map of each input by itself, learned on training rows."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Its name among `SCALINGS`."""
+
+    @abstractmethod
+    def transform(self, inputs: Inputs) -> Inputs:
+        """Scaled inputs (n, d) of inputs (n, d)."""
+
+
+@dataclass(frozen=True)
+class Unscaled(Scaling):
+    """Inputs as they are."""
+
+    @property
+    def kind(self) -> str:
+        return "raw"
+
+    def transform(self, inputs: Inputs) -> Inputs:
+        return inputs
+
+
+@dataclass(frozen=True, eq=False)
+class Standardised(Scaling):
+    """(x - shift) / scale, or x / scale for sparse inputs, whose zeros stay zeros.
+
+    Parameters
+    ----------
+    shift : array of shape (d,)
+    scale : array of shape (d,)
+    """
+
+    shift: Array
+    scale: Array
+
+    @property
+    def kind(self) -> str:
+        return "standard"
+
+    def transform(self, inputs: Inputs) -> Inputs:
+        if is_sparse(inputs):
+            return sparse.csr_array(inputs @ sparse.diags_array(1 / self.scale))
+        # Halves are exact, and their differences do not overflow.
+        return (0.5 * inputs - 0.5 * self.shift) / (0.5 * self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked(Scaling):
+    """Share of training values below x, plus half of those equal to x; linear between training values.
+
+    Shares are centred and multiplied so that their variance is about one, as that of standardised inputs is.
+
+    Parameters
+    ----------
+    units : array of shape (d,)
+        Inputs are divided by these, the largest magnitudes in training, so that differences do not overflow.
+    knots, ranks : arrays of shape (m,)
+        Training values of all inputs in these units, one input after the other, and their ranks.
+    starts : integer array of shape (d + 1,)
+        Where the knots of each input begin. An input without knots is left as it is.
+    """
+
+    units: Array
+    knots: Array
+    ranks: Array
+    starts: Indices
+
+    @property
+    def kind(self) -> str:
+        return "ranks"
+
+    def transform(self, inputs: Inputs) -> Inputs:
+        if is_sparse(inputs):
+            raise ValueError("Ranks of sparse inputs are not sparse. Use inputs='standard', or a dense array.")
+        ranked = np.array(inputs, dtype=np.float64)
+        for place in np.flatnonzero(np.diff(self.starts)):
+            own = slice(self.starts[place], self.starts[place + 1])
+            shares = np.interp(ranked[:, place] / self.units[place], self.knots[own], self.ranks[own])
+            ranked[:, place] = RANK_SPREAD * (shares - 0.5)
+        return ranked
+
+
+def learn_scaling(
+    kind: str,
+    inputs: Inputs,
+    is_level: Array,
+    scale_levels: bool = False,
+    policy: ScalingPolicy = DEFAULT_POLICY,
+) -> Scaling:
+    """The scaling of a kind from training inputs.
+
+    Parameters
+    ----------
+    kind : {"raw", "standard", "ranks"}
+    inputs : array or sparse matrix of shape (n, d)
+        "ranks" needs an array.
+    is_level : boolean array of shape (d,)
+        Which inputs are 0 or 1: levels and indicators. They keep these values, unless `scale_levels` is set.
+    scale_levels : bool, default=False
+        Whether "standard" applies to levels as well.
+    policy : ScalingPolicy
+    """
+    if kind == "raw":
+        return Unscaled()
+    if kind == "standard":
+        kept = np.zeros(len(is_level), dtype=bool) if scale_levels else np.asarray(is_level, dtype=bool)
+        return _standardised(inputs, kept)
+    if kind != "ranks":
+        raise ValueError(f"`inputs` must be one of {list(SCALINGS)}, but is {kind!r}.")
+    if is_sparse(inputs):
+        raise ValueError("Ranks of sparse inputs are not sparse. Use inputs='standard', or a dense array.")
+    return _ranked(inputs, np.asarray(is_level, dtype=bool), policy)
+
+
+def _standardised(inputs: Inputs, kept: Array) -> Standardised:
+    shift, scale = _sparse_moments(inputs) if is_sparse(inputs) else _moments(inputs)
+    return Standardised(np.where(kept, 0.0, shift), np.where(kept | (scale == 0), 1.0, scale))
+
+
+def _moments(inputs: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of each input, (d,)."""
+    # Around the first row, so that a constant has no spread at all; halves do not overflow.
+    origin = 0.5 * np.asarray(inputs[0], dtype=np.float64)
+    around = 0.5 * inputs - origin
+    units = _magnitudes(around)
+    around /= units
+    return 2 * (origin + units * around.mean(axis=0)), 2 * units * around.std(axis=0)
+
+
+def _sparse_moments(inputs: Inputs) -> tuple[Array, Array]:
+    """No shift, and the standard deviation of each input, (d,)."""
+    units = _magnitudes(inputs)
+    relative = inputs @ sparse.diags_array(1 / units)
+    mean = np.asarray(relative.mean(axis=0)).ravel()
+    square = np.asarray(relative.multiply(relative).mean(axis=0)).ravel()
+    variance = square - mean**2
+    # The variance of a constant is rounding alone.
+    return np.zeros(len(units)), units * np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
+
+
+def _magnitudes(inputs: Inputs) -> Array:
+    """The largest magnitude of each input, (d,); one where all values are zero."""
+    if is_sparse(inputs):
+        largest = np.asarray(abs(inputs).max(axis=0).todense(), dtype=np.float64).ravel()
+    else:
+        largest = np.maximum(np.max(inputs, axis=0), -np.min(inputs, axis=0)).astype(np.float64)
+    return np.where(largest > 0, largest, 1.0)
+
+
+def _ranked(inputs: Array, kept: Array, policy: ScalingPolicy) -> Ranked:
+    units = _magnitudes(inputs)
+    found = [
+        (np.zeros(0), np.zeros(0)) if kept[place] else _mid_ranks(inputs[:, place] / units[place], policy.most_knots)
+        for place in range(inputs.shape[1])
+    ]
+    starts = np.cumsum([0, *(len(knots) for knots, _ in found)])
+    knots, ranks = (np.concatenate([pair[side] for pair in found]) for side in (0, 1))
+    return Ranked(units, knots, ranks, starts)
+
+
+def _mid_ranks(values: Array, most_knots: int) -> tuple[Array, Array]:
+    """Distinct values and their mid-ranks in [0, 1]; of many values, some at equal steps of rank and both ends."""
+    distinct, counts = np.unique(values, return_counts=True)
+    ranks = (np.cumsum(counts) - counts / 2) / len(values)
+    if len(distinct) > most_knots:
+        wanted = np.linspace(ranks[0], ranks[-1], most_knots)
+        kept = np.unique(np.clip(np.searchsorted(ranks, wanted), 0, len(ranks) - 1))
+        return distinct[kept], ranks[kept]
+    return distinct, ranks

@@ -1,0 +1,130 @@
+"""A fitted model in words: its kernel, who shares it, and its variances."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from logikern.estimators._fitted.frames import users
+from logikern.kernels import Kernel, leaves
+from logikern.numerics.outcome import Array
+from logikern.structure.specification import Specification
+from logikern.structure.tree import Tree
+from logikern.structure.tying import tie
+
+
+@dataclass(frozen=True)
+class DescriptionPolicy:
+    """How much of a model is described.
+
+    Parameters
+    ----------
+    values : int, default=6
+        Variances that are listed one by one; of more, the smallest and the largest are told.
+    inputs : int, default=3
+        Inputs of the largest rates that are named.
+    characters : int, default=30
+        Longest name of a group of classes.
+    """
+
+    values: int = 6
+    inputs: int = 3
+    characters: int = 30
+
+
+USUAL = DescriptionPolicy()
+
+
+def describe_model(found: Specification, names: Array, unit: str, inputs: Array | None) -> list[str]:
+    """A line for each of kernel, sharing, variances, and what else there is.
+
+    Parameters
+    ----------
+    found : Specification
+    names : array of shape (C,)
+        Classes or outputs.
+    unit : {"class", "output"}
+    inputs : array of shape (n_features,) or None
+        Names of the inputs.
+    """
+    lines = [_kernels(found.kernels, inputs), sharing(found, unit), f"{_variances(found, names)} {_bias(found)}"]
+    temperature = found.temperature
+    if not temperature.is_neutral:
+        values = f"{temperature.certain:.2f} for certain rows, {temperature.uncertain:.2f} for uncertain rows"
+        lines.append(f"Inverse temperature: {values}.")
+    return lines
+
+
+def _kernels(kernels: tuple[Kernel, ...], inputs: Array | None) -> str:
+    """The kind of the kernels, and their parameters as single values or ranges."""
+    parts = [type(leaf).__name__ for leaf in leaves(kernels[0])]
+    own = type(kernels[0]).__name__
+    kind = parts[0] if own == parts[0] else f"{own} of {' and '.join(parts)}"
+    found: dict[str, list[float]] = {}
+    for kernel in kernels:
+        for name, value in zip(kernel.parameter_names, np.exp(kernel.log_parameters), strict=True):
+            found.setdefault(name.partition("[")[0], []).append(float(value))
+    told = [f"{name} {_range(values)}" for name, values in found.items()]
+    text = f"{'Kernel' if len(kernels) == 1 else f'{len(kernels)} kernels'}: {', '.join([kind, *told])}"
+    return f"{text}{_inputs(kernels, inputs)}."
+
+
+def _inputs(kernels: tuple[Kernel, ...], inputs: Array | None) -> str:
+    """Which inputs count most, if each has its rate."""
+    if len(kernels) > 1 or leaves(kernels[0]) != [kernels[0]]:
+        return ""
+    rates = np.array(getattr(kernels[0], "rate", ()))
+    if rates.ndim == 0:
+        return " for all inputs"
+    if not rates.size:
+        return ""
+    largest = np.argsort(-rates, kind="stable")[: USUAL.inputs]
+    named = [f"input {place}" if inputs is None else str(inputs[place]) for place in largest]
+    return f", one per input; largest for {', '.join(named)}"
+
+
+def sharing(found: Specification, unit: str) -> str:
+    """Which classes, nodes or outputs share kernels and variances, as a sentence."""
+    mixing, tying = found.mixing, found.tying
+    is_tree = isinstance(mixing, Tree)
+    one, several = ("node", "nodes of the tree") if is_tree else (unit, "classes" if unit == "class" else f"{unit}s")
+    if mixing.n_latent == 1:
+        return "One kernel and one variance."
+    sentences = {
+        "shared": f"All {several} share one kernel and one variance.",
+        "level": f"All {several} share one kernel; each level has its own variance.",
+        "subtree": f"All {several} share one kernel; each subtree below the root has its own variances.",
+        "scaled": f"All {several} share one kernel; each {one} has its own variance.",
+        "separate": f"Each {'level of the tree' if is_tree else one} has its own kernel and variance.",
+    }
+    for name, sentence in sentences.items():
+        if name in ("shared", "scaled", "separate", *mixing.groupings) and tie(name, mixing) == tying:
+            return sentence
+    return f"Groups of {several} have {tying.n_kernels} kernels and {tying.n_variances} variances."
+
+
+def _variances(found: Specification, names: Array) -> str:
+    values = found.variances
+    if len(values) == 1:
+        return f"Variance: {values[0]:.3g}."
+    if len(values) > USUAL.values:
+        return f"Variances: {len(values)} from {_range(list(values), '')}."
+    told = [
+        f"{value:.3g} ({_short(users(found.tying.variance_of, number, found, names))})"
+        for number, value in enumerate(values)
+    ]
+    return f"Variances: {', '.join(told)}."
+
+
+def _bias(found: Specification) -> str:
+    if np.isinf(found.bias_variance):
+        return "Constants have no penalty."
+    return f"Bias variance: {found.bias_variance:.3g}." if found.bias_variance else "There are no constants."
+
+
+def _range(values: list[float], before: str = "from ") -> str:
+    low, high = min(values), max(values)
+    return f"{low:.3g}" if len(values) == 1 else f"{before}{low:.3g} to {high:.3g}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= USUAL.characters else f"{name[: USUAL.characters - 3]}..."

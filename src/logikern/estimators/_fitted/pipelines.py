@@ -1,0 +1,119 @@
+"""The methods of our estimators for pipelines that end in one, which pass on only those of scikit-learn."""
+
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from logikern.estimators._fitted.frames import labelled_frame
+from logikern.estimators._inputs.data import names_of_rows
+from logikern.model.integrity import is_ours
+from logikern.numerics.outcome import Array
+
+
+def explain(model: Any) -> str:
+    """The final model, what it was compared with, the cost and the plan of the fit, in words.
+
+    Parameters
+    ----------
+    model : KernelLogisticClassifier, KernelRegressor, or Pipeline or search of scikit-learn with one of them
+    """
+    return str(_estimator(model).explain())
+
+
+def suspects(model: Any, n_suspects: int | None = None, X: Any = None) -> Any:
+    """Training rows in the order of their leave-one-out loss, the worst first.
+
+    Parameters
+    ----------
+    model : KernelLogisticClassifier, or Pipeline or search of scikit-learn with one
+    n_suspects : int or None, default=None
+        Number of rows; None gives all.
+    X : pandas frame or None, default=None
+        The rows that were passed to `fit`. Its index labels the result, if a pipeline has hidden it from the
+        classifier.
+
+    Returns
+    -------
+    frame with the columns row, label, probability, likely, loss
+        See `KernelLogisticClassifier.suspects`.
+    """
+    found = _estimator(model).suspects(n_suspects)
+    names = names_of_rows(X)
+    return found if names is None else found.set_axis(names[found["row"]], axis=0)
+
+
+def predict_decisions(
+    model: Any,
+    X: Any,
+    loss: Any = None,
+    reject_cost: float | None = None,
+    reject_label: Any = None,
+    allow_inner: bool = False,
+) -> Array:
+    """The decisions of smallest expected loss.
+
+    Parameters
+    ----------
+    model : KernelLogisticClassifier, or Pipeline or search of scikit-learn with one
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        As for `model.predict`.
+    loss : array of shape (n_classes, n_classes), callable, str or None, default=None
+        `loss[d, c]`, or `loss(d, c)` of two labels: the cost of deciding d where c is true. None costs 1 for every
+        error. See `KernelLogisticClassifier.decide` for more.
+    reject_cost : float or None, default=None
+        Cost of no decision.
+    reject_label : object, default=None
+        What stands for no decision in the result.
+    allow_inner : bool, default=False
+        Whether an inner node of a hierarchy may be decided.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        Labels from `classes_`, of inner nodes, or `reject_label`.
+    """
+    estimator = _estimator(model)
+    return estimator.decide(_inputs(model, X), loss, reject_cost, reject_label, allow_inner)
+
+
+def predict_proba_frame(model: Any, X: Any) -> Any:
+    """Probabilities as a frame with one column per class and the rows named as in X.
+
+    Parameters
+    ----------
+    model : classifier of scikit-learn
+        Any with `predict_proba`, a pipeline or search included.
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        As for `model.predict_proba`.
+
+    Returns
+    -------
+    frame
+        Of polars if X is, otherwise of pandas.
+    """
+    return labelled_frame(X, model.predict_proba(X), model.classes_)
+
+
+def _fitted(model: Any) -> Any:
+    """What a search has refitted, or the model itself."""
+    check_is_fitted(model)
+    return vars(model).get("best_estimator_", model)
+
+
+def _estimator(model: Any) -> Any:
+    """Our estimator, which may be the last step of a pipeline."""
+    fitted = _fitted(model)
+    estimator = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
+    if not is_ours(estimator):
+        raise ValueError(
+            "`model` must be a KernelLogisticClassifier or a KernelRegressor, or a Pipeline that ends in one, but is "
+            f"{type(model).__name__}{f' that ends in {type(estimator).__name__}' if estimator is not model else ''}."
+        )
+    return estimator
+
+
+def _inputs(model: Any, X: Any) -> Any:
+    """The inputs of our estimator: what the steps of a pipeline before it make of X."""
+    fitted = _fitted(model)
+    return fitted[:-1].transform(X) if isinstance(fitted, Pipeline) and len(fitted.steps) > 1 else X

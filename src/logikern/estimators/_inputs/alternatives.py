@@ -1,0 +1,154 @@
+"""First models of a search: kernels by scales of the inputs, each at hyperparameters read off the data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from logikern.encoding.encoder import with_scaling
+from logikern.encoding.scaling import Scaling, learn_scaling
+from logikern.estimators._inputs.data import TrainingData, compares_scalings
+from logikern.estimators._inputs.start import start_specification
+from logikern.estimators._parameters import Parameters
+from logikern.kernels import Gaussian, GaussianLaplacian, Kernel, Laplacian
+from logikern.kernels.inputs import is_sparse
+from logikern.numerics.outcome import Array
+from logikern.structure.specification import Specification
+
+AUTO = "auto"
+# What "auto" compares: the first one contains the others.
+KERNELS = ("gaussian_laplacian", "gaussian", "laplacian")
+TITLES = {
+    "gaussian_laplacian": "Gaussian + Laplacian",
+    "raw": "as they are",
+    "standard": "standardised",
+    "ranks": "ranks",
+}
+
+
+@dataclass(frozen=True)
+class AlternativePolicy:
+    """Which kernels and scales "auto" compares.
+
+    Parameters
+    ----------
+    wide, filled : int and float, default=1000, 0.05
+        Sparse inputs that are more than this many, and of which less than this share is not zero, are like counts of
+        words: a linear kernel suffices.
+    common_inputs, common_spread : int and float, default=8, 4.0
+        Numbers are compared as they are, too, if there are at least so many and most have ranges within this factor,
+        as pixels do: they have a unit in common. Otherwise the choice of units would decide.
+    """
+
+    wide: int = 1000
+    filled: float = 0.05
+    common_inputs: int = 8
+    common_spread: float = 4.0
+
+
+USUAL = AlternativePolicy()
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """A first model: its name for people, the scale of its inputs, and where its hyperparameters start."""
+
+    name: str
+    scaling: Scaling | None  # None leaves the points
+    start: Specification
+
+    def points(self, points: Any) -> Any:
+        """Points of this model."""
+        return points if self.scaling is None else self.scaling.transform(points)
+
+    def view(self, data: TrainingData) -> TrainingData:
+        """The training data as this model sees them."""
+        if self.scaling is None or data.encoder is None:
+            return data
+        return replace(data, points=self.points(data.points), encoder=with_scaling(data.encoder, self.scaling))
+
+
+def list_alternatives(parameters: Parameters, data: TrainingData) -> tuple[Alternative, ...]:
+    """The first models that a search compares; one if kernel and scale are given, or nothing is searched."""
+    kernels = _kernels(parameters, data)
+    scalings: list[Scaling | None] = list(_scalings(data)) if compares_scalings(parameters) else [None]
+    pairs = [(kernels[0], scalings[0])]
+    pairs += [(kernel, scalings[0]) for kernel in kernels[1:]]
+    pairs += [(kernels[0], scaling) for scaling in scalings[1:]]
+    found = []
+    for kernel, scaling in pairs:
+        words = [_title(kernel)] * (len(kernels) > 1)
+        words += [TITLES[scaling.kind]] if scaling is not None and len(scalings) > 1 else []
+        own = Alternative(", ".join(words), scaling, None)  # type: ignore[arg-type]
+        start = start_specification(replace(parameters, kernel=kernel), own.view(data))
+        found.append(replace(own, start=start))
+    return tuple(found)
+
+
+def _title(kernel: Any) -> str:
+    return TITLES.get(kernel, kernel.capitalize()) if isinstance(kernel, str) else type(kernel).__name__
+
+
+def _kernels(parameters: Parameters, data: TrainingData) -> tuple[Any, ...]:
+    """Kernels to compare: those of "auto", or the one given."""
+    if not isinstance(parameters.kernel, str) or parameters.kernel != AUTO:
+        return (parameters.kernel,)
+    points = data.points
+    if is_sparse(points) and points.shape[1] > USUAL.wide:
+        n_entries = points.shape[0] * points.shape[1]
+        if points.count_nonzero() < USUAL.filled * n_entries:
+            return ("linear",)
+    if parameters.criterion is None or parameters.rate is not None:
+        return ("gaussian",)
+    return KERNELS
+
+
+def _scalings(data: TrainingData) -> Iterator[Scaling | None]:
+    """Scales of the inputs that are compared; levels of categories have none."""
+    assert data.encoder is not None
+    is_level = data.encoder.is_level
+    if is_level.all():
+        yield None
+        return
+    kinds = ["standard"]
+    if not is_sparse(data.points):
+        kinds += ["ranks"]
+        kinds += ["raw"] * _have_common_unit(data.points[:, ~is_level])
+    for kind in kinds:
+        yield learn_scaling(kind, data.points, is_level)
+
+
+def _have_common_unit(inputs: Array) -> bool:
+    if inputs.shape[1] < USUAL.common_inputs:
+        return False
+    ranges = np.ptp(inputs, axis=0)
+    low, high = np.quantile(ranges[ranges > 0], [0.25, 1.0]) if ranges.any() else (1.0, 1.0)
+    return bool(high <= USUAL.common_spread * low)
+
+
+def carry_over(start: Specification, best: Specification, best_start: Specification) -> Specification:
+    """Where a first model is searched from: as far from its start as the best one so far is from its own.
+
+    Parameters
+    ----------
+    start : Specification
+        Of the model.
+    best, best_start : Specification
+        The best model so far, and its start.
+    """
+    kernel, other = start.kernels[0], best.kernels[0]
+    if type(kernel) is type(other) and len(kernel.log_parameters) == len(other.log_parameters):
+        moved = best.log_parameters - best_start.log_parameters
+        return start.with_log_parameters(start.log_parameters + moved)
+    part = _part(other, type(kernel))
+    return start if part is None else replace(start, kernels=(part,), variances=best.variances)
+
+
+def _part(kernel: Kernel, kind: type[Kernel]) -> Kernel | None:
+    """One of the two correlations in a mean of both."""
+    if not isinstance(kernel, GaussianLaplacian):
+        return None
+    smooth, rough = kernel.metric_rates(kernel.rate)
+    rates = {Gaussian: smooth, Laplacian: rough}
+    return kind(rate=rates[kind]) if kind in rates else None

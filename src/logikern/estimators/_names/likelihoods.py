@@ -1,0 +1,14 @@
+"""Likelihoods by what targets are."""
+
+from collections.abc import Callable
+
+from logikern.likelihoods.base import Likelihood
+from logikern.likelihoods.coarse import CoarseSoftmax
+from logikern.likelihoods.softmax import Softmax
+from logikern.likelihoods.squared import Squared
+
+LIKELIHOODS: dict[str, Callable[..., Likelihood]] = {
+    "classes": Softmax,
+    "nodes": CoarseSoftmax,  # of a tree
+    "numbers": Squared,
+}

@@ -1,0 +1,36 @@
+"""The Laplacian correlation: a product of one-dimensional Matern correlations of smoothness 1/2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .base import Matrix
+from .metrics import CITY_BLOCK
+from .stationary import Stationary, decay
+
+
+@dataclass(frozen=True)
+class Laplacian(Stationary):
+    """k = exp(-s), s = sum_j rate_j |x_j - z_j|.
+
+    Every input contributes a factor of its own, so that functions may change abruptly along one input and not along
+    others: fit for tables whose columns mean different things.
+
+    Parameters
+    ----------
+    rate : float or tuple of floats, default=1.0
+        Inverse length scale: one for all inputs, or one per input. Positive; learned as log(rate).
+    columns : tuple of int or None, default=None
+        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+    """
+
+    metric = CITY_BLOCK
+
+    def to_correlation(self, distance: Matrix) -> None:
+        decay(np.negative(distance, out=distance))
+
+    def to_slope(self, distance: Matrix) -> None:
+        self.to_correlation(distance)
+        np.negative(distance, out=distance)

@@ -1,0 +1,7 @@
+"""Weighted distances of points, on which kernels are functions."""
+
+from .base import FARTHEST, Metric, Pair
+from .city_block import CITY_BLOCK
+from .squared_euclidean import SQUARED_EUCLIDEAN, squared_distances
+
+__all__ = ["CITY_BLOCK", "FARTHEST", "SQUARED_EUCLIDEAN", "Metric", "Pair", "squared_distances"]

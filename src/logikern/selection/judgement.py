@@ -1,0 +1,73 @@
+"""Whether one model is better than another, case by case."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from logikern.criteria.base import count_cases
+from logikern.numerics.outcome import Array, Indices
+from logikern.structure.specification import Specification
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a stage tried and what came of it.
+
+    Attributes
+    ----------
+    stage : str
+    n_parameters : int
+    value : float
+        Criterion at its optimum.
+    gain : float
+        Mean loss that it saves against the model kept before, case by case; nan for the first.
+    noise : float
+        Standard error of the gain.
+    kept : bool
+    fate : {"first model", "better", "not better", "asked for"}
+    n_unseen : int, default=0
+        Rows beyond those of the search that judged it; 0 if held-out rows of the search did.
+    """
+
+    stage: str
+    n_parameters: int
+    value: float
+    gain: float
+    noise: float
+    kept: bool
+    fate: str
+    n_unseen: int = 0
+
+    def __str__(self) -> str:
+        tried = f"{self.stage} ({self.n_parameters} hyperparameters): criterion {self.value:.4f}"
+        if np.isnan(self.gain):
+            return f"{tried}; {self.fate}."
+        return f"{tried}, gain {self.gain:z.4f}, noise {self.noise:.4f}; {self.fate}."
+
+
+class UnseenRows(Protocol):
+    """Rows beyond those of a search, which judge its models without having been part of it."""
+
+    @property
+    def weights(self) -> Array:
+        """Their weights, (m,)."""
+
+    def losses(self, specification: Specification) -> Array | None:
+        """Losses (m,) of a model that is fitted to the rows of the search; None if the fit fails."""
+
+
+def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:
+    """Weighted mean of the losses saved, and its standard error; losses of the same point are one case.
+
+    All arguments have shape (n_losses,).
+    """
+    counts = np.bincount(points)
+    total = float(weights.sum())
+    gain = float(weights @ (before - after)) / total
+    deviations = np.bincount(points, weights=weights * (before - after - gain)) / total
+    of_points = np.bincount(points, weights=weights) / np.maximum(counts, 1)
+    present = counts > 0
+    variance = float(np.sum(deviations[present] ** 2 / of_points[present]))
+    # Bessel's correction n / (n - 1), bounded for next to one case.
+    return gain, float(np.sqrt(variance / max(1.0 - 1.0 / count_cases(weights, points), 0.5)))

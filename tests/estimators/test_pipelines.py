@@ -1,0 +1,92 @@
+"""What our estimators do beyond scikit-learn's interface, for pipelines and searches that contain one."""
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import logikern
+from logikern import KernelRegressor
+from tests.estimators.samples import NAMES, X, fixed
+
+SCALED = StandardScaler().fit_transform(X)
+LOSS = [[0, 1, 9], [1, 0, 1], [2, 1, 0]]
+# A plain model on scaled inputs, and others that do the scaling themselves; each with the rows that it takes.
+MODELS = {
+    "model": (fixed(), SCALED),
+    "pipeline": (make_pipeline(StandardScaler(), fixed()), X),
+    "one step": (make_pipeline(fixed()), SCALED),
+    "search": (GridSearchCV(make_pipeline(StandardScaler(), fixed()), {"standardscaler": [StandardScaler()]}), X),
+}
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+def fit(name):
+    model, rows = MODELS[name]
+    return model.fit(rows, NAMES), rows
+
+
+def plain():
+    return fixed().fit(SCALED, NAMES)
+
+
+@every_model
+def test_any_of_them_is_explained(name):
+    model, _ = fit(name)
+    assert logikern.explain(model).split("Resources")[0] == plain().explain().split("Resources")[0]
+
+
+@every_model
+def test_any_of_them_decides(name):
+    model, rows = fit(name)
+    settings = {"loss": LOSS, "reject_cost": 0.3, "reject_label": "none"}
+    decided = logikern.predict_decisions(model, rows, **settings)
+    assert decided.tolist() == plain().decide(SCALED, **settings).tolist() and "none" in decided
+
+
+@every_model
+def test_any_of_them_has_suspects(name):
+    model, _ = fit(name)
+    assert logikern.suspects(model, 5).equals(plain().suspects(5))
+
+
+@every_model
+def test_any_of_them_gives_a_frame(name):
+    pytest.importorskip("pandas")
+    model, rows = fit(name)
+    frame = logikern.predict_proba_frame(model, rows)
+    assert frame.equals(plain().predict_proba_frame(SCALED))
+
+
+def test_frame_of_a_pipeline_has_the_index_of_its_rows():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, index=100 + np.arange(len(X)))
+    model = make_pipeline(StandardScaler(), fixed()).fit(table, NAMES)
+    assert logikern.predict_proba_frame(model, table).index.tolist() == table.index.tolist()
+
+
+def test_suspects_of_a_pipeline_get_the_index_of_its_rows():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, index=100 + np.arange(len(X)))
+    found = logikern.suspects(make_pipeline(StandardScaler(), fixed()).fit(table, NAMES), 5, table)
+    assert found.index.tolist() == [100 + row for row in found["row"]]
+
+
+def test_regression_in_a_pipeline_is_explained():
+    model = make_pipeline(StandardScaler(), KernelRegressor(criterion=None)).fit(X, X.sum(axis=1))
+    assert "One kernel and one variance." in logikern.explain(model)
+
+
+@pytest.mark.parametrize("wrong", [DummyClassifier(), make_pipeline(StandardScaler(), DummyClassifier())])
+def test_other_estimators_are_refused(wrong):
+    with pytest.raises(ValueError, match="must be a KernelLogisticClassifier .* DummyClassifier"):
+        logikern.explain(wrong.fit(X, NAMES))
+
+
+@pytest.mark.parametrize("ask", [logikern.explain, logikern.suspects, lambda model: model.predict_proba(X)])
+def test_pipeline_that_is_not_fitted_is_refused(ask):
+    with pytest.raises(NotFittedError):
+        ask(make_pipeline(StandardScaler(), fixed()))
