@@ -36,8 +36,8 @@ def one_step_without(fit: Optimum, weights: np.ndarray) -> np.ndarray:
     """Latents (C, n) of every point after one Newton step from the optimum without that point.
 
     Without point i the penalised loss has the gradient -g_i at the optimum, in latents, and the Hessian K^-1 + W with
-    W_i = 0. The step in latents is (K^-1 + W)^-1 g_i = K (I + W K)^-1 g_i, at point i itself. With free constants b it
-    is K a + E b, where a + W (K a + E b) = g_i and E' a = 0.
+    W_i = 0. The step in latents is (K^-1 + W)^-1 g_i = K (I + W K)^-1 g_i, at point i itself. With free constants b
+    it is K a + E b, where a + W (K a + E b) = g_i and E' a = 0.
     """
     model, X = fit.model, fit.points
     shape, size = fit.latent.shape, fit.latent.size
