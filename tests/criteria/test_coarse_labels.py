@@ -1,5 +1,7 @@
 """The cross-validated likelihood where labels name inner nodes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,13 @@ def test_value_is_that_of_the_node_that_is_known():
     known = below[own.targets.argmax(axis=0)]  # (n, C)
     losses = -np.log(np.einsum("fcn,nc->fn", probabilities, known))
     assert here.value == pytest.approx((own.folds.held_out * losses).sum() / N, rel=1e-9)
+
+
+@pytest.mark.parametrize("coarse", [0.1, 0.4])
+def test_value_of_rough_fits_is_corrected_to_that_of_accurate_ones(coarse):
+    own, points = criterion(coarse)
+    specification = Specification((Gaussian(0.3),), (1.5,), 1.0, tie("shared", TREE), TREE)
+    exact = own.evaluate(specification.bind(points), None, TOLERANCE).value
+    rough = replace(own, solver=Newton(1e-2)).evaluate(specification.bind(points), None, 1e-2)
+    error = abs(rough.value - exact)
+    assert error <= 1e-5 and error < abs(rough.losses.mean() - exact)

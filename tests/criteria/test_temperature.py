@@ -147,4 +147,4 @@ def slopes(specification, value_at, step=1e-3):
 def test_value_is_the_weighted_mean_of_the_losses(case):
     criterion = replace(case.criterion(), sharpen=True)
     found = criterion.evaluate(case.bind(case.specification()), None, catalogue.TOLERANCE)
-    assert found.value == pytest.approx(np.average(found.losses, weights=criterion.loss_weights), rel=1e-13)
+    assert found.value == pytest.approx(np.average(found.losses, weights=criterion.loss_weights), rel=1e-8)

@@ -84,8 +84,9 @@ def test_regressor_learns_by_the_new_criterion():
 
 
 def test_classifier_learns_by_the_new_criterion():
-    model = KernelLogisticClassifier(criterion=newest_rows, tying="shared", random_state=0).fit(points(), labels())
-    usual = KernelLogisticClassifier(tying="shared", random_state=0).fit(points(), labels())
+    settings = {"scaling": "none", "tying": "shared", "ard": False, "random_state": 0}
+    model = KernelLogisticClassifier("gaussian", criterion=newest_rows, **settings).fit(points(), labels())
+    usual = KernelLogisticClassifier("gaussian", **settings).fit(points(), labels())
     assert model.criterion_value_ < model.trace_[0].value and model.criterion_value_ != usual.criterion_value_
 
 
@@ -97,8 +98,9 @@ def test_new_criterion_sees_folds_and_groups():
         return CrossValidation(given.likelihood, given.targets, given.folds, given.solver)
 
     groups = np.arange(N_POINTS) // 5
-    KernelLogisticClassifier(criterion=look, tying="shared", cv=3).fit(points(), labels(), groups=groups)
-    (given,) = seen
+    KernelLogisticClassifier(criterion=look, tying="shared", ard=False, cv=3).fit(points(), labels(), groups=groups)
+    given = seen[0]
+    assert all(own.folds is given.folds for own in seen)
     assert len(given.folds.kept) == 3 and given.groups.tolist() == groups.tolist()
     assert all((given.folds.held_out[:, groups == group] > 0).any(axis=1).sum() == 1 for group in range(5))
 

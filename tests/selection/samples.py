@@ -1,6 +1,6 @@
 """Criteria whose minimum is known, and searches over them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +10,9 @@ from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.kernels import Gaussian
 from logikern.numerics.outcome import Outcome
 from logikern.operators.choose import Choice
-from logikern.selection.growth import Plan
+from logikern.selection.growth import FirstModel, Learned, Plan, learn
 from logikern.selection.journal import Journal
-from logikern.selection.search import SearchData, SearchLog
+from logikern.selection.search import Effort, SearchData, SearchLog
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
@@ -21,6 +21,7 @@ from logikern.structure.tying import tie
 N_CLASSES = 3
 N_LOSSES = 100
 POINTS = np.random.default_rng(0).standard_normal((6, 2))
+EXACT = Effort(relative_worth=1e-9)
 
 
 def no_interruption(number: int) -> None:
@@ -109,3 +110,21 @@ def plan(*names: str, **settings: Any) -> Plan:
     tyings = tuple((name, tie(name, Flat(N_CLASSES))) for name in names or ("shared",))
     usual = {"tyings": tyings, "compare": True, "relevance": False, "n_inputs": 2, "n_points": len(POINTS)}
     return Plan(**{**usual, **settings})
+
+
+def first_model(rungs: Sequence[SearchData], origin: Specification | None = None, name: str = "") -> FirstModel:
+    """A model on these rungs."""
+    own = start() if origin is None else origin
+    return FirstModel(name, own, lambda number: rungs[number], lambda best, best_start: best)
+
+
+def grow_on(
+    rungs: Sequence[SearchData],
+    own_plan: Plan,
+    own_log: SearchLog | None = None,
+    effort: Effort = EXACT,
+    seed: int = 0,
+) -> Learned | None:
+    """Growth of one first model."""
+    kept = log() if own_log is None else own_log
+    return learn([first_model(rungs)], own_plan, len(rungs), effort, kept, np.random.default_rng(seed))

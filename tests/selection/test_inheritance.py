@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from logikern.kernels import Gaussian, Laplacian, Linear, RationalQuadratic
-from logikern.selection.growth import extrapolate_rates, spread, with_relevance
 from logikern.selection.inheritance import inherit_curvature, parameters_of_classes
+from logikern.selection.refinement import extrapolate_rates, spread, with_relevance
 from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from logikern.selection.growth import paired_gain
+from logikern.selection.judgement import paired_gain
 
 
 def test_paired_gain_is_a_mean_with_its_standard_error():

@@ -88,7 +88,7 @@ def fit(
         _model(
             "--tying",
             **options.one_of(options.Tying),
-            help="How classes share kernels; level and subtree are for trees.",
+            help="How classes share kernels; level, subtree, leaf and leaves are for trees.",
         ),
     ] = None,
     rate: Annotated[float | None, _model("--rate", help="Inverse squared length scale of the kernel.")] = None,

@@ -30,7 +30,7 @@ MAX_SPLITS = 50  # random splits by groups, until one has every class in both pa
 # Options with the name of an argument of the estimator; those in LEARNING have no effect with `--fixed`.
 MODEL = ("tying", "rate", "variance", "bias_variance", "solver", "operator", "precision", "n_jobs", "memory_limit")
 LEARNING = ("criterion", "max_time", "checkpoint", "cv", "ard", "sharpen", "learn_bias", "n_starts")
-TREE_TYINGS = ("level", "subtree")
+TREE_TYINGS = ("level", "subtree", "leaf", "leaves")
 
 
 def default_path(data: str) -> str:

@@ -14,7 +14,7 @@ OperatorName = StrEnum("OperatorName", "auto dense tiled features")
 Precision = StrEnum("Precision", "auto single double")
 CriterionName = StrEnum("CriterionName", "cv loo auto")
 Format = StrEnum("Format", "csv tsv parquet jsonl svmlight")
-Tying = StrEnum("Tying", "auto shared scaled separate level subtree")
+Tying = StrEnum("Tying", "auto shared scaled separate level subtree leaf leaves")
 Loss = StrEnum("Loss", "zero_one taxonomic parent")
 
 
@@ -26,7 +26,8 @@ def one_of(names: type[StrEnum]) -> dict[str, Any]:
             return names(text)
         from logikern.estimators._inputs.arguments import suggest
 
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(names)}.{suggest(text, names)}")
+        known = ", ".join(repr(name.value) for name in names)
+        raise typer.BadParameter(f"{text!r} is not one of {known}.{suggest(text, names)}")
 
     return {"parser": parse, "metavar": f"[{'|'.join(names)}]"}
 

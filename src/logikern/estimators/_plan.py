@@ -32,7 +32,10 @@ class FitPlan:
     @property
     def search_length(self) -> SearchLength:
         """How long the search may be."""
-        return SearchLength() if self.search is None else self.search.length
+        if self.search is None:
+            return SearchLength()
+        own = self.search.length
+        return own._replace(n_stages=own.n_stages + len(self.alternatives) - 1)
 
     def solver_for(self, specification: Specification) -> SolverPlan:
         """How the final fit of a model is solved."""

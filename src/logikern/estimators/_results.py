@@ -91,10 +91,19 @@ def _coefficients(data: TrainingData, dual: Array) -> Array:
     return coefficients
 
 
-def binary_results(binaries: tuple[Any, ...], classes: Array) -> dict[str, Any]:
-    """Results of one binary model for each class, put together."""
+def binary_results(binaries: tuple[Any, ...], classes: Array, has_own_scalings: bool) -> dict[str, Any]:
+    """Results of one binary model for each class, put together.
+
+    Parameters
+    ----------
+    binaries : tuple of KernelLogisticClassifier
+    classes : array of shape (n_classes,)
+    has_own_scalings : bool
+        Whether each model scales inputs that are encoded for all without a scale.
+    """
+    scalings = tuple(binary.encoder_.scaling for binary in binaries) if has_own_scalings else ()
     return {
-        "model_": OneAgainstRest(tuple(binary.model_ for binary in binaries)),
+        "model_": OneAgainstRest(tuple(binary.model_ for binary in binaries), scalings),
         "dual_coef_": np.stack([binary.dual_coef_[:, 1] for binary in binaries], axis=1),
         "classes_": classes,
         "binaries_": binaries,

@@ -47,9 +47,7 @@ class Tuned:
         return self.stopped.startswith(INTERRUPTED)
 
 
-def search(
-    plan: SearchPlan, alternatives: Sequence[Alternative], data: TrainingData, callback: Callback
-) -> Tuned:
+def search(plan: SearchPlan, alternatives: Sequence[Alternative], data: TrainingData, callback: Callback) -> Tuned:
     """Learn the hyperparameters of a model; they stay at a start that cannot be fitted."""
     deadline = np.inf if plan.max_time is None else time.monotonic() + plan.max_time
     data = replace(data, weights=data.weights / plan.unit)

@@ -28,7 +28,7 @@ from logikern.selection.growth import Plan, plan_tyings
 from logikern.selection.refinement import spread
 from logikern.selection.search import Effort
 from logikern.structure.specification import Specification
-from logikern.structure.tying import tie
+from logikern.structure.tying import ever_finer, tie
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,11 @@ class SearchPolicy:
     most_kernels, most_kernel_entries : int and float, default=30, 1e9
         The stage "separate" is tried for at most so many kernels, whose matrices over all points have at most so many
         entries (4 GB in single precision).
+    rows_per_parameter : int, default=20
+        Finer ties of classes are tried if there are so many rows for each of their parameters: with fewer, single
+        classes have too few rows to learn from.
     most_inputs : int, default=100
-        Inputs up to which a rate for each is tried.
+        Columns up to which a rate for each is tried.
     most_filled : float, default=0.2
         Largest share of entries that are not zero in a table of words.
     fewest_unseen, most_unseen : int, default=300, 2000
@@ -80,6 +83,7 @@ class SearchPolicy:
     smallest_class: int = 4
     most_kernels: int = 30
     most_kernel_entries: float = 1e9
+    rows_per_parameter: int = 20
     most_inputs: int = 100
     most_filled: float = 0.2
     fewest_unseen: int = 300
@@ -271,15 +275,21 @@ def _columns(data: TrainingData) -> tuple[int, ...] | None:
 
 
 def _excluded(data: TrainingData, start: Specification) -> set[str]:
-    """Tyings that "auto" does not try."""
-    n_kernels = tie("separate", data.mixing).n_kernels
-    n_entries = n_kernels * len(data.weights) ** 2
-    fits = n_kernels <= USUAL.most_kernels and n_entries <= USUAL.most_kernel_entries
-    has_parameters = bool(start.kernels[0].log_parameters.size)
-    excluded = set() if fits and has_parameters and len(data.classes) > 2 else {"separate"}
+    """Tyings that "auto" does not try: too many kernels or variances, or the same model as a coarser one."""
+    names = ever_finer(data.mixing)
+    tyings = {name: tie(name, data.mixing) for name in names}
+    has_parameters, n_points = bool(start.kernels[0].log_parameters.size), len(data.weights)
+    most = min(USUAL.most_kernels, USUAL.most_kernel_entries / n_points**2)
+    excluded = {name for name, own in tyings.items() if own.n_kernels > 1 and own.n_kernels > most}
+    n_rows = min(n_points, max(USUAL.coarse_size, USUAL.coarse_per_class * len(data.classes)))
+    n_shared = start.kernels[0].log_parameters.size
+    counts = {name: n_shared * own.n_kernels + own.n_variances for name, own in tyings.items() if name != "level"}
+    excluded |= {name for name, count in counts.items() if count * USUAL.rows_per_parameter > n_rows} - {"shared"}
+    if not has_parameters or len(data.classes) == 2:
+        excluded |= {name for name, own in tyings.items() if own.n_kernels > 1}
     if data.labels is not None and len(data.classes) == 2:
         # Only the difference of two class functions counts, and with one kernel only the sum of their variances.
-        excluded.add("scaled")
+        excluded |= {"scaled", "leaf"}
     return excluded
 
 

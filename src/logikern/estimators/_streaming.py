@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from logikern.estimators._callbacks import FinalFit
 from logikern.estimators._failures import warn_unless_converged
-from logikern.estimators._inputs.alternatives import Alternative
+from logikern.estimators._inputs.alternatives import Alternative, list_alternatives
 from logikern.estimators._inputs.data import (
     Checked,
     CheckTogether,
@@ -25,7 +25,6 @@ from logikern.estimators._inputs.data import (
 from logikern.estimators._inputs.hierarchy import TreeTargets, tree_targets
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
 from logikern.estimators._inputs.splits import GivenRows
-from logikern.estimators._inputs.start import start_specification
 from logikern.estimators._inputs.weights import weigh_rows
 from logikern.estimators._memory import find_resources
 from logikern.estimators._names.likelihoods import LIKELIHOODS
@@ -101,7 +100,7 @@ class StreamingMixin:
         check = partial(check_together, self, reset=fitted is None, encodes=False)
         chunk = _chunk(parameters, check, X, y, sample_weight, _declared(parameters, classes, fitted), fitted)
         data = chunk if fitted is None else _joined(fitted.data, chunk)
-        chosen = start_specification(parameters, data) if fitted is None else fitted.model.specification
+        chosen = list_alternatives(parameters, data)[0].start if fitted is None else fitted.model.specification
         dual = np.zeros((len(data.classes), len(data.weights)))
         if fitted is not None:
             dual[:, : len(fitted.data.weights)] = fitted.model.dual

@@ -20,6 +20,7 @@ from logikern.estimators._inputs.data import (
     TrainingData,
     check_groups,
     check_together,
+    compares_scalings,
     training_data,
 )
 from logikern.estimators._inputs.labels import class_against_rest
@@ -75,13 +76,13 @@ class KernelLogisticClassifier(
         A tree whose leaves are the classes, in any form that `read_tree` reads; "paths" reads it off labels such as
         "physics/optics/lasers". Classes are then alike as far as their paths agree, labels may name inner nodes,
         and classes without data have a probability as well. Another Mixing says itself how classes share functions.
-    tying : {"auto", "shared", "scaled", "separate", "level", "subtree"}, list or dict, default="auto"
-        Whether classes share one kernel and one variance, share a kernel but have a variance each, or have
-        both for themselves. A list has one group label per class; each group has a kernel and a variance.
-        "auto" grows from shared to separate as far as the criterion improves by more than its noise.
-        With a hierarchy: "level" has a variance per level and is the least that "auto" takes, "subtree" has one for
-        the inner nodes and one for the leaves of each subtree below the root, "separate" a kernel and a variance per
-        level; a dict has a group for nodes, and those below them.
+    tying : str, list or dict, default="auto"
+        "shared", "scaled" or "separate": whether classes share one kernel and one variance, share a kernel but have a
+        variance each, or have both for themselves. A list has one group label per class; each group has a kernel and
+        a variance. "auto" grows from shared to separate as far as that is better. With a hierarchy, "level" has a
+        variance per level and is the least that "auto" takes, "subtree" one for the inner nodes and one for the
+        leaves of each subtree below the root, "separate" a kernel and a variance per level, "leaf" a variance and
+        "leaves" a kernel and a variance for each leaf; a dict has a group for nodes, and those below them.
     rate : float, sequence of float or None, default=None
         Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
         column of X. None reads it off the spread of the data. With a criterion it is where learning starts.
@@ -348,7 +349,8 @@ class KernelLogisticClassifier(
             binaries.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))
             if binary.interrupted_:
                 own["on_interrupt"] = "raise"  # the next Ctrl-C is the second one
-        write(self, binary_results(tuple(binaries), data.classes) | input_results(data))
+        found = binary_results(tuple(binaries), data.classes, compares_scalings(parameters))
+        write(self, found | input_results(data))
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -27,7 +27,7 @@ def check_encoder(encoder: Any, n_columns: int, names: Any) -> None:
     used = [*encoder.numbers.places.tolist(), *(levels.place for levels in encoder.levels)]
     used += [note.place for note in encoder.notes if note.drops]
     _require(sorted(used) == list(range(n_columns)), "its encoder does not use every column once")
-    _check_scaling(encoder.scaling, encoder.n_inputs)
+    check_scaling(encoder.scaling, encoder.n_inputs)
 
 
 def _check_numbers(numbers: Any, n_columns: int) -> None:
@@ -61,7 +61,8 @@ def _check_notes(notes: Any, n_columns: int) -> None:
         _require(isinstance(note.cause, str) and note.cause in SENTENCES and type(note.count) is int, complaint)
 
 
-def _check_scaling(scaling: Any, n_inputs: int) -> None:
+def check_scaling(scaling: Any, n_inputs: int) -> None:
+    """Raise a ValueError if the scaling is not one of so many inputs."""
     complaint = "its scaling belongs to other inputs"
     if isinstance(scaling, Standardised):
         for values in (scaling.shift, scaling.scale):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from logikern.encoding.scaling import Scaling
 from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import log_probabilities
 from logikern.operators.expansion import KernelExpansion, tiles_of
@@ -75,7 +76,10 @@ class OneAgainstRest:
     """Binary models, one per class; the latent of a class is the log probability from its model."""
 
     models: tuple[FittedModel, ...]  # each has two classes: the rest, and the class of the model
+    scalings: tuple[Scaling, ...] = ()  # of the inputs of each model, if searches chose them; otherwise empty
 
     def latents(self, X: Any, tile_entries: int = TILE_ENTRIES) -> Array:
         """Log probabilities of each class against the rest, (n_new, C)."""
-        return np.stack([log_probabilities(model.latents(X, tile_entries).T)[1] for model in self.models], axis=1)
+        inputs = [scaling.transform(X) for scaling in self.scalings] or [X] * len(self.models)
+        found = [model.latents(own, tile_entries) for model, own in zip(self.models, inputs, strict=True)]
+        return np.stack([log_probabilities(own.T)[1] for own in found], axis=1)

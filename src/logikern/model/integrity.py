@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
 from logikern.model.audit import CLASSIFIER, REGRESSOR, TRANSFORMER
-from logikern.model.encoders import check_encoder
+from logikern.model.encoders import check_encoder, check_scaling
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
@@ -102,6 +102,9 @@ def _check_classifier(classifier: Any) -> None:
     if isinstance(model, OneAgainstRest):
         binaries = found.get("binaries_", ())
         _require(len(model.models) == len(classes) == len(binaries), "it has no model for every class")
+        _require(len(model.scalings) in (0, len(classes)), "it has no scaling for every class")
+        for scaling in model.scalings:
+            check_scaling(scaling, n_inputs)
         for part, binary in zip(model.models, binaries, strict=True):
             _check_class_model(part, 2, n_inputs)
             _check_classifier(binary)

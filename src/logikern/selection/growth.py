@@ -145,9 +145,7 @@ class _Growth:
             if self.log.stopped:
                 break
         if self.best is not None:
-            self.verdicts.append(
-                Verdict(name, int(free.sum()), self.best.value, np.nan, np.nan, True, "first model")
-            )
+            self.verdicts.append(Verdict(name, int(free.sum()), self.best.value, np.nan, np.nan, True, "first model"))
             self._mark()
 
     def _named(self, first: FirstModel) -> str:

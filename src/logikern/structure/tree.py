@@ -183,8 +183,8 @@ class Tree(Mixing):
 
     @property
     def groupings(self) -> dict[str, Indices]:
-        """ "level" and "subtree": see `levels` and `subtrees`."""
-        return {"level": self.levels, "subtree": self.subtrees}
+        """ "level", "subtree" and "leaf": see `levels`, `subtrees` and `single_leaves`."""
+        return {"level": self.levels, "subtree": self.subtrees, "leaf": self.single_leaves}
 
     @property
     def levels(self) -> Indices:
@@ -202,6 +202,11 @@ class Tree(Mixing):
         """
         tops = [self.forest.latents.path(number)[0] for number in range(self.n_latent)]
         return 2 * np.array(tops) + self._ends
+
+    @property
+    def single_leaves(self) -> Indices:
+        """The depth of each latent function, (P,), with those that end in a leaf each for itself."""
+        return np.where(self._ends, self.latent_depths.max() + 1 + np.arange(self.n_latent), self.latent_depths)
 
     @property
     def _ends(self) -> Mask:

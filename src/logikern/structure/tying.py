@@ -25,8 +25,10 @@ class Tying:
 
 
 def ever_finer(mixing: Mixing) -> tuple[str, ...]:
-    """Names of tyings, each finer than the one before."""
-    return ("shared", "level" if "level" in mixing.groupings else "scaled", "separate")
+    """Names of tyings from coarse to fine; with a tree they end with those that flat classes have."""
+    if "level" in mixing.groupings:
+        return ("shared", "level", "leaf", "separate", "leaves")
+    return ("shared", "scaled", "separate")
 
 
 def tie(tying: str | Sequence[Any] | Mapping[Any, Any], mixing: Mixing) -> Tying:
@@ -37,7 +39,9 @@ def tie(tying: str | Sequence[Any] | Mapping[Any, Any], mixing: Mixing) -> Tying
 
     With a tree, "shared" as before; "level": one kernel, a variance per level (H1 of Seeger 2008, sec. 6.1);
     "subtree": one kernel, and for each subtree below the root one variance for inner nodes and one for leaves (H2 has
-    one for both); "scaled": one kernel, a variance per node; "separate": a kernel and a variance per level.
+    one for both); "leaf": one kernel, a variance per level of inner nodes and per leaf; "scaled": one kernel, a
+    variance per node; "separate": a kernel and a variance per level; "leaves": a kernel and a variance per level of
+    inner nodes and per leaf.
 
     A list, or for a tree a dict from node to group: a kernel and a variance per group.
     """
@@ -59,11 +63,13 @@ def _named(mixing: Mixing) -> dict[str, Tying]:
     together, alone = (0,) * n, tuple(range(n))
     groups = {name: _numbered(labels.tolist()) for name, labels in mixing.groupings.items()}
     finest = groups.get("level", alone)
+    leaves = {"leaves": Tying(groups["leaf"], groups["leaf"])} if "leaf" in groups else {}
     return {
         "shared": Tying(together, together),
         "scaled": Tying(together, alone),
         "separate": Tying(finest, finest),
         **{name: Tying(together, own) for name, own in groups.items()},
+        **leaves,
     }
 
 

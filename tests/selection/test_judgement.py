@@ -1,0 +1,90 @@
+"""Whether a later stage is kept: the gain case by case, on rows that the search has not seen where there are any."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from logikern.selection.judgement import Verdict
+from tests.selection.samples import N_LOSSES, Fixed, grow_on, plan, rung
+
+BEFORE = np.linspace(0.5, 1.5, N_LOSSES)
+N_UNSEEN = 40
+
+
+@dataclass(eq=False)
+class Unseen:
+    """Rows whose losses depend on the number of kernels; None stands for a fit that fails."""
+
+    by_kernels: dict
+    weights: np.ndarray
+    n_asked: int = 0
+
+    def losses(self, specification):
+        self.n_asked += 1
+        return self.by_kernels[len(specification.kernels)]
+
+
+def judge(gain, gain_unseen, noise_unseen=0.0, failed=()):
+    """Shared against separate, which saves `gain` of every held-out loss, and another of losses of unseen rows."""
+    spread = np.resize([1.0, -1.0], N_UNSEEN) * noise_unseen * (N_UNSEEN - 1) ** 0.5
+    losses = {1: np.ones(N_UNSEEN), 3: np.ones(N_UNSEEN) - gain_unseen + spread} | dict.fromkeys(failed)
+    unseen = Unseen(losses, np.ones(N_UNSEEN))
+    own = replace(rung(Fixed({1: BEFORE, 3: BEFORE - gain})), unseen=unseen)
+    return grow_on([own], plan("shared", "separate")).verdicts[-1], unseen
+
+
+@pytest.mark.parametrize(
+    "gain_unseen, noise, kept", [(0.02, 0.01, True), (0.02, 0.03, False), (-0.02, 0.0, False), (0.0, 0.0, False)]
+)
+def test_unseen_rows_decide(gain_unseen, noise, kept):
+    verdict, _ = judge(0.1, gain_unseen, noise)
+    assert verdict.kept is kept and verdict.n_unseen == N_UNSEEN
+    assert (verdict.gain, verdict.noise) == pytest.approx((gain_unseen, noise))
+
+
+def test_unseen_rows_are_not_asked_about_a_model_that_the_criterion_rejects():
+    verdict, unseen = judge(-0.1, 0.5)
+    assert not verdict.kept and unseen.n_asked == 0 and verdict.n_unseen == 0
+
+
+@pytest.mark.parametrize("failed", [(1,), (3,), (1, 3)])
+def test_held_out_rows_judge_if_a_fit_for_the_unseen_ones_fails(failed):
+    verdict, _ = judge(0.1, -0.5, failed=failed)
+    assert verdict.kept and verdict.n_unseen == 0 and verdict.gain == pytest.approx(0.1)
+
+
+def test_unseen_rows_count_by_their_weights():
+    heavy = np.where(np.arange(N_UNSEEN) < N_UNSEEN // 2, 3.0, 1.0)
+    losses = {1: np.ones(N_UNSEEN), 3: np.where(heavy > 1, 0.9, 1.2)}
+    own = replace(rung(Fixed({1: BEFORE, 3: BEFORE - 0.1})), unseen=Unseen(losses, heavy))
+    verdict = grow_on([own], plan("shared", "separate")).verdicts[-1]
+    assert verdict.gain == pytest.approx(0.75 * 0.1 - 0.25 * 0.2)
+
+
+def test_model_before_is_fitted_once_for_all_stages():
+    losses = {1: np.ones(N_UNSEEN), 3: np.ones(N_UNSEEN)}
+    unseen = Unseen(losses, np.ones(N_UNSEEN))
+    own = replace(rung(Fixed({1: BEFORE, 3: BEFORE - 0.1})), unseen=unseen)
+    grow_on([own], plan("shared", "separate", n_starts=3))
+    assert unseen.n_asked == 2
+
+
+def test_finer_tying_is_not_tried_if_the_coarser_one_was_not_kept():
+    criterion = Fixed({1: BEFORE, 3: BEFORE - 0.5})
+    stages = [verdict.stage for verdict in grow_on([rung(criterion)], plan("shared", "scaled", "separate")).verdicts]
+    assert stages == ["shared", "scaled"]
+
+
+@pytest.mark.parametrize(
+    "fate, gain, told",
+    [
+        ("better", 0.02, "criterion 0.5000, gain 0.0200, noise 0.0050; better."),
+        ("not better", 0.002, "criterion 0.5000, gain 0.0020, noise 0.0050; not better."),
+        ("asked for", 0.0, "criterion 0.5000, gain 0.0000, noise 0.0050; asked for."),
+        ("first model", np.nan, "criterion 0.5000; first model."),
+    ],
+)
+def test_verdict_in_words(fate, gain, told):
+    verdict = Verdict("scaled", 4, 0.5, gain, 0.005, True, fate)
+    assert str(verdict) == f"scaled (4 hyperparameters): {told}"
