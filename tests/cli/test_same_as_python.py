@@ -59,7 +59,7 @@ def test_chosen_categories_give_the_same_probabilities(run, mixed, tmp_path):
 def test_numbers_alone_are_standardised(run, table, tmp_path):
     table[["width", "height", "kind"]].to_parquet(tmp_path / "t.parquet")
     fit(run, tmp_path, "--fixed")
-    model = logikern.KernelLogisticClassifier(criterion=None, scaling="standard")
+    model = logikern.KernelLogisticClassifier(criterion=None, inputs="standard")
     model.fit(table[["width", "height"]], table["kind"])
     np.testing.assert_allclose(predicted(run, tmp_path), model.predict_proba(table[["width", "height"]]), atol=1e-8)
 

@@ -144,7 +144,7 @@ def fit(X, **settings):
 @pytest.mark.parametrize("case", ACCEPTED)
 def test_table_is_encoded_fitted_and_predicted(case):
     X, expected = ACCEPTED[case]
-    model = fit(X, scaling="standard")
+    model = fit(X, inputs="standard")
     assert [name for name in model.encoder_.input_names if name not in BESIDE] == expected
     assert model.n_features_in_ == 2 and np.isfinite(model.predict_proba(X)).all()
     first = X.slice(0, 1) if isinstance(X, pa.Table) else X[:1]
@@ -158,7 +158,7 @@ def test_polars_agrees_with_pandas(case):
         other = pl.from_pandas(X)
     except Exception as error:
         pytest.skip(f"polars has no such table: {error}")
-    model, theirs = fit(X, scaling="standard"), fit(other, scaling="standard")
+    model, theirs = fit(X, inputs="standard"), fit(other, inputs="standard")
     assert theirs.encoder_.input_names == model.encoder_.input_names
     np.testing.assert_allclose(theirs.predict_proba(other), model.predict_proba(X), atol=1e-12)
 
@@ -194,8 +194,8 @@ REFUSED = {
     "text where none is allowed": (table(SEVEN), {"categorical_features": None}, "Column `c` .* holds 'v0'"),
     "category that is not there": (table(SEVEN), {"categorical_features": ["d"]}, "holds 'd'. `X` has the names"),
     "position beyond the table": (table(SEVEN), {"categorical_features": [2]}, "positions below 2, but holds 2"),
-    "huge numbers, not scaled": (table(SIZE * 1e300), {"scaling": "none"}, "Scale the inputs"),
-    "unknown scaling": (table(SEVEN), {"scaling": "robust"}, "`scaling` must be one of"),
+    "huge numbers, not scaled": (table(SIZE * 1e300), {"inputs": "raw"}, "Scale the inputs"),
+    "unknown scaling": (table(SEVEN), {"inputs": "robust"}, "`inputs` must be one of"),
     "not collected": (pl.LazyFrame({"size": SIZE}), {}, "LazyFrame.* Pass `X.collect"),
     "records of numpy": (np.zeros(N, dtype=[("a", float), ("b", float)]), {}, "Pass a table with named columns"),
     "series": (pd.Series(SIZE), {}, "Expected a? ?2"),

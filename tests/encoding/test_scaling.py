@@ -18,8 +18,13 @@ def scaled(kind, inputs=X, is_level=IS_LEVEL, new=None, **settings):
     return learn_scaling(kind, inputs, is_level, **settings).transform(inputs if new is None else new)
 
 
-def test_none_is_the_same_object():
-    assert scaled("none") is X
+def spread(shares):
+    """Shares of values below, centred and with the variance of standardised inputs."""
+    return 12**0.5 * (shares - 0.5)
+
+
+def test_raw_inputs_are_the_same_object():
+    assert scaled("raw") is X
 
 
 def test_standard_equals_scikit_learn():
@@ -34,23 +39,28 @@ def test_levels_keep_their_values_unless_asked_otherwise():
 
 
 def test_ranks_are_mid_ranks_of_training_values():
-    expected = (stats.rankdata(X, axis=0) - 0.5) / len(X)
+    expected = spread((stats.rankdata(X, axis=0) - 0.5) / len(X))
     np.testing.assert_allclose(scaled("ranks")[:, :2], expected[:, :2], atol=1e-14)
+
+
+def test_ranks_have_variance_one_if_values_differ():
+    inputs = RANDOM.exponential(size=(500, 1))
+    assert scaled("ranks", inputs, [False]).std() == pytest.approx(1.0, abs=1e-5)
 
 
 def test_ranks_are_linear_between_training_values_and_clamped_outside():
     inputs = np.array([[0.0], [1.0], [1.0], [3.0]])
     found = scaled("ranks", inputs, [False], np.array([[-9.0], [0.5], [2.0], [9.0]]))
     # Mid-ranks of 0, 1 and 3 are 1/8, 4/8 and 7/8.
-    np.testing.assert_allclose(found[:, 0], [1 / 8, 2.5 / 8, 5.5 / 8, 7 / 8])
+    np.testing.assert_allclose(found[:, 0], spread(np.array([1 / 8, 2.5 / 8, 5.5 / 8, 7 / 8])))
 
 
 def test_few_knots_change_ranks_by_less_than_their_distance():
     inputs = RANDOM.exponential(size=(5000, 1))
     scaling = learn_scaling("ranks", inputs, [False], policy=ScalingPolicy(most_knots=50))
     assert len(scaling.knots) <= 50
-    exact = (stats.rankdata(inputs[:, 0]) - 0.5) / 5000
-    assert np.abs(scaling.transform(inputs)[:, 0] - exact).max() < 1 / 50
+    exact = spread((stats.rankdata(inputs[:, 0]) - 0.5) / 5000)
+    assert np.abs(scaling.transform(inputs)[:, 0] - exact).max() < 12**0.5 / 50
 
 
 @pytest.mark.parametrize("kind", ["standard", "ranks"])
@@ -81,7 +91,7 @@ def test_sparse_inputs_are_standardised_without_a_shift():
 
 
 def test_ranks_of_sparse_inputs_are_refused():
-    with pytest.raises(ValueError, match="Use scaling='standard'"):
+    with pytest.raises(ValueError, match="Use inputs='standard'"):
         scaled("ranks", sparse.csr_array(X))
 
 

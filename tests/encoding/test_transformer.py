@@ -21,7 +21,7 @@ FRAME = pd.DataFrame(
 )
 
 
-@parametrize_with_checks([TableEncoder(), TableEncoder(scaling="standard")])
+@parametrize_with_checks([TableEncoder(), TableEncoder(inputs="standard")])
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 

@@ -49,38 +49,38 @@ def test_table_equals_inputs_encoded_by_hand(library):
 
 
 def test_search_on_a_table_equals_that_on_inputs_encoded_by_hand():
-    settings = {"cv": 3, "random_state": 0, "tying": "shared"}
-    model = KernelLogisticClassifier(**settings).fit(FRAME, LABELS)
-    other = KernelLogisticClassifier(**settings).fit(by_hand(FRAME), LABELS)
+    settings = {"kernel": "gaussian", "cv": 3, "random_state": 0, "tying": "shared", "ard": False}
+    model = KernelLogisticClassifier(inputs="standard", **settings).fit(FRAME, LABELS)
+    other = KernelLogisticClassifier(inputs="raw", **settings).fit(by_hand(FRAME), LABELS)
     np.testing.assert_allclose(model.predict_proba(FRAME), other.predict_proba(by_hand(FRAME)), atol=1e-9)
     assert model.score(FRAME, LABELS) > 0.8
 
 
-def test_scaling_none_leaves_numbers_as_they_are():
-    model = fixed(scaling="none").fit(FRAME, LABELS)
+def test_raw_inputs_leave_numbers_as_they_are():
+    model = fixed(inputs="raw").fit(FRAME, LABELS)
     np.testing.assert_allclose(model.model_.points, by_hand(FRAME, standard=False), atol=1e-12)
 
 
-def test_ranks_lie_between_zero_and_one():
-    model = fixed(scaling="ranks").fit(FRAME, LABELS)
-    assert model.model_.points.min() >= 0 and model.model_.points.max() <= 1
+def test_ranks_have_the_spread_of_standardised_numbers():
+    points = fixed(inputs="ranks").fit(FRAME, LABELS).model_.points
+    assert abs(points).max() <= 3**0.5 and points[:, 0].std() == pytest.approx(1.0, abs=0.01)
 
 
 @pytest.mark.parametrize("scaling", ["standard", "ranks"])
 def test_unit_of_a_column_does_not_matter(scaling):
-    wanted = fixed(scaling=scaling).fit(FRAME, LABELS).predict_proba(FRAME)
+    wanted = fixed(inputs=scaling).fit(FRAME, LABELS).predict_proba(FRAME)
     other = FRAME.assign(width=FRAME["width"] * 25.4)
-    np.testing.assert_allclose(fixed(scaling=scaling).fit(other, LABELS).predict_proba(other), wanted, atol=1e-9)
+    np.testing.assert_allclose(fixed(inputs=scaling).fit(other, LABELS).predict_proba(other), wanted, atol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("frame", "kind"),
     [
         (FRAME, "standard"),
-        (FRAME[["width", "weight"]], "none"),
+        (FRAME[["width", "weight"]], "raw"),
         (FRAME[["width", "ripe"]], "standard"),
         (FRAME[["width", "colour"]], "standard"),
-        (FRAME[["width"]].to_numpy(), "none"),
+        (FRAME[["width"]].to_numpy(), "raw"),
     ],
     ids=["all", "numbers", "truths", "levels", "array"],
 )
@@ -153,11 +153,11 @@ def test_checkpoint_belongs_to_the_scaling(tmp_path):
     settings = {"cv": 2, "tying": "shared", "ard": False, "random_state": 0, "checkpoint": tmp_path / "search"}
     KernelLogisticClassifier(**settings).fit(FRAME, LABELS)
     with pytest.raises(ValueError, match="checkpoint"):
-        KernelLogisticClassifier(scaling="ranks", **settings).fit(FRAME, LABELS)
+        KernelLogisticClassifier(inputs="ranks", **settings).fit(FRAME, LABELS)
 
 
 def test_model_selection_tries_scalings():
-    search = GridSearchCV(fixed(), {"scaling": ["none", "standard", "ranks"]}, cv=3, scoring="neg_log_loss")
+    search = GridSearchCV(fixed(), {"inputs": ["raw", "standard", "ranks"]}, cv=3, scoring="neg_log_loss")
     assert np.isfinite(search.fit(FRAME, LABELS).cv_results_["mean_test_score"]).all()
     assert cross_val_score(fixed(), pl.from_pandas(FRAME), LABELS, cv=3).mean() > 0.7
 
@@ -209,7 +209,7 @@ def test_partial_fit_does_not_go_on_from_a_table():
         model.partial_fit(FRAME[["width"]], LABELS)
 
 
-@pytest.mark.parametrize("settings", [{"scaling": "standard"}, {"categorical_features": [0]}])
+@pytest.mark.parametrize("settings", [{"inputs": "standard"}, {"categorical_features": [0]}])
 def test_partial_fit_is_not_there_with_what_changes_at_every_call(settings):
     with pytest.raises(AttributeError, match="partial_fit") as caught:
         fixed(**settings).partial_fit(FRAME[["width"]], LABELS, classes=np.unique(LABELS))

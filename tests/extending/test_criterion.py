@@ -84,7 +84,7 @@ def test_regressor_learns_by_the_new_criterion():
 
 
 def test_classifier_learns_by_the_new_criterion():
-    settings = {"scaling": "none", "tying": "shared", "ard": False, "random_state": 0}
+    settings = {"inputs": "raw", "tying": "shared", "ard": False, "random_state": 0}
     model = KernelLogisticClassifier("gaussian", criterion=newest_rows, **settings).fit(points(), labels())
     usual = KernelLogisticClassifier("gaussian", **settings).fit(points(), labels())
     assert model.criterion_value_ < model.trace_[0].value and model.criterion_value_ != usual.criterion_value_

@@ -28,7 +28,7 @@ FRAME = pd.DataFrame(
     }
 )
 NEW = FRAME.assign(colour="mauve", age=None, day=pd.NaT)
-MODELS = {kind: fixed(scaling=kind).fit(FRAME, LABELS) for kind in ("none", "standard", "ranks")}
+MODELS = {kind: fixed(inputs=kind).fit(FRAME, LABELS) for kind in ("raw", "standard", "ranks")}
 TABLE, RANKED = MODELS["standard"], MODELS["ranks"]
 GAPS = np.where(RANDOM.random((40, 3)) < 0.1, np.nan, RANDOM.normal(size=(40, 3)))
 ARRAY = fixed().fit(GAPS, LABELS)

@@ -16,7 +16,7 @@ MOONS, SIDES = make_moons(80, noise=0.3, random_state=0)
 
 def tuned(kernel="gaussian", **settings) -> KernelLogisticClassifier:
     """One first model: kernels and scales are compared in tests/estimators/test_alternatives.py."""
-    return KernelLogisticClassifier(kernel, **{"scaling": "none", "random_state": 0, **settings})
+    return KernelLogisticClassifier(kernel, **{"inputs": "raw", "random_state": 0, **settings})
 
 
 @cache

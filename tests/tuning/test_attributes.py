@@ -40,7 +40,7 @@ def test_frame_has_its_columns():
 
 
 def test_frame_of_a_shared_kernel_names_no_class():
-    frame = default_fit().hyperparameters_
+    frame = tuned(tying="shared", ard=False).fit(X, NAMES).hyperparameters_
     assert frame["name"].tolist() == ["rate", "variance", "bias_variance"] and set(frame["classes"]) == {"all"}
 
 
@@ -147,14 +147,14 @@ def test_decisions_without_a_loss_are_predictions():
 
 
 def test_rejected_cases_bear_the_label_asked_for():
-    model = default_fit()
+    model = tuned(criterion=None).fit(X, NAMES)
     rejected = decide(model.predict_proba(X), None, 0.02).rejected
     found = model.decide(X, reject_cost=0.02, reject_label="unknown")
     assert rejected.any() and ((found == "unknown") == rejected).all()
 
 
 def test_rejected_cases_are_none_by_default():
-    found = default_fit().decide(X, reject_cost=0.02)
+    found = tuned(criterion=None).fit(X, NAMES).decide(X, reject_cost=0.02)
     assert any(label is None for label in found)
 
 

@@ -284,7 +284,7 @@ def test_search_begun_with_little_memory_goes_on_with_more(path, monkeypatch):
     whole = tuned(**settings).fit(*clusters())
     n_before = [record.stage for record in whole.trace_].index("separate")
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        raise_at(n_before + 2, patch)
+        raise_at(n_before + 1, patch)
         tuned(checkpoint=path, memory_limit=LITTLE_MEMORY, **settings).fit(*clusters())
     resumed = tuned(checkpoint=path, **settings).fit(*clusters())
     assert [record.stage for record in resumed.trace_] == [record.stage for record in whole.trace_]

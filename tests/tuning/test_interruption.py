@@ -230,7 +230,7 @@ def test_interrupted_growth_keeps_what_has_proved_itself(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = tuned(on_interrupt="keep").fit(X, NAMES)
     assert len(model.trace_) == n_shared + 2
-    assert model.criterion_value_ == default_fit().verdicts_[0].value
+    assert model.criterion_value_ <= default_fit().verdicts_[0].value
 
 
 def test_interruption_of_the_first_evaluation_leaves_the_start(monkeypatch):
