@@ -73,7 +73,7 @@ def test_all_points_as_landmarks_are_exact(setting):
 def test_smooth_kernels_take_landmarks_by_themselves(setting):
     # The rest of the Gaussian after its linear part is small, and five of 15 points are few enough here.
     covariance, specification = smooth(setting)
-    criterion = replace(setting.criterion(), policy=LeaveOneOutPolicy(1e-3, largest_share=0.9))
+    criterion = replace(setting.criterion(), policy=LeaveOneOutPolicy(1e-3, 0, largest_share=0.9))
     own = criterion.evaluate(covariance, None, 1e-9)
     exact = setting.criterion().evaluate(covariance, None, 1e-9)
     assert own.method.startswith("low rank") and exact.method == "exact"
@@ -90,7 +90,7 @@ def smooth(setting):
 
 def test_rough_kernels_are_left_whole():
     setting = Setting()
-    evaluation = replace(setting.criterion(), policy=LeaveOneOutPolicy(missed=1e-3)).evaluate(
+    evaluation = replace(setting.criterion(), policy=LeaveOneOutPolicy(missed=1e-3, fewest_points=0)).evaluate(
         setting.bind(setting.specification()), None, 1e-8
     )
     assert evaluation.method == "exact"
@@ -178,6 +178,14 @@ def test_enough_landmarks_miss_no_more_than_allowed():
     rest = matrix - matrix[:, landmarks] @ np.linalg.solve(matrix[np.ix_(landmarks, landmarks)], matrix[landmarks])
     assert rest.diagonal().max() <= 1e-4
     assert enough_landmarks(matrix, 1e-4, len(landmarks) - 1) is None
+
+
+def test_few_points_take_no_landmarks():
+    covariance, _ = smooth(Setting())
+    n_points = covariance.n_points
+    few, many = (LeaveOneOutPolicy(fewest_points=n_points + more, largest_share=0.9) for more in (1, 0))
+    assert find_landmarks(covariance, few) is None
+    assert find_landmarks(covariance, many) is not None
 
 
 def test_missing_nothing_takes_no_landmarks():

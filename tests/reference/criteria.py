@@ -36,15 +36,15 @@ def one_step_without(fit: Optimum, weights: np.ndarray) -> np.ndarray:
     """Latents (C, n) of every point after one Newton step from the optimum without that point.
 
     Without point i the penalised loss has the gradient -g_i at the optimum, in latents, and the Hessian K^-1 + W with
-    W_i = 0. The step in latents is (K^-1 + W)^-1 g_i = K (I + W K)^-1 g_i, at point i itself.
+    W_i = 0. The step in latents is (K^-1 + W)^-1 g_i = K (I + W K)^-1 g_i, at point i itself. With free constants b
+    it is K a + E b, where a + W (K a + E b) = g_i and E' a = 0.
     """
     model, X = fit.model, fit.points
     shape, size = fit.latent.shape, fit.latent.size
     covariance = model.covariance(X, X).reshape(size, size)
-    if np.isinf(model.bias_variance):
-        # A constant of huge variance, in units in which double precision holds both.
-        constants = np.kron(np.eye(shape[0]), np.ones((shape[1], shape[1])))
-        covariance = covariance + 1e7 * max(covariance.max(), 1.0) * constants
+    # The constant of the last class is zero: a constant of all classes changes nothing.
+    n_free = shape[0] - 1 if np.isinf(model.bias_variance) else 0
+    free = np.kron(np.eye(shape[0]), np.ones((shape[1], 1)))[:, :n_free]
     probability = softmax(fit.latent)
     result = np.empty(shape)
     for i in range(shape[1]):
@@ -55,7 +55,11 @@ def one_step_without(fit: Optimum, weights: np.ndarray) -> np.ndarray:
             curvature[:, j, :, j] = own[j] * (np.diag(p) - np.outer(p, p))
         pull = np.zeros(shape)
         pull[:, i] = -fit.dual[:, i]  # the loss's gradient at i, which the others no longer have to bear
-        system = np.eye(size) + curvature.reshape(size, size) @ covariance
-        step = covariance @ np.linalg.solve(system, pull.ravel())
+        curvature = curvature.reshape(size, size)
+        system = np.block(
+            [[np.eye(size) + curvature @ covariance, curvature @ free], [free.T, np.zeros((n_free, n_free))]]
+        )
+        solution = np.linalg.solve(system, np.append(pull.ravel(), np.zeros(n_free)))
+        step = covariance @ solution[:size] + free @ solution[size:]
         result[:, i] = fit.latent[:, i] + step.reshape(shape)[:, i]
     return result

@@ -45,9 +45,9 @@ def softmax_optimum(model: Model, X: np.ndarray, targets: np.ndarray, weights: n
 
     z = np.zeros(features.shape[1])
     loss, gradient, latent = loss_and_gradient(z)
-    scale = 1.0 + np.abs(features).max()
+    scale = 1.0 + np.abs(features).max(initial=0.0)  # a kernel may be zero everywhere
     for _ in range(500):
-        if np.abs(gradient).max() <= 1e-13 * scale:
+        if np.abs(gradient).max(initial=0.0) <= 1e-13 * scale:
             break
         step = -_solve(_hessian(features, penalty, softmax(latent), weights), gradient)
         length = 1.0
