@@ -148,7 +148,7 @@ def test_inputs_that_matter_are_found():
     model = KernelRegressor(random_state=0).fit(points, y)
     rates = np.array(model.kernels_[0].rate)
     assert rates[0] > 20 * rates[1:].max()
-    assert "rate per input" in model.explain() and "of the variance is explained" in model.explain()
+    assert "rate per column" in model.explain() and "of the variance is explained" in model.explain()
 
 
 def test_noise_is_not_learned():
