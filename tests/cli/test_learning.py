@@ -102,8 +102,8 @@ def test_time_that_is_used_up_is_a_warning_but_no_failure(learn):
 
 
 def test_fit_says_what_was_tried_and_found(learn):
-    said = learn().stderr
-    assert "Final model: shared, 2 learned hyperparameters." in said and "Final fit:" in said
+    said = learn("--kernel", "gaussian").stderr
+    assert "Final model: standardised, shared, 2 learned hyperparameters." in said and "Final fit:" in said
     assert all(heading in said for heading in ("name", "classes", "value", "start", "bias_variance"))
 
 
@@ -114,15 +114,26 @@ def test_of_many_hyperparameters_the_first_are_shown(learn, table):
 
 
 def test_info_has_criterion_hyperparameters_and_verdicts(learn, info):
-    learn("--ard")
+    learn("--ard", "--kernel", "gaussian")
     record = info()
     assert 0 < record["criterion_value"] < 1
     assert [row["name"] for row in record["hyperparameters"]] == [
-        *("rate of width", "rate of height", "rate of colour=blue", "rate of colour=green", "rate of colour=red"),
-        *("variance", "bias_variance"),
+        *("rate of width", "rate of height", "rate of colour", "variance", "bias_variance"),
     ]
     assert all(row["value"] > 0 and row["start"] > 0 for row in record["hyperparameters"])
-    assert [verdict["stage"] for verdict in record["verdicts"]] == ["shared", "rate per input"]
+    assert [verdict["stage"] for verdict in record["verdicts"]] == [
+        *("standardised, shared", "ranks, shared", "rate per column"),
+    ]
+
+
+def test_info_has_every_first_model(learn, info):
+    learn("--no-ard")
+    assert [verdict["stage"] for verdict in info()["verdicts"]] == [
+        "Gaussian + Laplacian, standardised, shared",
+        "Gaussian, standardised, shared",
+        "Laplacian, standardised, shared",
+        "Gaussian + Laplacian, ranks, shared",
+    ]
 
 
 def test_info_of_a_fixed_model_has_no_criterion(run, model):

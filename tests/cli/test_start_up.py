@@ -17,7 +17,7 @@ def test_commands_are_declared_without_heavy_imports():
 
 
 def test_kernel_names_are_those_of_the_library():
-    assert list(KernelName) == list(KERNELS)
+    assert list(KernelName) == ["auto", *KERNELS]
 
 
 def test_operator_names_are_those_of_the_library():

@@ -38,7 +38,7 @@ def test_labels_of_svmlight_are_integers(run, sparse_model):
 
 
 def test_narrow_svmlight_has_the_default_kernel(run, sparse_model):
-    assert json.loads(run("info", sparse_model, "--json").stdout)["parameters"]["kernel"] == "gaussian"
+    assert json.loads(run("info", sparse_model, "--json").stdout)["parameters"]["kernel"] == "auto"
 
 
 def test_wide_svmlight_has_a_linear_kernel(run, tmp_path):

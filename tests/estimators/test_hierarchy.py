@@ -242,8 +242,8 @@ def by_level():
 
 def test_variance_per_level_is_the_least():
     # So few points do not prove that levels differ, nor need they.
-    model = learned(ard=True).fit(X[:30], Y[:30])
-    assert [verdict.stage for verdict in model.verdicts_] == ["shared", "level", "rate per input"]
+    model = learned(kernel="gaussian", inputs="raw", ard=True).fit(X[:30], Y[:30])
+    assert [verdict.stage for verdict in model.verdicts_] == ["shared", "level", "rate per column"]
     model = learned(kernel="linear").fit(X[:30], Y[:30])
     assert [(verdict.stage, verdict.kept) for verdict in model.verdicts_] == [("shared", True), ("level", True)]
 

@@ -96,7 +96,7 @@ def test_verbose_shows_a_line_per_evaluation_and_one_for_the_final_fit(capsys, l
     lines = shown_lines(capsys)
     assert len(lines) == len(model.trace_) + 1
     for line, record in zip(lines, model.trace_, strict=False):
-        assert line.startswith(f"evaluation {record.evaluation} (shared): criterion {record.value:.5f}")
+        assert line.startswith(f"evaluation {record.evaluation} ({record.stage}): criterion {record.value:.5f}")
     assert lines[-1].startswith(f"final fit: {model.newton_trace_[-1].step} steps")
 
 

@@ -200,7 +200,7 @@ def test_partial_fit_takes_frames_of_numbers():
     numbers = FRAME[["width", "ripe"]].astype(float).assign(one=1.0)
     model = fixed(tol=1e-8).partial_fit(numbers[:30], LABELS[:30], classes=np.unique(LABELS))
     model.partial_fit(numbers[30:], LABELS[30:])
-    assert model.encoder_.is_plain and model.score(numbers, LABELS) > 0.8
+    assert model.encoder_.keeps_columns and model.score(numbers, LABELS) > 0.8
 
 
 def test_partial_fit_does_not_go_on_from_a_table():

@@ -37,7 +37,8 @@ def search(random: Random, checks: Checks) -> None:
     groups = random.integers(6, size=n) if grouped else None
     with checks.quiet("search"):
         estimator.fit(inputs.given, targets.given, sample_weight=weights, groups=groups)
-    problem = problem_of(read_model(estimator.model_.specification), inputs, targets.distributions, weights)
+    model, scaled = read_model(estimator.model_.specification), inputs.scaled_by(estimator)
+    problem = problem_of(model, scaled, targets.distributions, weights)
     judge_fit(checks, estimator, problem, told)
     temperature = estimator.model_.specification.temperature
     if np.isnan(estimator.criterion_value_) or (temperature.certain, temperature.uncertain) != (1.0, 1.0):
@@ -60,7 +61,7 @@ def search(random: Random, checks: Checks) -> None:
 
 def _draw_settings(random: Random, n: int, n_classes: int) -> dict[str, Any]:
     settings: dict[str, Any] = {"criterion": str(random.choice(["cv", "cv", "loo"]))}
-    settings["kernel"] = str(random.choice(["gaussian", "gaussian", "matern32", "linear", "polynomial"]))
+    settings["kernel"] = str(random.choice(["auto", "gaussian", "laplacian", "matern32", "linear", "polynomial"]))
     settings["tying"] = str(random.choice(["auto", "shared", "scaled", "separate"]))
     if settings["criterion"] == "cv":
         order, n_folds = random.permutation(n), int(random.integers(2, 5))
@@ -76,7 +77,7 @@ def _draw_settings(random: Random, n: int, n_classes: int) -> dict[str, Any]:
         settings["bias_variance"] = np.inf
     elif settings["bias_variance"] and random.random() < 0.2:
         settings["learn_bias"] = True
-    if settings["kernel"] in ("gaussian", "matern32"):
+    if settings["kernel"] not in ("linear", "polynomial"):
         settings["ard"] = [False, False, "auto", True][random.integers(4)]
     else:
         settings["ard"] = False

@@ -1,7 +1,7 @@
 """Random inputs, in the forms in which users have them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,11 @@ class Inputs:
     def is_single(self) -> bool:
         """Whether the numbers come in float32, so that predictions are computed in it."""
         return "float32" in self.form
+
+    def scaled_by(self, estimator: Any) -> "Inputs":
+        """The same rows with numbers on the scale that a search has chosen."""
+        scaling = estimator.encoder_.scaling
+        return replace(self, values=scaling.transform(self.values), values_new=scaling.transform(self.values_new))
 
     @property
     def spread(self) -> float:

@@ -121,7 +121,7 @@ def search_tree(random: Random, checks: Checks) -> None:
     )
     with checks.quiet("tree"):
         estimator.fit(inputs.given, [shape.labels[node] for node in nodes])
-    problem = _problem(read_model(estimator.model_.specification), inputs, inside, None)
+    problem = _problem(read_model(estimator.model_.specification), inputs.scaled_by(estimator), inside, None)
     judge_fit(checks, estimator, problem, told)
     if np.isfinite(estimator.criterion_value_):
         wanted = held_out_loss(problem.model, problem.points, problem.targets, problem.weights, splits)

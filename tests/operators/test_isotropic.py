@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from logikern.kernels import Gaussian, Laplacian, Linear, Matern12, Matern32, RationalQuadratic
+from logikern.kernels import Gaussian, GaussianLaplacian, Laplacian, Linear, Matern12, Matern32, RationalQuadratic
 from logikern.operators.choose import Choice
 from logikern.operators.dense import Dense
 from logikern.operators.isotropic import Isotropic, is_isotropic
@@ -42,14 +42,21 @@ def test_kernels_of_different_metrics_have_distances_of_their_own(kernels):
     bound = [points.bind(kernel) for kernel in (*kernels, kernels[0])]
     for operator in bound:
         np.testing.assert_allclose(operator.matrix, operator.kernel(X, X), rtol=1e-12)
-    assert [operator.distances.metric for operator in bound] == [operator.kernel.metric for operator in bound]
+        assert tuple(own.metric for own in operator.distances) == operator.kernel.metrics
 
 
-def test_only_the_latest_distances_are_kept():
+def test_only_the_distances_of_the_latest_kernel_are_kept():
     points = CHOICE.points(X, keep_distances=True)
-    points.bind(Gaussian(0.5))
-    assert points.bind(Laplacian(0.5)).distances is not points.bind(Gaussian(0.5)).distances
-    assert len(points._latest_distances) == 1
+    for kernel in (Gaussian(0.5), Laplacian(0.5), GaussianLaplacian(0.5), Gaussian(0.5)):
+        distances = points.bind(kernel).distances
+        assert tuple(points._distances.values()) == distances
+        assert tuple(points._distances) == kernel.metrics
+
+
+def test_a_mean_of_kernels_takes_over_the_distances_of_its_parts():
+    points = CHOICE.points(X, keep_distances=True)
+    squared = points.bind(Gaussian(0.5)).distances[0]
+    assert any(own is squared for own in points.bind(GaussianLaplacian(0.5)).distances)
 
 
 @pytest.mark.parametrize("rate", [1e-3, 1.0, 300.0, 1e5])

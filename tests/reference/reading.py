@@ -15,6 +15,7 @@ _NAMED = {
     "Matern32": lambda own: kernels.matern32(own.rate),
     "Matern52": lambda own: kernels.matern52(own.rate),
     "Laplacian": lambda own: kernels.laplacian(own.rate),
+    "GaussianLaplacian": lambda own: kernels.gaussian_laplacian(own.rate, own.roughness, own.share),
     "RationalQuadratic": lambda own: kernels.rational_quadratic(own.rate, own.alpha),
     "Linear": lambda own: kernels.linear(),
     "Polynomial": lambda own: kernels.polynomial(own.rate, own.offset, own.degree),

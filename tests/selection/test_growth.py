@@ -126,8 +126,9 @@ def test_path_of_growth(tying, excluded, names):
     assert [name for name, _ in plan_tyings(tying, Flat(3), excluded)] == names
 
 
-def test_tree_of_one_level_has_no_finer_model():
-    assert [name for name, _ in plan_tyings("auto", TREES["of depth one"])] == ["shared"]
+def test_names_of_the_same_model_are_tried_once():
+    # One level: a variance per level is one for all, and a kernel per level is one for all.
+    assert [name for name, _ in plan_tyings("auto", TREES["of depth one"])] == ["shared", "leaf", "leaves"]
 
 
 def test_path_of_growth_ends_at_what_is_asked_for():

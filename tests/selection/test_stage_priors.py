@@ -17,7 +17,7 @@ def grow(log_variance, names=("shared", "scaled"), **settings):
 def test_classes_that_agree_gain_next_to_nothing():
     """The prior of the mean follows the model before, which frees it a little."""
     shared, scaled = grow([3.0, 3.0, 3.0]).verdicts
-    assert scaled.gain == pytest.approx(0.0, abs=0.02 * (shared.value - 1.0))
+    assert scaled.gain == pytest.approx(0.0, abs=0.1 * (shared.value - 1.0))
 
 
 def test_classes_that_differ_gain_by_their_differences_alone():
@@ -28,7 +28,7 @@ def test_classes_that_differ_gain_by_their_differences_alone():
     assert logs[1:4].mean() == pytest.approx(shared[1:4].mean(), abs=1e-3)
     difference = 2.0 / (1.0 + 1.0 / 1.5**2)
     np.testing.assert_allclose(logs[1:4] - logs[1:4].mean(), [-difference, 0.0, difference], atol=1e-3)
-    assert learned.verdicts[1].gain == pytest.approx(4.0 - (2.0 - difference) ** 2, abs=1e-3)
+    assert learned.verdicts[1].gain == pytest.approx(4.0 - (2.0 - difference) ** 2, abs=0.01)
 
 
 def test_model_stays_where_it_was_found_if_it_is_finished_on_the_same_rows():

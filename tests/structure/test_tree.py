@@ -259,16 +259,31 @@ def test_branches_of_the_ragged_tree():
         "level": Tying(ONE, LEVELS),
         "subtree": Tying(ONE, (0, 1, 2, 3, 2, 3, 3)),
         "separate": Tying(LEVELS, LEVELS),
+        "leaf": Tying(ONE, EACH),  # each level has one inner node
     }.items(),
 )
 def test_named_tying_of_a_tree(name, expected):
     assert tie(name, RAGGED) == expected
 
 
+def test_leaves_are_single_and_inner_nodes_of_a_level_are_one_group():
+    tree = read_tree(["a/x", "a/y", "b/x", "b/y"])
+    assert [tree.labels[node] for node in tree.branches] == ["a", "a/x", "a/y", "b", "b/x", "b/y"]
+    groups = (0, 1, 2, 0, 3, 4)
+    assert tie("leaf", tree) == Tying((0,) * 6, groups) and tie("leaves", tree) == Tying(groups, groups)
+
+
 @every_tree
 def test_each_tying_of_a_tree_is_finer_than_the_one_before(tree):
-    numbers = [tie(name, tree) for name in ever_finer(tree)]
-    for coarse, fine in zip(numbers, numbers[1:], strict=False):
+    # "leaf" and "separate" are both finer than "level", and coarser than "leaves".
+    names = ever_finer(tree)
+    pairs = [
+        *zip(names[:3], names[1:3], strict=False),
+        (names[1], names[3]),
+        (names[2], names[4]),
+        (names[3], names[4]),
+    ]
+    for coarse, fine in (tuple(tie(name, tree) for name in pair) for pair in pairs):
         for before, after in ((coarse.kernel_of, fine.kernel_of), (coarse.variance_of, fine.variance_of)):
             assert len(set(zip(before, after, strict=True))) == len(set(after))
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, RepeatedKFold
 
@@ -11,7 +12,7 @@ from tests.tuning.samples import MOONS, NAMES, SIDES, X, tuned
 
 
 def scaled_verdict(**settings):
-    return tuned(**{"ard": False, "kernel": "linear", **settings}).fit(X, NAMES).verdicts_[1]
+    return tuned(**{"ard": False, "kernel": "linear", "tying": "scaled", **settings}).fit(X, NAMES).verdicts_[1]
 
 
 def test_rows_held_out_repeatedly_are_counted_once():
@@ -76,6 +77,7 @@ def test_same_model_of_two_classes_gains_nothing(noise):
 
 
 def test_two_outputs_may_have_two_variances():
-    Y = np.stack([np.sin(X[:, 0]), 10.0 * X[:, 1]], axis=1)
-    model = KernelRegressor(tying="auto", ard=False, random_state=0).fit(X, Y)
+    points = load_iris().data
+    Y = np.stack([np.sin(points[:, 0]), 10.0 * points[:, 1]], axis=1)
+    model = KernelRegressor(tying="auto", ard=False, random_state=0).fit(points, Y)
     assert [verdict.stage for verdict in model.verdicts_] == ["shared", "scaled"]

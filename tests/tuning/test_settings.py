@@ -5,6 +5,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 
@@ -37,7 +38,13 @@ def test_groups_of_classes_share_kernel_and_variance():
 
 
 def test_growth_tries_every_tying_and_rates_of_inputs():
-    assert stages(default_fit()) == ["shared", "scaled", "separate", "rate per column"]
+    model = tuned().fit(*load_iris(return_X_y=True))
+    assert stages(model) == ["shared", "scaled", "separate", "rate per column"]
+
+
+def test_growth_on_few_rows_leaves_out_finer_ties():
+    # Two variances more would need 60 rows.
+    assert len(X) == 50 and stages(default_fit()) == ["shared", "rate per column"]
 
 
 def test_growth_of_two_classes_needs_one_variance():

@@ -143,7 +143,8 @@ def test_first_stage_may_have_alternatives():
 
 def test_model_that_settings_demand_is_told_so():
     model = with_verdicts(
-        Verdict("shared", 2, 0.5, np.nan, np.nan, True, "first model"), Verdict("scaled", 4, 0.6, -0.1, 0.02, True, "asked for")
+        Verdict("shared", 2, 0.5, np.nan, np.nan, True, "first model"),
+        Verdict("scaled", 4, 0.6, -0.1, 0.02, True, "asked for"),
     )
     assert rows(model)[-1].endswith("asked for: final model") and "asked for: part of" in model.explain()
 

@@ -54,7 +54,7 @@ def test_tables_are_sharpened_on_request_only():
 def test_dense_texts_are_as_sharp(of_texts):
     found = temperature(tuned("linear", **PLAIN).fit(BAGS.toarray(), NUMBERS))
     assert (found.certain, found.uncertain) == pytest.approx(
-        (temperature(of_texts).certain, temperature(of_texts).uncertain), rel=1e-2
+        (temperature(of_texts).certain, temperature(of_texts).uncertain), rel=5e-2
     )
 
 

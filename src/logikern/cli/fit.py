@@ -80,7 +80,7 @@ def fit(
         _model(
             "--kernel",
             **options.one_of(options.KernelName) | {"metavar": "NAME"},
-            help=f"{', '.join(options.KernelName)} (default: gaussian; linear for text and wide svmlight).",
+            help=f"{', '.join(options.KernelName)} (default: auto; linear for text and wide svmlight).",
         ),
     ] = None,
     tying: Annotated[

@@ -382,18 +382,15 @@ class KernelLogisticClassifier(
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         # Latents that differ only in their last digit have equal probabilities: the first class wins.
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     @property
     def hyperparameters_(self) -> Any:
         """Name, class or group, value and start of every hyperparameter, as a frame."""
         check_is_fitted(self)
         if "binaries_" in self.__dict__:
-            frames = [binary.hyperparameters_ for binary in self.binaries_]
-            return stacked_frames(frames, self.classes_)
-        encoder = vars(self).get("encoder_")
-        return hyperparameter_frame(self.model_.specification, self.start_, self.classes_, encoder)
+            return stacked_frames([binary.hyperparameters_ for binary in self.binaries_], self.classes_)
+        return hyperparameter_frame(self.model_.specification, self.start_, self.classes_, vars(self).get("encoder_"))
 
     def explain(self) -> str:
         """The final model, what it was compared with, the cost and the plan of the fit, in words."""

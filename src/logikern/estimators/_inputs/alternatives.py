@@ -139,8 +139,9 @@ def carry_over(start: Specification, best: Specification, best_start: Specificat
     """
     kernel, other = start.kernels[0], best.kernels[0]
     if type(kernel) is type(other) and len(kernel.log_parameters) == len(other.log_parameters):
-        with np.errstate(invalid="ignore"):  # an infinite bias variance stays
-            moved = np.nan_to_num(best.log_parameters - best_start.log_parameters)
+        after, before = best.log_parameters, best_start.log_parameters
+        # An infinite bias variance has not moved.
+        moved = np.subtract(after, before, out=np.zeros(len(after)), where=after != before)
         return start.with_log_parameters(start.log_parameters + moved)
     part = _part(other, type(kernel))
     return start if part is None else replace(start, kernels=(part,), variances=best.variances)
