@@ -36,8 +36,8 @@ class Effort:
     hurdle: float = 0.0
     ceiling: float = np.inf  # a stage whose objective is still above it by then is given up, too
     patience: int = 4
-    first_tolerance: float = 5e-2  # of inner fits while steps are long
-    last_tolerance: float = 2e-2  # of inner fits when steps have become short
+    first_tolerance: float = 5e-3  # of inner fits while steps are long
+    last_tolerance: float = 1e-3  # of inner fits when steps have become short
     relative_tolerance: float = 0.1  # of inner fits as a part of the criterion, if that is smaller ...
     finest_tolerance: float = 1e-4  # ... but not below this
 
