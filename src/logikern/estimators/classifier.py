@@ -341,16 +341,15 @@ class KernelLogisticClassifier(
             # All models have the same splits, which may be readable only once.
             own["cv"] = list_splits(self.cv, given, data, data.kept)
         own["memory_limit"] = limit_for_each(data, find_resources(parameters.memory_limit))
-        binaries = []
+        models = []
         for number, of_class in enumerate(class_against_rest(data)):
             log(self.verbose >= 1, "%s against the rest", data.classes[number])
             own["checkpoint"] = checkpoint_of(self.checkpoint, number)
             binary = type(self)(**own).fit(given.X, of_class, data.all_weights, given.groups)
-            binaries.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))
+            models.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))
             if binary.interrupted_:
                 own["on_interrupt"] = "raise"  # the next Ctrl-C is the second one
-        found = binary_results(tuple(binaries), data.classes, compares_scalings(parameters))
-        write(self, found | input_results(data))
+        write(self, binary_results(tuple(models), data.classes, compares_scalings(parameters)) | input_results(data))
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -382,7 +381,8 @@ class KernelLogisticClassifier(
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         # Latents that differ only in their last digit have equal probabilities: the first class wins.
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
     @property
     def hyperparameters_(self) -> Any:

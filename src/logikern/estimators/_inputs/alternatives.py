@@ -16,7 +16,7 @@ from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array
 from logikern.structure.specification import Specification
 
-AUTO = "auto"
+AUTO, LINEAR = "auto", "linear"
 # What "auto" compares: the first one contains the others.
 KERNELS = ("gaussian_laplacian", "gaussian", "laplacian")
 TITLES = {
@@ -72,7 +72,9 @@ class Alternative:
 def list_alternatives(parameters: Parameters, data: TrainingData) -> tuple[Alternative, ...]:
     """The first models that a search compares; one if kernel and scale are given, or nothing is searched."""
     kernels = _kernels(parameters, data)
-    scalings: list[Scaling | None] = list(_scalings(data)) if compares_scalings(parameters) else [None]
+    is_text = kernels == (LINEAR,)  # rare words would have large values if they were standardised
+    is_open = compares_scalings(parameters) and not is_text
+    scalings: list[Scaling | None] = list(_scalings(data)) if is_open else [None]
     pairs = [(kernels[0], scalings[0])]
     pairs += [(kernel, scalings[0]) for kernel in kernels[1:]]
     pairs += [(kernels[0], scaling) for scaling in scalings[1:]]
@@ -98,7 +100,7 @@ def _kernels(parameters: Parameters, data: TrainingData) -> tuple[Any, ...]:
     if is_sparse(points) and points.shape[1] > USUAL.wide:
         n_entries = points.shape[0] * points.shape[1]
         if points.count_nonzero() < USUAL.filled * n_entries:
-            return ("linear",)
+            return (LINEAR,)
     if parameters.criterion is None or parameters.rate is not None:
         return ("gaussian",)
     return KERNELS
@@ -143,8 +145,9 @@ def carry_over(start: Specification, best: Specification, best_start: Specificat
         # An infinite bias variance has not moved.
         moved = np.subtract(after, before, out=np.zeros(len(after)), where=after != before)
         return start.with_log_parameters(start.log_parameters + moved)
-    part = _part(other, type(kernel))
-    return start if part is None else replace(start, kernels=(part,), variances=best.variances)
+    parts = [_part(own, type(kernel)) for own in best.kernels]
+    found = tuple(own for own in parts if own is not None)
+    return replace(start, kernels=found, variances=best.variances) if len(found) == len(parts) else start
 
 
 def _part(kernel: Kernel, kind: type[Kernel]) -> Kernel | None:
