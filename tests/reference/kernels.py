@@ -60,6 +60,12 @@ def laplacian(rate: Any) -> Kernel:
     return lambda X, Z: np.exp(-cdist(X, Z, "cityblock", w=np.broadcast_to(np.asarray(rate, float), X.shape[1:])))
 
 
+def gaussian_laplacian(rate: Any, roughness: float, share: float) -> Kernel:
+    """(exp(-s / 2) + share exp(-roughness t)) / (1 + share), t = sum_j sqrt(rate_j) |x_j - z_j|."""
+    smooth, rough = gaussian(rate), laplacian(roughness * np.sqrt(rate))
+    return lambda X, Z: (smooth(X, Z) + share * rough(X, Z)) / (1.0 + share)
+
+
 def rational_quadratic(rate: Any, alpha: float) -> Kernel:
     """(1 + s / (2 alpha))^-alpha."""
     return lambda X, Z: np.exp(-alpha * np.log1p(weighted_distances(X, Z, rate) / (2.0 * alpha)))
