@@ -87,7 +87,7 @@ def test_inputs_are_named_and_belong_to_columns():
 def test_array_of_numbers_passes_without_a_copy(dtype):
     X = np.arange(12).reshape(4, 3).astype(dtype)
     encoder = learn_encoder(X)
-    assert encoder.transform(X) is X and encoder.is_plain
+    assert encoder.transform(X) is X and encoder.keeps_columns
 
 
 def test_sparse_matrix_passes_without_a_copy():

@@ -98,3 +98,13 @@ def test_ranks_of_sparse_inputs_are_refused():
 def test_unknown_kind_is_refused():
     with pytest.raises(ValueError, match="must be one of"):
         scaled("robust")
+
+
+@pytest.mark.parametrize("kind", ["standard", "ranks", "standard of sparse inputs"])
+def test_weight_equals_repetition(kind):
+    counts = RANDOM.integers(1, 4, len(X))
+    make = sparse.csr_array if "sparse" in kind else np.asarray
+    weighted = learn_scaling(kind.split()[0], make(X), NO_LEVELS, weights=counts.astype(float)).transform(make(X))
+    repeated = learn_scaling(kind.split()[0], make(np.repeat(X, counts, axis=0)), NO_LEVELS).transform(make(X))
+    difference = weighted - repeated
+    assert abs(difference).max() < 1e-12

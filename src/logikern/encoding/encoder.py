@@ -89,10 +89,10 @@ class Encoder:
         return self.numbers.n_inputs + sum(own.n_inputs for own in self.levels)
 
     @property
-    def is_plain(self) -> bool:
-        """Whether inputs are the columns of the table, in their order and with nothing added."""
+    def keeps_columns(self) -> bool:
+        """Whether inputs are the columns of the table in their order, perhaps scaled, with nothing added."""
         same = len(self.numbers.places) == self.n_columns == self.n_inputs
-        return same and isinstance(self.scaling, Unscaled) and not np.any(self.numbers.kinds)
+        return same and not np.any(self.numbers.kinds)
 
     @property
     def dropped(self) -> tuple[Note, ...]:

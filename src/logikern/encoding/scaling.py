@@ -128,6 +128,7 @@ def learn_scaling(
     is_level: Array,
     scale_levels: bool = False,
     policy: ScalingPolicy = DEFAULT_POLICY,
+    weights: Array | None = None,
 ) -> Scaling:
     """The scaling of a kind from training inputs.
 
@@ -141,40 +142,46 @@ def learn_scaling(
     scale_levels : bool, default=False
         Whether "standard" applies to levels as well.
     policy : ScalingPolicy
+    weights : array of shape (n,) or None, default=None
+        Positive weights of the rows; None weighs all alike. A weight of 2 counts as two equal rows.
     """
     if kind == "raw":
         return Unscaled()
+    n_rows = inputs.shape[0]
+    shares = np.full(n_rows, 1 / n_rows) if weights is None else weights / weights.sum()
     if kind == "standard":
         kept = np.zeros(len(is_level), dtype=bool) if scale_levels else np.asarray(is_level, dtype=bool)
-        return _standardised(inputs, kept)
+        return _standardised(inputs, kept, shares)
     if kind != "ranks":
         raise ValueError(f"`inputs` must be one of {list(SCALINGS)}, but is {kind!r}.")
     if is_sparse(inputs):
         raise ValueError("Ranks of sparse inputs are not sparse. Use inputs='standard', or a dense array.")
-    return _ranked(inputs, np.asarray(is_level, dtype=bool), policy)
+    return _ranked(inputs, np.asarray(is_level, dtype=bool), shares, policy)
 
 
-def _standardised(inputs: Inputs, kept: Array) -> Standardised:
-    shift, scale = _sparse_moments(inputs) if is_sparse(inputs) else _moments(inputs)
+def _standardised(inputs: Inputs, kept: Array, shares: Array) -> Standardised:
+    shift, scale = _sparse_moments(inputs, shares) if is_sparse(inputs) else _moments(inputs, shares)
     return Standardised(np.where(kept, 0.0, shift), np.where(kept | (scale == 0), 1.0, scale))
 
 
-def _moments(inputs: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of each input, (d,)."""
+def _moments(inputs: Array, shares: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of each input, (d,), under shares (n,) of the rows."""
     # Around the first row, so that a constant has no spread at all; halves do not overflow.
     origin = 0.5 * np.asarray(inputs[0], dtype=np.float64)
     around = 0.5 * inputs - origin
     units = _magnitudes(around)
     around /= units
-    return 2 * (origin + units * around.mean(axis=0)), 2 * units * around.std(axis=0)
+    mean = shares @ around
+    around -= mean
+    return 2 * (origin + units * mean), 2 * units * np.sqrt(shares @ around**2)
 
 
-def _sparse_moments(inputs: Inputs) -> tuple[Array, Array]:
+def _sparse_moments(inputs: Inputs, shares: Array) -> tuple[Array, Array]:
     """No shift, and the standard deviation of each input, (d,)."""
     units = _magnitudes(inputs)
     relative = inputs @ sparse.diags_array(1 / units)
-    mean = np.asarray(relative.mean(axis=0)).ravel()
-    square = np.asarray(relative.multiply(relative).mean(axis=0)).ravel()
+    mean = relative.T @ shares
+    square = relative.multiply(relative).T @ shares
     variance = square - mean**2
     # The variance of a constant is rounding alone.
     return np.zeros(len(units)), units * np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
@@ -189,10 +196,12 @@ def _magnitudes(inputs: Inputs) -> Array:
     return np.where(largest > 0, largest, 1.0)
 
 
-def _ranked(inputs: Array, kept: Array, policy: ScalingPolicy) -> Ranked:
+def _ranked(inputs: Array, kept: Array, shares: Array, policy: ScalingPolicy) -> Ranked:
     units = _magnitudes(inputs)
     found = [
-        (np.zeros(0), np.zeros(0)) if kept[place] else _mid_ranks(inputs[:, place] / units[place], policy.most_knots)
+        (np.zeros(0), np.zeros(0))
+        if kept[place]
+        else _mid_ranks(inputs[:, place] / units[place], shares, policy.most_knots)
         for place in range(inputs.shape[1])
     ]
     starts = np.cumsum([0, *(len(knots) for knots, _ in found)])
@@ -200,10 +209,11 @@ def _ranked(inputs: Array, kept: Array, policy: ScalingPolicy) -> Ranked:
     return Ranked(units, knots, ranks, starts)
 
 
-def _mid_ranks(values: Array, most_knots: int) -> tuple[Array, Array]:
+def _mid_ranks(values: Array, shares: Array, most_knots: int) -> tuple[Array, Array]:
     """Distinct values and their mid-ranks in [0, 1]; of many values, some at equal steps of rank and both ends."""
-    distinct, counts = np.unique(values, return_counts=True)
-    ranks = (np.cumsum(counts) - counts / 2) / len(values)
+    distinct, places = np.unique(values, return_inverse=True)
+    sums = np.bincount(places, weights=shares)
+    ranks = np.clip(np.cumsum(sums) - sums / 2, 0.0, 1.0)
     if len(distinct) > most_knots:
         wanted = np.linspace(ranks[0], ranks[-1], most_knots)
         kept = np.unique(np.clip(np.searchsorted(ranks, wanted), 0, len(ranks) - 1))

@@ -67,7 +67,7 @@ class SearchPolicy:
         Columns up to which a rate for each is tried.
     most_filled : float, default=0.2
         Largest share of entries that are not zero in a table of words.
-    fewest_unseen, most_unseen : int, default=300, 2000
+    fewest_unseen, most_unseen : int, default=200, 2000
         Rows beyond those of the first subset that judge what was learned on it.
     """
 
@@ -86,7 +86,7 @@ class SearchPolicy:
     rows_per_parameter: int = 20
     most_inputs: int = 100
     most_filled: float = 0.2
-    fewest_unseen: int = 300
+    fewest_unseen: int = 200
     most_unseen: int = 2000
 
 

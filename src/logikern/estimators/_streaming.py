@@ -152,10 +152,10 @@ def _read_fitted(attributes: dict[str, Any]) -> _Fitted | None:
             "The last fit had a precomputed kernel or an infinite `bias_variance`, to which no points can be added. "
             "Fit again."
         )
-    if data.encoder is not None and not data.encoder.is_plain:
+    if data.encoder is not None and not data.encoder.keeps_columns:
         raise ValueError(
-            "The last fit had a table that needed an encoder (categories, gaps, constant columns or scaled numbers), "
-            "to which no points can be added. Fit again."
+            "The last fit had a table that needed an encoder (categories, gaps or constant columns), to which no "
+            "points can be added. Fit again."
         )
     return _Fitted(data, model, attributes["classes_"], attributes.get("tree_"), attributes["verdicts_"])
 
@@ -285,9 +285,11 @@ def _leaf_targets(known: TreeTargets) -> Array:
 def _joined(before: TrainingData, chunk: TrainingData) -> TrainingData:
     if not isinstance(before.likelihood, Softmax) or before.labels is None or chunk.labels is None:
         raise ValueError("Some labels of the fit were inner nodes of the hierarchy: no points can be added to it.")
+    # The scale that a search has chosen stays, as the hyperparameters do.
+    points = chunk.points if before.encoder is None else before.encoder.scaling.transform(chunk.points)
     return replace(
         before,
-        points=_stacked(before.points, chunk.points),
+        points=_stacked(before.points, points),
         targets=np.concatenate([before.targets, chunk.targets], axis=1),
         weights=np.concatenate([before.weights, chunk.weights]),
         labels=np.concatenate([before.labels, chunk.labels]),

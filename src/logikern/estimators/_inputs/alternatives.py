@@ -116,7 +116,7 @@ def _scalings(data: TrainingData) -> Iterator[Scaling | None]:
         kinds += ["ranks"]
         kinds += ["raw"] * _have_common_unit(data.points[:, ~is_level])
     for kind in kinds:
-        yield learn_scaling(kind, data.points, is_level)
+        yield learn_scaling(kind, data.points, is_level, weights=data.weights)
 
 
 def _have_common_unit(inputs: Array) -> bool:
