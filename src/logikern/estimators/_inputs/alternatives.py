@@ -139,7 +139,9 @@ def carry_over(start: Specification, best: Specification, best_start: Specificat
     """
     kernel, other = start.kernels[0], best.kernels[0]
     if type(kernel) is type(other) and len(kernel.log_parameters) == len(other.log_parameters):
-        moved = best.log_parameters - best_start.log_parameters
+        # An infinite bias variance stays where it is.
+        ends = np.isinf(best_start.log_parameters)
+        moved = np.where(ends, 0.0, best.log_parameters) - np.where(ends, 0.0, best_start.log_parameters)
         return start.with_log_parameters(start.log_parameters + moved)
     part = _part(other, type(kernel))
     return start if part is None else replace(start, kernels=(part,), variances=best.variances)
