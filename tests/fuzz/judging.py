@@ -72,14 +72,12 @@ def problem_of(model: Model, inputs: Inputs, targets: np.ndarray, weights: np.nd
 
 def seen_by(fitted: Any, inputs: Inputs, weights: np.ndarray | None) -> Inputs:
     """The inputs that a search has learned from: without columns left out, on the scale that it chose."""
-    kept = np.flatnonzero(np.ones(len(inputs.values)) if weights is None else weights > 0)
+    weights = np.ones(len(inputs.values)) if weights is None else weights
     columns = np.unique(fitted.encoder_.columns)
     X, new = inputs.values[:, columns], inputs.values_new[:, columns]
-    scale = (fitted.encoder_.scaling.kind, X[kept])
+    scale = (fitted.encoder_.scaling.kind, X[weights > 0], weights[weights > 0])
     is_sparse = sparse.issparse(inputs.given)
-    return replace(
-        inputs, values=scale_inputs(*scale, X, is_sparse), values_new=scale_inputs(*scale, new, is_sparse)
-    )
+    return replace(inputs, values=scale_inputs(*scale, X, is_sparse), values_new=scale_inputs(*scale, new, is_sparse))
 
 
 def judge_fit(checks: Checks, fitted: Any, problem: Problem, told: str) -> None:
