@@ -7,8 +7,8 @@ def scale_inputs(kind: str, X: np.ndarray, weights: np.ndarray, new: np.ndarray,
     """New rows (m, d) on the scale that the training rows X (n, d) with weights (n,) define.
 
     "raw" is as it is. "standard" has mean zero and variance one in training; sparse rows keep their zeros, and
-    columns without any spread their values. "ranks" is the share of training values below, plus half of those that are
-    equal, linear in between and constant beyond; it is centred and has variance one for a uniform distribution.
+    columns without any spread their values. "ranks" is the share of training values below, plus half of those
+    that are equal, linear in between and constant beyond; it is centred and has variance one for a uniform distribution.
     """
     if kind == "raw":
         return new
