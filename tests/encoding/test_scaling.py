@@ -98,6 +98,11 @@ def test_spread_of_sparse_inputs_survives_a_large_mean(offset):
     np.testing.assert_allclose(found.scale, whole.std(axis=0), rtol=1e-9)
 
 
+@pytest.mark.parametrize("n_rows", [54, 107])
+def test_ranks_of_a_constant_are_zero(n_rows):
+    assert (scaled("ranks", np.full((n_rows, 1), 0.1), [False]) == 0).all()
+
+
 def test_sparse_constant_has_no_spread():
     assert learn_scaling("standard", sparse.csr_array(np.full((1001, 1), 0.1)), [False]).scale == 1.0
 

@@ -8,7 +8,8 @@ def scale_inputs(kind: str, X: np.ndarray, weights: np.ndarray, new: np.ndarray,
 
     "raw" is as it is. "standard" has mean zero and variance one in training; sparse rows keep their zeros, and
     columns without any spread their values. "ranks" is the share of training values below, plus half of those
-    that are equal, linear in between and constant beyond; it is centred and has variance one for a uniform distribution.
+    that are equal, linear in between and constant beyond; it is centred, and multiplied so that a uniform distribution
+    has variance one.
     """
     if kind == "raw":
         return new

@@ -217,7 +217,8 @@ def _mid_ranks(values: Array, shares: Array, most_knots: int) -> tuple[Array, Ar
     """Distinct values and their mid-ranks in [0, 1]; of many values, some at equal steps of rank and both ends."""
     distinct, places = np.unique(values, return_inverse=True)
     sums = np.bincount(places, weights=shares)
-    ranks = np.clip(np.cumsum(sums) - sums / 2, 0.0, 1.0)
+    ends = np.cumsum(sums)
+    ranks = (ends - sums / 2) / ends[-1]  # exactly one half for a constant
     if len(distinct) > most_knots:
         wanted = np.linspace(ranks[0], ranks[-1], most_knots)
         kept = np.unique(np.clip(np.searchsorted(ranks, wanted), 0, len(ranks) - 1))
