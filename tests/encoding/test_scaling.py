@@ -90,6 +90,23 @@ def test_sparse_inputs_are_standardised_without_a_shift():
     np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-12)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
+def test_spread_of_sparse_inputs_survives_a_large_mean(offset):
+    whole = np.round(1000 * X) + offset
+    whole[:3, 1] = 0.0
+    found = learn_scaling("standard", sparse.csr_array(whole), NO_LEVELS)
+    np.testing.assert_allclose(found.scale, whole.std(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_rows", [54, 107])
+def test_ranks_of_a_constant_are_zero(n_rows):
+    assert (scaled("ranks", np.full((n_rows, 1), 0.1), [False]) == 0).all()
+
+
+def test_sparse_constant_has_no_spread():
+    assert learn_scaling("standard", sparse.csr_array(np.full((1001, 1), 0.1)), [False]).scale == 1.0
+
+
 def test_ranks_of_sparse_inputs_are_refused():
     with pytest.raises(ValueError, match="Use inputs='standard'"):
         scaled("ranks", sparse.csr_array(X))

@@ -1,6 +1,7 @@
 """Constants of infinite prior variance."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from logikern import KernelLogisticClassifier, load_model
+from logikern.estimators._inputs.alternatives import carry_over
 from tests.estimators.samples import NAMES, SPECIES, X, fixed
 from tests.model.forgery import nameless, value, with_attribute, write
 from tests.reference.softmax import relative_norm, softmax
@@ -50,6 +52,15 @@ def test_kind_of_table_changes_nothing(points):
         free("linear").fit(X, NAMES).predict_proba(X),
         atol=1e-5,
     )
+
+
+def test_a_further_first_model_has_free_constants():
+    start = free("gaussian").fit(X, NAMES).model_.specification
+    further = replace(start, variances=(5.0,) * len(start.variances))
+    best = replace(start, variances=tuple(3.0 * variance for variance in start.variances))
+    found = carry_over(further, best, start)
+    assert np.isinf(found.bias_variance)
+    np.testing.assert_allclose(found.variances, 15.0)
 
 
 @pytest.mark.parametrize("criterion", ["loo", "auto"])

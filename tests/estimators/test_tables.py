@@ -178,6 +178,12 @@ def test_rates_of_columns_survive_a_constant_column():
     assert model.kernels_[0].rate == (1.0, 2.0)
 
 
+def test_rates_in_kernel_objects_survive_a_constant_column():
+    kernel = 2.0 * Gaussian((1.0, 2.0, 3.0)) + Gaussian(0.5)
+    model = fixed(kernel).fit(FRAME[["width", "ripe"]].assign(one=1), LABELS)
+    assert model.kernels_[0] == 2.0 * Gaussian((1.0, 2.0)) + Gaussian(0.5)
+
+
 def test_rates_are_named_after_inputs():
     model = fixed(Gaussian((1.0,) * 7)).fit(FRAME, LABELS)
     names = model.hyperparameters_["name"].tolist()

@@ -1,15 +1,17 @@
 """A fitted classifier against the reference at the same hyperparameters."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from tests.fuzz.checks import Checks
 from tests.fuzz.tables import Inputs
 from tests.reference.iterative import certify, probability_bound
 from tests.reference.model import Model
 from tests.reference.newton import Optimum, softmax_optimum
+from tests.reference.scaling import scale_inputs
 from tests.reference.softmax import (
     SMALLEST,
     SMALLEST_IN_SINGLE,
@@ -66,6 +68,16 @@ def problem_of(model: Model, inputs: Inputs, targets: np.ndarray, weights: np.nd
     weights = np.ones(len(inputs.values)) if weights is None else weights
     kept = np.flatnonzero(weights > 0)
     return Problem(model, inputs, kept, targets[:, kept], weights[kept])
+
+
+def seen_by(fitted: Any, inputs: Inputs, weights: np.ndarray | None) -> Inputs:
+    """The inputs that a search has learned from: without columns left out, on the scale that it chose."""
+    weights = np.ones(len(inputs.values)) if weights is None else weights
+    columns = np.unique(fitted.encoder_.columns)
+    X, new = inputs.values[:, columns], inputs.values_new[:, columns]
+    scale = (fitted.encoder_.scaling.kind, X[weights > 0], weights[weights > 0])
+    is_sparse = sparse.issparse(inputs.given)
+    return replace(inputs, values=scale_inputs(*scale, X, is_sparse), values_new=scale_inputs(*scale, new, is_sparse))
 
 
 def judge_fit(checks: Checks, fitted: Any, problem: Problem, told: str) -> None:

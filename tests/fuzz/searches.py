@@ -6,7 +6,7 @@ import numpy as np
 
 from logikern import KernelLogisticClassifier
 from tests.fuzz.checks import Checks
-from tests.fuzz.judging import judge_fit, problem_of
+from tests.fuzz.judging import judge_fit, problem_of, seen_by
 from tests.fuzz.labels import draw_targets, draw_weights
 from tests.fuzz.tables import Random, draw_inputs
 from tests.reference.criteria import held_out_loss, leave_one_out, one_step_without
@@ -37,8 +37,8 @@ def search(random: Random, checks: Checks) -> None:
     groups = random.integers(6, size=n) if grouped else None
     with checks.quiet("search"):
         estimator.fit(inputs.given, targets.given, sample_weight=weights, groups=groups)
-    model, scaled = read_model(estimator.model_.specification), inputs.scaled_by(estimator)
-    problem = problem_of(model, scaled, targets.distributions, weights)
+    inputs = seen_by(estimator, inputs, weights)
+    problem = problem_of(read_model(estimator.model_.specification), inputs, targets.distributions, weights)
     judge_fit(checks, estimator, problem, told)
     temperature = estimator.model_.specification.temperature
     if np.isnan(estimator.criterion_value_) or (temperature.certain, temperature.uncertain) != (1.0, 1.0):

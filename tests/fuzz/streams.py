@@ -19,7 +19,7 @@ N_NEW = 8
 def stream(random: Random, checks: Checks) -> None:
     """After every chunk the model is that of all points so far."""
     n, n_classes = int(random.integers(6, 60)), int(random.choice([2, 3, 5]))
-    inputs = draw_inputs(random, n, N_NEW)
+    inputs = draw_inputs(random, n, N_NEW, encoded=False)
     targets = draw_targets(random, inputs.values, n_classes, soft=False)
     weights = draw_weights(random, targets.distributions)
     own = np.ones(n) if weights is None else weights

@@ -1,7 +1,7 @@
 """Random inputs, in the forms in which users have them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,10 @@ Random = np.random.Generator
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Rows to learn from and rows to predict, as they are given and as plain numbers in double precision."""
+    """Rows to learn from and rows to predict, as they are given and as plain numbers in double precision.
+
+    Columns of a frame that are left out because all their values are equal are zero in the plain numbers.
+    """
 
     given: Any
     given_new: Any
@@ -27,11 +30,6 @@ class Inputs:
         """Whether the numbers come in float32, so that predictions are computed in it."""
         return "float32" in self.form
 
-    def scaled_by(self, estimator: Any) -> "Inputs":
-        """The same rows with numbers on the scale that a search has chosen."""
-        scaling = estimator.encoder_.scaling
-        return replace(self, values=scaling.transform(self.values), values_new=scaling.transform(self.values_new))
-
     @property
     def spread(self) -> float:
         """A typical squared distance: the median over some pairs, without those of equal rows."""
@@ -41,6 +39,7 @@ class Inputs:
         return float(np.median(positive)) if positive.size else 1.0
 
 
+FRAMES = ("pandas", "polars")
 FORMS: dict[str, Callable[[np.ndarray], Any]] = {
     "array": lambda X: X,
     "array in columns": np.asfortranarray,
@@ -58,8 +57,11 @@ FORMS: dict[str, Callable[[np.ndarray], Any]] = {
 _WEIGHTS = {"array": 10, "float32": 3, "csr": 3}
 
 
-def draw_inputs(random: Random, n: int, n_new: int, plain: bool = False) -> Inputs:
-    """n rows and n_new more; `plain` ones have unit scale and no outliers."""
+def draw_inputs(random: Random, n: int, n_new: int, plain: bool = False, encoded: bool = True) -> Inputs:
+    """n rows and n_new more; `plain` ones have unit scale and no outliers.
+
+    Unless `encoded`, all columns of a frame are inputs.
+    """
     n_columns = int(random.integers(1, 9))
     X = random.normal(size=(n + n_new, n_columns))
     if random.random() < 0.3:
@@ -79,7 +81,14 @@ def draw_inputs(random: Random, n: int, n_new: int, plain: bool = False) -> Inpu
         X = X.astype(np.float32).astype(np.float64)
     if form == "array" and (np.round(X) == X).all() and np.abs(X).max() < 1e9 and random.random() < 0.5:
         return Inputs(X[:n].astype(np.int64), X[n:].astype(np.int64), X[:n], X[n:], "integers")
-    return Inputs(FORMS[form](X[:n]), FORMS[form](X[n:]), X[:n], X[n:], form)
+    values = _without_constants(X, n) if form in FRAMES and encoded else X
+    return Inputs(FORMS[form](X[:n]), FORMS[form](X[n:]), values[:n], values[n:], form)
+
+
+def _without_constants(X: np.ndarray, n: int) -> np.ndarray:
+    """X with zeros in columns that are constant in the first n rows, unless all are: zeros change no kernel."""
+    varies = np.ptp(X[:n], axis=0) > 0
+    return X * varies if varies.any() else X
 
 
 def _roughen(random: Random, X: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import pandas as pd
 from logikern import KernelLogisticClassifier, Tree
 from tests.fuzz.checks import Checks
 from tests.fuzz.fits import draw_settings, draw_variances
-from tests.fuzz.judging import Problem, judge_fit
+from tests.fuzz.judging import Problem, judge_fit, seen_by
 from tests.fuzz.kernels import draw_kernel
 from tests.fuzz.labels import draw_weights
 from tests.fuzz.tables import Inputs, Random, draw_inputs
@@ -121,7 +121,8 @@ def search_tree(random: Random, checks: Checks) -> None:
     )
     with checks.quiet("tree"):
         estimator.fit(inputs.given, [shape.labels[node] for node in nodes])
-    problem = _problem(read_model(estimator.model_.specification), inputs.scaled_by(estimator), inside, None)
+    inputs = seen_by(estimator, inputs, None)
+    problem = _problem(read_model(estimator.model_.specification), inputs, inside, None)
     judge_fit(checks, estimator, problem, told)
     if np.isfinite(estimator.criterion_value_):
         wanted = held_out_loss(problem.model, problem.points, problem.targets, problem.weights, splits)

@@ -55,15 +55,15 @@ def matern52(rate: Any) -> Kernel:
     return matrix
 
 
-def gaussian_laplacian(rate: Any, roughness: float, share: float) -> Kernel:
-    """The mean of a Gaussian and a Laplacian with rates roughness sqrt(rate), the second with a weight of `share`."""
-    smooth, rough = gaussian(rate), laplacian(roughness * np.sqrt(rate))
-    return lambda X, Z: (smooth(X, Z) + share * rough(X, Z)) / (1.0 + share)
-
-
 def laplacian(rate: Any) -> Kernel:
     """exp(-sum_j rate_j |x_j - z_j|)."""
     return lambda X, Z: np.exp(-cdist(X, Z, "cityblock", w=np.broadcast_to(np.asarray(rate, float), X.shape[1:])))
+
+
+def gaussian_laplacian(rate: Any, roughness: float, share: float) -> Kernel:
+    """(exp(-s / 2) + share exp(-roughness t)) / (1 + share), t = sum_j sqrt(rate_j) |x_j - z_j|."""
+    smooth, rough = gaussian(rate), laplacian(roughness * np.sqrt(rate))
+    return lambda X, Z: (smooth(X, Z) + share * rough(X, Z)) / (1.0 + share)
 
 
 def rational_quadratic(rate: Any, alpha: float) -> Kernel:

@@ -10,19 +10,26 @@ from tests.reference.model import Model, flat_paths
 from tests.reference.tree import latent_paths
 
 _NAMED = {
-    "Gaussian": lambda own: kernels.gaussian(own.rate),
-    "Matern12": lambda own: kernels.matern12(own.rate),
-    "Matern32": lambda own: kernels.matern32(own.rate),
-    "Matern52": lambda own: kernels.matern52(own.rate),
-    "Laplacian": lambda own: kernels.laplacian(own.rate),
-    "GaussianLaplacian": lambda own: kernels.gaussian_laplacian(own.rate, own.roughness, own.share),
-    "RationalQuadratic": lambda own: kernels.rational_quadratic(own.rate, own.alpha),
+    "Gaussian": lambda own: kernels.gaussian(_rate(own)),
+    "Matern12": lambda own: kernels.matern12(_rate(own)),
+    "Matern32": lambda own: kernels.matern32(_rate(own)),
+    "Matern52": lambda own: kernels.matern52(_rate(own)),
+    "Laplacian": lambda own: kernels.laplacian(_rate(own)),
+    "GaussianLaplacian": lambda own: kernels.gaussian_laplacian(_rate(own), own.roughness, own.share),
+    "RationalQuadratic": lambda own: kernels.rational_quadratic(_rate(own), own.alpha),
     "Linear": lambda own: kernels.linear(),
-    "Polynomial": lambda own: kernels.polynomial(own.rate, own.offset, own.degree),
+    "Polynomial": lambda own: kernels.polynomial(_rate(own), own.offset, own.degree),
     "Sum": lambda own: kernels.total(read_kernel(own.left), read_kernel(own.right)),
     "Product": lambda own: kernels.product(read_kernel(own.left), read_kernel(own.right)),
     "Scaled": lambda own: kernels.multiple(read_kernel(own.kernel), own.scale),
 }
+
+
+def _rate(kernel: Any) -> Any:
+    """One rate, or one for every input; inputs of one column of a table share one."""
+    columns = getattr(kernel, "columns", None)
+    shared = columns is not None and isinstance(kernel.rate, tuple)
+    return tuple(kernel.rate[place] for place in columns) if shared else kernel.rate
 
 
 def read_kernel(kernel: Any) -> Kernel:

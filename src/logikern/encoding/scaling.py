@@ -179,12 +179,16 @@ def _moments(inputs: Array, shares: Array) -> tuple[Array, Array]:
 def _sparse_moments(inputs: Inputs, shares: Array) -> tuple[Array, Array]:
     """No shift, and the standard deviation of each input, (d,)."""
     units = _magnitudes(inputs)
-    relative = inputs @ sparse.diags_array(1 / units)
-    mean = relative.T @ shares
-    square = relative.multiply(relative).T @ shares
-    variance = square - mean**2
+    relative = sparse.coo_array(inputs @ sparse.diags_array(1 / units))
+    (rows, columns), values, n_inputs = relative.coords, relative.data, len(units)
+    mean = np.bincount(columns, shares[rows] * values, n_inputs)
+    # Centred before they are squared: a square would swallow a small spread beside a large mean.
+    around = np.bincount(columns, shares[rows] * (values - mean[columns]) ** 2, n_inputs)
+    has_zeros = np.bincount(columns, minlength=n_inputs) < relative.shape[0]
+    zeros = np.where(has_zeros, np.maximum(0.0, 1.0 - np.bincount(columns, shares[rows], n_inputs)), 0.0)
+    lowest, highest = (np.asarray(end.todense()).ravel() for end in (relative.min(axis=0), relative.max(axis=0)))
     # The variance of a constant is rounding alone.
-    return np.zeros(len(units)), units * np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
+    return np.zeros(n_inputs), units * np.sqrt(np.where(highest > lowest, around + zeros * mean**2, 0.0))
 
 
 def _magnitudes(inputs: Inputs) -> Array:
@@ -213,7 +217,8 @@ def _mid_ranks(values: Array, shares: Array, most_knots: int) -> tuple[Array, Ar
     """Distinct values and their mid-ranks in [0, 1]; of many values, some at equal steps of rank and both ends."""
     distinct, places = np.unique(values, return_inverse=True)
     sums = np.bincount(places, weights=shares)
-    ranks = np.clip(np.cumsum(sums) - sums / 2, 0.0, 1.0)
+    ends = np.cumsum(sums)
+    ranks = (ends - sums / 2) / ends[-1]  # exactly one half for a constant
     if len(distinct) > most_knots:
         wanted = np.linspace(ranks[0], ranks[-1], most_knots)
         kept = np.unique(np.clip(np.searchsorted(ranks, wanted), 0, len(ranks) - 1))

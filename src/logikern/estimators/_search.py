@@ -106,7 +106,7 @@ def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: 
     points = rung.operator.points(alternative.points(data.points[rung.rows]), keep_distances=True)
     unseen = None
     if len(rung.unseen):
-        solver = inner_solver(False, rung.conditioning, plan.seed)
+        solver = inner_solver(False, rung.conditioning, plan.seed, plan.effort.last_tolerance)
         unseen = UnseenRows(points, alternative.points(data.points[rung.unseen]), data, rung, solver)
     return SearchData(_criterion(plan, rung, data), points, len(rung.rows), unseen)
 

@@ -1,6 +1,7 @@
 """The model at which a search starts: its kernels and variances as given, or estimated from the data."""
 
 import numbers
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ def start_specification(parameters: Parameters, data: TrainingData) -> Specifica
     )
     if isinstance(parameters.kernel, str):
         kernel = read_shape(kernel, data.points, data.weights)
+    else:
+        kernel = _with_rates_of_inputs(kernel, data)
     _check_diagonal(kernel, data)
     kernels = (kernel,) * tying.n_kernels
     return Specification(
@@ -46,6 +49,18 @@ def _rates(rate: Any, data: TrainingData) -> Any:
     if encoder is None or np.ndim(rate) != 1 or len(rate) != encoder.n_columns:
         return rate
     return [rate[place] for place in encoder.columns]
+
+
+def _with_rates_of_inputs(kernel: Kernel, data: TrainingData) -> Kernel:
+    """The same kernel, its rates for the columns of a table replaced by those of inputs."""
+    parts = {field.name: getattr(kernel, field.name) for field in fields(kernel)}  # type: ignore[arg-type]
+    parts = {name: _with_rates_of_inputs(part, data) for name, part in parts.items() if isinstance(part, Kernel)}
+    if parts:
+        return replace(kernel, **parts)  # type: ignore[type-var]
+    if not isinstance(kernel, DistanceKernel) or kernel.columns is not None:
+        return kernel
+    rates = _rates(kernel.rate, data)
+    return kernel if rates is kernel.rate else replace(kernel, rate=tuple(rates))
 
 
 def _check_diagonal(kernel: Kernel, data: TrainingData) -> None:

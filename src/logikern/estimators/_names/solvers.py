@@ -95,13 +95,13 @@ SOLVERS = {
 }
 
 
-def inner_solver(is_exact: bool, memory: float, seed: int) -> NewtonSolver:
+def inner_solver(is_exact: bool, memory: float, seed: int, tolerance: float | None = None) -> NewtonSolver:
     """The solver of a criterion's fits; Newton's tolerance is set by the search."""
     if is_exact:
         return Exact(USUAL.exact_tolerance)
     # The criterion checks latents itself, at a sample of the points.
     conditioning = LowRankConditioning(memory=memory, seed=seed)
-    return Newton(USUAL.search_tolerance, conditioning=conditioning, verifies=False, seed=seed)
+    return Newton(tolerance or USUAL.search_tolerance, conditioning=conditioning, verifies=False, seed=seed)
 
 
 def refitting_solver(bias_variance: float, tolerance: float, memory: float, seed: int) -> Solver:
