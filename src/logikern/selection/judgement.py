@@ -1,4 +1,4 @@
-"""Whether one model is better than another, case by case."""
+"""Gains of one model over another, case by case, and the record of a stage."""
 
 from dataclasses import dataclass
 from typing import Protocol
