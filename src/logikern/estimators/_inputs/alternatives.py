@@ -72,7 +72,8 @@ class Alternative:
 def list_alternatives(parameters: Parameters, data: TrainingData) -> tuple[Alternative, ...]:
     """The first models that a search compares; one if kernel and scale are given, or nothing is searched."""
     kernels = _kernels(parameters, data)
-    is_text = isinstance(kernels[0], str) and kernels[0] == LINEAR  # rare words would have large values if they were standardised
+    # Rare words would have large values if they were standardised.
+    is_text = isinstance(kernels[0], str) and kernels[0] == LINEAR
     is_open = compares_scalings(parameters) and not is_text
     scalings: list[Scaling | None] = list(_scalings(data)) if is_open else [None]
     pairs = [(kernels[0], scalings[0])]
