@@ -275,7 +275,7 @@ class _Growth:
         """Loss saved against the best model, its standard error, and how many unseen rows judged it.
 
         Rows that the search has not seen judge without bias. Held-out rows of the search are a little partial to
-        the model with more parameters; its priors keep that small (benchmarks/growth_rules.py).
+        the model with more parameters; its priors keep that small.
         """
         assert self.best is not None
         unseen, criterion = self.rung.unseen, self.rung.criterion

@@ -11,8 +11,9 @@ class GrowthPolicy:
     ----------
     kernel_scale, variance_scale : float, default=1.5, 4.0
         Standard deviations of log parameters of a kernel, and of its log variance, around values read off the data.
-        A variance says how certain predictions may be, which data that can be separated must decide: with 1.5
-        instead of 4 to 6 the log loss of 30 tables is 1.2 times as large, of those near zero up to 14 times.
+        A variance says how certain predictions may be, which data that can be separated must decide. With 1.5 instead
+        of 6, and one kernel for all classes, the log loss of 30 tables was 1.2 times as large, up to 14 times where
+        it is near zero. With 6 instead of 4, few rows of many columns are overfitted.
     grown_variance_scale : float, default=0.5
         Standard deviation of the mean log variance of a finer model around that of the model it grew from.
     deviation_scale : float, default=1.5
