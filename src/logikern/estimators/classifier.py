@@ -129,15 +129,17 @@ class KernelLogisticClassifier(
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
         the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
-        keeps that fit as it stands. A second Ctrl-C always raises.
+        keeps that fit as it stands, or the partitions into neighbourhoods that are complete. A second Ctrl-C raises.
     solver : {"auto", "newton", "exact", "kcg", "smo"} or Solver, default="auto"
         Of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "kcg"
         takes conjugate gradients in the function space, one product a step; "smo" sweeps over the points, two classes
         at a time, and needs rows of a kernel matrix that it never stores; "auto" goes by size. Another Solver has
         its own tolerance and budget.
-    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features. A function
-        (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
+    operator : str, NeighbourhoodSettings or callable, default="auto"
+        "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features.
+        "neighbourhoods" divides the rows into neighbourhoods that are fitted apart; NeighbourhoodSettings says how
+        many and how large. "auto" does so above 12,000 rows if the kernel is one of distances, and goes by memory
+        otherwise. A function (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
     precision : {"auto", "single", "double"}, default="auto"
         Of the kernel products; the exact solver has double always. "auto" is single for large data, with
         latents recomputed in double before the fit is believed.
@@ -168,7 +170,7 @@ class KernelLogisticClassifier(
     ----------
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (n_samples, n_classes)
-        The expansion coefficients; rows of weight zero have none.
+        The expansion coefficients; rows of weight zero have none. Means over partitions for a fit in neighbourhoods.
     kernels_ : tuple of Kernel
         One per kernel group.
     variances_ : array of shape (n_classes,)

@@ -6,7 +6,7 @@ from logikern.estimators import _memory
 from logikern.estimators._cells.settings import NeighbourhoodSettings
 from logikern.estimators._inputs.arguments import is_auto
 from logikern.estimators._inputs.data import TrainingData
-from logikern.estimators._memory import Resources
+from logikern.estimators._memory import CellsNeed, Resources
 from logikern.estimators._parameters import Parameters
 from logikern.kernels import DistanceKernel
 from logikern.structure.specification import Specification
@@ -57,12 +57,14 @@ def plan_cells(
     if reason or not (is_asked or is_large):
         return None
     settings = operator if isinstance(operator, NeighbourhoodSettings) else NeighbourhoodSettings()
+
+    def need(size: int) -> CellsNeed:
+        return _memory.cells_need(data, model, size, settings.landmarks, settings.partitions)
+
     size = min(settings.size, len(data.weights))
-    while True:
-        needed = _memory.cells_need(data, model, size, settings.landmarks, settings.partitions)
-        if needed.total <= resources.memory or size <= USUAL.smallest:
-            break
+    while not resources.allow(need(size).total) and size > USUAL.smallest:
         size = max(USUAL.smallest, size // 2)
+    needed = need(size)
     what = f"A fit to {len(data.weights)} rows in neighbourhoods of {size}"
     allowed = resources.require(what, needed.total, "pass fewer rows")
     return FinalCells(size, settings.landmarks, settings.partitions, needed.each + (allowed - needed.total) / 2)
@@ -76,4 +78,6 @@ def _obstacle(parameters: Parameters, data: TrainingData, model: Specification) 
         return "a regression is fitted whole"
     if parameters.is_bias_free:
         return "`bias_variance` is infinite"
+    if not (isinstance(parameters.solver, str) and parameters.solver in ("auto", "newton")):
+        return f"`solver` is {parameters.solver!r}, where each neighbourhood is fitted by Newton's method"
     return ""
