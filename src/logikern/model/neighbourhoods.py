@@ -40,9 +40,14 @@ class LocalModels:
         return [slice(*pair) for pair in pairwise(self.edges.tolist())]
 
     @property
+    def largest_cell(self) -> int:
+        """Number of points of the largest cell."""
+        return int(np.diff(self.edges).max())
+
+    @property
     def n_compared(self) -> int:
         """Largest number of training points whose kernel values a prediction needs."""
-        return int(np.diff(self.edges).max()) + (0 if self.landmarks is None else len(self.landmarks.points))
+        return self.largest_cell + (0 if self.landmarks is None else len(self.landmarks.points))
 
 
 class _Task(NamedTuple):
@@ -93,14 +98,16 @@ class NeighbourhoodModel:
 
     def latents_in(self, member: LocalModels, cell: int, X: Any) -> Array:
         """Class functions at new points of one cell of a partition, (n_new, C)."""
-        own = member.cells[cell]
-        local = FittedModel(
-            self.specification, self.points[member.order[own]], member.dual[:, own], member.constants[cell]
-        )
-        latent = local.functions_at(X)
+        latent = self.local(member, cell).functions_at(X)
         if member.landmarks is not None:
-            latent = latent + self._coupling(member.landmarks, cell, X)
+            latent = latent + self.functions_of_others(member.landmarks, cell, X)
         return self.specification.temperature.apply(latent.T).T
+
+    def local(self, member: LocalModels, cell: int) -> FittedModel:
+        """The model of one cell of a partition, without what others add."""
+        own = member.cells[cell]
+        points = self.points[member.order[own]]
+        return FittedModel(self.specification, points, member.dual[:, own], member.constants[cell])
 
     def _tasks(self, X: Any, tile_entries: int) -> Iterator[_Task]:
         """New points, divided by partition, by cell, and into tiles."""
@@ -113,8 +120,8 @@ class NeighbourhoodModel:
                 for first in range(start, stop, step):
                     yield _Task(number, int(cell), order[first : min(first + step, stop)])
 
-    def _coupling(self, landmarks: Landmarks, cell: int, X: Any) -> Array:
-        """What other cells add to the class functions, (n_new, C)."""
+    def functions_of_others(self, landmarks: Landmarks, cell: int, X: Any) -> Array:
+        """What other cells add to the class functions at points of a cell, (n_new, C)."""
         specification, some = self.specification, self.points[landmarks.points]
         kernel_of = np.array(specification.tying.kernel_of)
         latent = np.empty((len(kernel_of), X.shape[0]))
