@@ -10,7 +10,7 @@ from logikern.fitting.problem import Callback, FitResult, Problem, Solver, max_n
 from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.numerics.conjugate_gradient import ConjugateDirections, add, inner_products, take_members
 from logikern.numerics.line_search import Slope, convex_step_lengths
-from logikern.numerics.outcome import Array, Indices, Outcome
+from logikern.numerics.outcome import Array, Indices, Mask, Outcome
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,16 @@ class _Iteration(Iteration):
             self.loss = float(self.losses.sum())
 
     def _look(self, members: Indices) -> Array:
+        """The gradient; norms of recomputed latents are known, and better than in single precision."""
         dual, latent = take_members(self.dual, members), take_members(self.latent, members)
         seen = _look_at(self.problem.restrict(members), dual, latent)
-        self.norms[members], self.remaining[members], self.losses[members] = seen.norms, seen.remaining, seen.losses
+        self._note(members, seen, (self.age[members] > 0) | np.isinf(self.remaining[members]))
         return seen.gradient
+
+    def _note(self, members: Indices, seen: "_Look", chosen: Mask) -> None:
+        own = members[chosen]
+        self.norms[own], self.remaining[own] = seen.norms[chosen], seen.remaining[chosen]
+        self.losses[own] = seen.losses[chosen]
 
     def _refresh(self, members: Indices) -> None:
         """Recompute latents from the dual; give up where that does not help."""
@@ -147,11 +153,13 @@ class _Iteration(Iteration):
         self.step_lengths[expected] = 1.0
 
     def _recompute(self, members: Indices) -> None:
-        """Latents from the dual, summed in float64, and the gradient there."""
-        self.latent[members] = self.problem.covariance.accurate_matmul(self.dual[members])
+        """Latents from the dual, and the norms of the gradient there, both in float64."""
+        part, dual = self.problem.restrict(members), take_members(self.dual, members)
+        latent = part.covariance.accurate_matmul(dual)
         self.n_products += 1
+        self._note(members, _look_at(part, dual, latent), np.full(len(members), True))
+        self.latent[members] = latent
         self.age[members] = 0
-        self._look(members)
 
     def advance(self) -> None:
         """One step along conjugate directions for every active weighting."""
@@ -202,10 +210,10 @@ def _look_at(part: Problem, dual: Array, latent: Array) -> _Look:
     likelihood = part.likelihood
     loss, gradient = likelihood.loss_and_gradient(latent, part.targets, part.weights)
     losses = loss + 0.5 * inner_products(dual, latent)
-    sizes = residual_sizes(gradient, usual_weights(part.weights))
+    sizes = residual_sizes(max_norm(gradient), usual_weights(part.weights), part.dtype)
     # Per unit of weight, so that a weight of two ends a fit where the row written twice does.
     unit = np.where(part.weights > 0, part.weights, 1.0).astype(gradient.dtype)[:, None]
-    own_sizes = residual_sizes(gradient / unit, np.ones(len(dual)))
+    own_sizes = residual_sizes(max_norm(gradient / unit), np.ones(len(dual)), part.dtype)
     gradient += dual
     gap = likelihood.gap(dual, latent, part.targets, part.weights)
     remaining = max_norm(gradient / unit) / own_sizes if gap is None else _relative(gap, losses)

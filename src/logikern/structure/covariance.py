@@ -85,12 +85,14 @@ class ClassCovariance:
         return self._product(per_class, [operator.matmul for operator in self.operators])
 
     def summed_matmul(self, per_class: Array) -> Array:
-        """The same with the stored matrices, summed in float64."""
-        return self._product(per_class, [operator.summed_matmul for operator in self.operators])
+        """The same with the stored matrices, summed in float64; the result is float64."""
+        in_double = per_class.astype(np.float64, copy=False)
+        return self._product(in_double, [operator.summed_matmul for operator in self.operators])
 
     def accurate_matmul(self, per_class: Array) -> Array:
-        """The same with kernel values computed in float64."""
-        return self._product(per_class, [operator.accurate_matmul for operator in self.operators])
+        """The same with kernel values computed in float64; the result is float64."""
+        in_double = per_class.astype(np.float64, copy=False)
+        return self._product(in_double, [operator.accurate_matmul for operator in self.operators])
 
     def accurate_columns(self, per_class: Array, indices: Indices) -> Array:
         """The accurate product at some points, (B, C, n) -> (B, C, len(indices))."""

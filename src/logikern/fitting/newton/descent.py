@@ -9,7 +9,7 @@ from logikern.fitting.iteration import Budget, Iteration
 from logikern.fitting.newton.policy import POLICY, NewtonPolicy
 from logikern.fitting.newton.systems import NewtonSystem, StoppingRule
 from logikern.fitting.problem import Callback, FitResult, Problem, max_norm
-from logikern.fitting.units import SMALLEST_SIZES, residual_sizes, usual_weights
+from logikern.fitting.units import SMALLEST_SIZES, largest_entries, residual_sizes, usual_weights
 from logikern.likelihoods.base import Expansion
 from logikern.likelihoods.curvature import Curvature
 from logikern.numerics.conjugate_gradient import ConjugateDirections, add, inner_products, take_members
@@ -109,7 +109,7 @@ class _Iteration(Iteration):
         while (members := self.members).size:
             part = self.problem.restrict(members)
             expansion = part.expand(take_members(self.latent, members), self.descent.merges_classes)
-            self._set_norms(members, expansion.gradient)
+            self._look(members, expansion.gradient)
             below = self.norms[members] <= self.tolerance
             early = (self.norms[members] < policy.refresh_below) & np.isinf(self.refreshed_at[members])
             stalled = self.step_lengths[members] <= policy.no_step
@@ -139,10 +139,16 @@ class _Iteration(Iteration):
     def _set_loss(self) -> None:
         self.loss = float((self.problem.loss(self.latent) + 0.5 * inner_products(self.dual, self.latent)).sum())
 
-    def _set_norms(self, members: Indices, likelihood_gradient: Array) -> None:
-        self.sizes[members] = residual_sizes(likelihood_gradient, self.typical[members])
+    def _look(self, members: Indices, likelihood_gradient: Array) -> None:
+        """Norms after a step; those of recomputed latents are known, and better."""
         gradient = likelihood_gradient + take_members(self.dual, members)
-        self.norms[members] = max_norm(gradient) / self.sizes[members]
+        moved = ~self.fresh[members] | np.isinf(self.norms[members])
+        self._set_norms(members[moved], max_norm(likelihood_gradient)[moved], max_norm(gradient)[moved])
+
+    def _set_norms(self, members: Indices, of_likelihood: Array, whole: Array) -> None:
+        """Norms of gradients from their largest entries, (B,) each."""
+        self.sizes[members] = residual_sizes(of_likelihood, self.typical[members], self.problem.dtype)
+        self.norms[members] = whole / self.sizes[members]
 
     def _refresh(self, members: Indices) -> None:
         """Recompute latents from the dual; give up where that does not help."""
@@ -150,16 +156,15 @@ class _Iteration(Iteration):
         self.judge_refresh(members, self.norms, self.descent.policy.no_step)
 
     def _recompute(self, members: Indices) -> None:
-        """Latents from the dual, summed in float64, and the norm of the gradient there."""
-        part = self.problem.restrict(members)
+        """Latents from the dual, and the norm of the gradient there, both in float64."""
         for verified in {bool(verified) for verified in self.verified[members]}:
             own = members[self.verified[members] == verified]
-            product = part.covariance.accurate_matmul if verified else part.covariance.summed_matmul
-            self.latent[own] = product(self.dual[own])
+            part, dual = self.problem.restrict(own), take_members(self.dual, own)
+            latent = (part.covariance.accurate_matmul if verified else part.covariance.summed_matmul)(dual)
             self.n_products += 1
+            self._set_norms(own, *largest_entries(part, dual, latent))
+            self.latent[own] = latent
         self.fresh[members] = True
-        _, gradient = part.likelihood.loss_and_gradient(self.latent[members], part.targets, part.weights)
-        self._set_norms(members, gradient)
 
     def failure(self) -> Outcome | None:
         """A useless direction that took its whole budget is the last one; a slow start is broken off."""
@@ -206,7 +211,7 @@ class _Iteration(Iteration):
 def _norm_after(part: Problem, dual: Array, latent: Array, typical: Array) -> Array:
     """Norm of the gradient elsewhere, (B,), in its own units; NaN where it is not finite."""
     _, gradient = part.likelihood.loss_and_gradient(latent, part.targets, part.weights)
-    return max_norm(gradient + dual) / residual_sizes(gradient, typical)
+    return max_norm(gradient + dual) / residual_sizes(max_norm(gradient), typical, part.dtype)
 
 
 def _line_search(part: Problem, dual: Array, latent: Array, direction: Array, image: Array) -> Array:

@@ -118,4 +118,5 @@ class _Measured(NamedTuple):
 def _measure(problem: Problem, dual: Array, latent: Array) -> _Measured:
     loss, gradient = problem.likelihood.loss_and_gradient(latent, problem.targets, problem.weights)
     usual, largest = usual_weights(problem.weights), max_norm(gradient + dual)
-    return _Measured(loss + 0.5 * np.vdot(dual, latent), largest / residual_sizes(gradient, usual), largest / usual)
+    sizes = residual_sizes(max_norm(gradient), usual, gradient.dtype)
+    return _Measured(loss + 0.5 * np.vdot(dual, latent), largest / sizes, largest / usual)

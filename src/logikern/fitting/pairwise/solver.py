@@ -64,7 +64,8 @@ class Smo(Solver):
     def _ascend(self, problem: Problem, states: list[DualState], callback: Callback) -> FitResult:
         dual, latent = (np.stack(arrays) for arrays in zip(*((own.dual, own.latent) for own in states), strict=True))
         rows = joint_rows(problem.covariance, self.memory, self.policy.most_couplings)
-        sweeps, random = [SweepState(state, self.policy) for state in states], np.random.default_rng(self.seed)
+        sweeps = [SweepState(own, problem.dtype, self.policy) for own in states]
+        random = np.random.default_rng(self.seed)
         fixed = (problem, self.tolerance, self.budget)
         return _Iteration(*fixed, dual, latent, 0, self, rows, sweeps, random).run(callback)
 
@@ -142,7 +143,8 @@ class _Iteration(Iteration):
         return own.norm <= self.tolerance and own.gap <= self.solver.gap * max(1.0, own.loss)
 
     def _refresh(self, own: SweepState) -> None:
-        """Recompute latents from the dual, summed in float64."""
+        """Recompute latents in float64 from the dual that would be returned now."""
+        own.state.dual[:] = own.state.dual.astype(self.problem.dtype)
         own.state.latent[:] = self.problem.covariance.accurate_matmul(own.state.dual[None])[0]
         own.fresh = True
         self.n_refreshes += 1
