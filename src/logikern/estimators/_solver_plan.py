@@ -152,8 +152,9 @@ def _plan_operator(
 
 def state_dtype(parameters: Parameters, data: TrainingData, resources: Resources) -> np.dtype:
     """Single precision on request, or if many classes of many rows would not fit in memory."""
-    if data.labels is None:
-        return np.dtype(np.float64)  # numbers have few outputs
+    # Numbers have few outputs, and beside the factors of a fit with free constants its coefficients are small.
+    if data.labels is None or parameters.is_bias_free:
+        return np.dtype(np.float64)
     in_double = functions(_memory.size_of(data, tie("shared", data.mixing)), MODEL.newton_arrays)
     is_large = in_double > USUAL.state_share * resources.memory
     single = parameters.state_precision == "single" or (

@@ -145,6 +145,7 @@ class KernelLogisticClassifier(
         latents recomputed in double before the fit is believed.
     state_precision : {"auto", "single", "double"}, default="auto"
         Of coefficients and latents. "auto" is single where rows times classes in double would fill half the memory.
+        With `bias_variance=inf` it is always double.
     tol : float, default=1e-4
         For the largest component of the gradient, in units of probability.
     max_iter : int, default=60
