@@ -97,7 +97,9 @@ def test_a_fit_cut_short_reports_the_gradient_of_its_dual(solver):
     _, gradient = problem.likelihood.loss_and_gradient(
         problem.covariance.matmul(dual), problem.targets, problem.weights
     )
-    norm = max_norm(gradient + dual) / residual_sizes(max_norm(gradient), usual_weights(problem.weights), result.dual.dtype)
+    norm = max_norm(gradient + dual) / residual_sizes(
+        max_norm(gradient), usual_weights(problem.weights), result.dual.dtype
+    )
     np.testing.assert_allclose(result.gradient_norm, norm, rtol=0.1)
     assert result.trace[-1].gradient_norm == result.gradient_norm[0]
 

@@ -6,8 +6,8 @@ from logikern.fitting.problem import Problem, max_norm
 from logikern.numerics.outcome import Array
 from logikern.numerics.parallel import for_each, point_tiles
 
-# By the precision of coefficients, residuals of the targets below which count as rounding: single precision has probabilities right to 1e-7, which must
-# be well below the usual tolerance, 1e-4, times this size.
+# Residuals of the targets below these count as rounding, by the dtype of the coefficients: single precision has
+# probabilities right to 1e-7, which must be well below the usual tolerance, 1e-4, times this size.
 SMALLEST_SIZES = {np.dtype(np.float32): 5e-3, np.dtype(np.float64): 1e-8}
 
 
