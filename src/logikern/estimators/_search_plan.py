@@ -17,7 +17,7 @@ from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators._memory import Resources
 from logikern.estimators._names.criteria import CRITERIA, CriterionKind, criterion_kind
 from logikern.estimators._parameters import Parameters
-from logikern.estimators._subsets.cells import CellPlan, Cells
+from logikern.estimators._subsets.cells import CellPlan, Subset
 from logikern.estimators._subsets.policy import USUAL
 from logikern.estimators._subsets.rungs import Rung, plan_rung
 from logikern.kernels import DistanceKernel, Kernel, Linear
@@ -97,17 +97,13 @@ def plan_search(
     few = _subset_sizes(parameters, data, criterion)
     larger = _larger_sizes(parameters, data, start, criterion, few[-1])
     at_density = not larger and _sees_neighbourhoods(parameters, data, start, criterion, given)
-    subsets: list[Cells | CellPlan] = []
-    if at_density and USUAL.coarse_cells is not None:
-        subsets += [USUAL.coarse_cells]
-    else:
-        sizes = few[:1] if at_density else larger or few
-        subsets += _subsets(parameters, data, given, sizes, seed, judged=not larger)
-    subsets += [USUAL.fine_cells] * at_density
+    sizes = few[:1] if at_density else larger or few
+    subsets: list[Subset | CellPlan] = [*_subsets(parameters, data, given, sizes, seed, judged=not larger)]
+    subsets += [USUAL.cells] * at_density
     is_unused = criterion == "loo" and data.labels is not None
     last = subsets[-1]
     cv = parameters.cv
-    if not is_unused and isinstance(last, Cells):
+    if not is_unused and isinstance(last, Subset):
         cv = list_splits(cv, given, data, data.kept[last.rows])
     rungs = tuple(
         plan_rung(parameters, data, finest, resources, own, criterion, cv, given.groups, seed) for own in subsets
@@ -140,14 +136,14 @@ def _sees_neighbourhoods(
 
 def _subsets(
     parameters: Parameters, data: TrainingData, given: GivenRows, sizes: list[int], seed: int, judged: bool
-) -> list[Cells]:
+) -> list[Subset]:
     """Nested random subsets, the first one with rows that judge it."""
     order = nested_order(data, USUAL.smallest_class, seed)
     found = []
     for number, size in enumerate(sizes):
         others = order[size:] if judged and number == 0 else order[:0]
         unseen = _unseen(parameters, data, others, given)
-        found.append(Cells(np.sort(order[:size]), np.array([0, size]), unseen, np.array([0, len(unseen)])))
+        found.append(Subset(np.sort(order[:size]), np.array([0, size]), unseen))
     return found
 
 
