@@ -15,7 +15,7 @@ def compile_together(functions: Sequence[Any], **options: Any) -> Callable[..., 
     ----------
     functions : sequence of functions
     **options : Any
-        Of `numba.njit`.
+        Passed to `numba.njit`.
     """
     from numba import njit
 

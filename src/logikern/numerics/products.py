@@ -21,7 +21,7 @@ def fold_gram(rows: Array, signs: Array) -> Array:
     Parameters
     ----------
     rows : array of shape (m, n)
-        Zero where the sign is.
+        Rows with sign 0 must be zero.
     signs : array of shape (m,)
         1, 0 or -1.
     """
