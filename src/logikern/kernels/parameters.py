@@ -29,7 +29,7 @@ def positive(default: float, *, per_input: bool = False, role: str = "shape") ->
     Parameters
     ----------
     default : float
-        Value when none is given.
+        Default value.
     per_input : bool, default=False
         Whether a sequence is accepted as well: one value per input.
     role : str, default="shape"

@@ -20,12 +20,12 @@ _LARGEST = 1e290
 class CityBlockPolicy:
     """How sums of absolute differences are computed."""
 
-    # An input is rare if at most this share of the points differs from its median. From these many rare inputs on,
-    # sums over shared values are faster than differences.
+    # An input is rare if at most this share of the points differs from its median. With at least `fewest_rare` rare
+    # inputs, sums over shared values are faster than differences.
     rare: float = 0.1
     fewest_rare: int = 24
-    # Largest sum of absolute values for distances in single precision: they are then as accurate as the kernel values
-    # of single precision that they give.
+    # Largest sum of absolute values for distances in single precision. Below it, distances are as accurate as the
+    # kernel values in single precision that they give.
     single_norm: float = 16.0
     # Rounding error of s that sums over rare or sparse inputs may have. Larger values are compared by differences.
     rounding: float = 1e-10

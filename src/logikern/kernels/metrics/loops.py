@@ -34,7 +34,7 @@ def add_distances(rows: Array, blocks: Array, out: Array) -> None:
         start = number * WIDTH
         n_here = min(WIDTH, out.shape[1] - start)
         for i in range(0, n_rows, 4):
-            # The last rows may stand for missing ones, which are computed twice.
+            # If fewer than four rows are left, the last row is computed again.
             a, b, c, d = i, min(i + 1, n_rows - 1), min(i + 2, n_rows - 1), min(i + 3, n_rows - 1)
             sums[:] = 0.0
             for j in range(0, n_inputs - 1, 2):
@@ -68,13 +68,13 @@ def contract_distances(rows: Array, blocks: Array, weights: Array, total: Array)
     rows : array of shape (n, d)
     blocks : array of shape (blocks, d, WIDTH)
     weights : array of shape (n, m)
-        In the precision of the points; sums of a block are as well.
+        In the precision of the points, like the sums of a block.
     total : array of shape (d,)
         float64.
     """
     n_rows, n_inputs = rows.shape
     own = np.zeros((4, WIDTH), rows.dtype)
-    zero = own[0, 0]  # of the precision of the points, unlike the number 0.0
+    zero = own[0, 0]  # in the precision of the points, unlike the number 0.0
     for number in range(len(blocks)):
         block = blocks[number]
         start = number * WIDTH

@@ -74,7 +74,7 @@ def differences(rows: np.ndarray, columns: np.ndarray, inputs: np.ndarray, dtype
 
 @dataclass(frozen=True, eq=False)
 class Unshared(Part):
-    """Sparse inputs: |x|_1 + |z|_1, less what inputs that are nonzero in both points save.
+    """Sparse inputs: |x|_1 + |z|_1, minus a correction for inputs that are nonzero in both points.
 
     Values are rounded so that all sums are exact: equal points have distance zero, and the matrix is symmetric.
 
