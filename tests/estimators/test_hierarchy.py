@@ -304,7 +304,7 @@ ERRORS = {
     "too few rows": ({}, Y[:-1], "inconsistent numbers of samples"),
     "missing label": ({}, np.where(Y == "music", None, Y.astype(object)), "None, NaN or NA in rows"),
     "unknown weight": ({"class_weight": {"arts": 2.0}}, Y, "'arts', which is no class, and nothing for 'biology'"),
-    "encoded labels": ({}, NUMBERS, "holds the numbers 0 to 5. Where a tool of scikit-learn made them"),
+    "encoded labels": ({}, NUMBERS, "holds the numbers 0 to 5. If scikit-learn made these"),
     "unknown column": ({}, pd.DataFrame({"music": 0.5, "musik": np.full(len(X), 0.5)}), "'musik' at column 1"),
     "paths of a table": ({"hierarchy": "paths"}, np.full((len(X), 7), 1 / 7), "whose columns have no names"),
 }
