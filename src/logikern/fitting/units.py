@@ -5,8 +5,8 @@ import numpy as np
 from logikern.fitting.problem import max_norm
 from logikern.numerics.outcome import Array
 
-# Residuals of the targets below these count as rounding: single precision has probabilities right to 1e-7, which must
-# be well below the usual tolerance, 1e-4, times this size.
+# Residuals of the targets below these count as rounding. Probabilities in single precision are accurate to 1e-7,
+# which must be well below the default tolerance, 1e-4, times this size.
 SMALLEST_SIZES = {np.dtype(np.float32): 5e-3, np.dtype(np.float64): 1e-8}
 
 
@@ -24,7 +24,7 @@ def usual_weights(weights: Array) -> Array:
 def residual_sizes(likelihood_gradient: Array, usual: Array) -> Array:
     """The unit of the gradient, (B,): the typical weight, times the largest residual of the targets if below one.
 
-    Where classes can be separated, a large variance brings all probabilities so close to the targets that the
-    gradient is small everywhere, long before any digit of the dual is right.
+    If classes can be separated, a large variance brings all probabilities so close to the targets that the gradient
+    is small everywhere, long before any digit of the dual is right.
     """
     return usual * np.clip(max_norm(likelihood_gradient) / usual, SMALLEST_SIZES[likelihood_gradient.dtype], 1.0)

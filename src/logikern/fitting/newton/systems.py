@@ -56,7 +56,7 @@ class NewtonSystem(ABC):
     """R = (I + W K~)^-1 W = V (I + V' K~ V)^-1 V' at one curvature W = V V'.
 
     With rho = dual + gradient, the Newton step is -(I + W K~)^-1 rho = -rho + R K~ rho:
-    no division by a probability, whatever their size (Seeger 2008, App. B, needs thresholds for that).
+    no division by a probability, however small (Seeger 2008, App. B, needs thresholds for that).
     """
 
     @abstractmethod
@@ -167,7 +167,7 @@ class IterativeSystem(NewtonSystem):
             own = remaining(members)
 
             def largest_of(points: slice) -> Array:
-                # Rounding outside the range of the projector is no part of the system.
+                # Rounding outside the range of the projector is not part of the system.
                 part = own.at(points)
                 return max_norm(part.root(part.project(residual[..., points].copy())))
 

@@ -26,9 +26,9 @@ class RankPolicy:
     products_per_build: float = 2.0
     # Operations of the processor while it reads a byte. A product reads each stored matrix once.
     flops_per_byte: float = 5.0
-    # Passes over all functions beside each product; negligible beside a dense matrix.
+    # Passes over all functions per product; negligible compared with a dense matrix.
     passes_per_product: float = 20.0
-    # Rank that is allowed whatever the memory.
+    # Rank that is allowed for any memory limit.
     least_rank: int = 4
     # Products for one direction above which a larger rank is tried.
     many_products: int = 25
@@ -63,7 +63,7 @@ POLICY = RankPolicy()
 
 
 def rows_per_rank(covariance: ClassCovariance) -> int:
-    """Rows of all classes, or coordinates where these are more, for each row of an operator's factor."""
+    """Rows of all classes, or coordinates if there are more, for each row of an operator's factor."""
     forest = covariance.mixing.forest
     if forest is None or not len(forest.inner):
         return covariance.n_classes
@@ -133,7 +133,7 @@ def preconditioner_bytes(n_rows: int, n_points: int, n_kernels: int, n_batch: in
     Parameters
     ----------
     n_rows : int
-        `rows_per_rank`; each class has a row for its constant besides.
+        `rows_per_rank`; each class also has a row for its constant.
     n_points, n_kernels, n_batch : int
     rank : number or array of them
     """
@@ -157,7 +157,7 @@ class _Conditioner:
         if self.built is not None and self._is_reusable(self.built, curvature, members):
             return _Reused(self.built, curvature, np.searchsorted(self.built_for, members))
         factors = self._factors(len(members))
-        self.built = None  # before its successor is built, which takes as much memory
+        self.built = None  # free it before its successor is built, which takes the same memory
         self.built = LowRank(factors, curvature.pointwise)
         self.built_for = members
         return _Reused(self.built, curvature, np.arange(len(members))) if curvature.couples_points else self.built

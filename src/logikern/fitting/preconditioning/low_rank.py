@@ -214,8 +214,8 @@ def factorise(
 ) -> CovarianceFactors:
     """Low-rank factors of the covariance: one pivoted factor per operator.
 
-    They are in double precision if the Woodbury matrix, a difference of large products, would else have a rounding
-    error above `largest_single_error` beside its identity.
+    They are in double precision if the Woodbury matrix, a difference of large products, would otherwise have a
+    rounding error above `largest_single_error` relative to its identity.
     """
 
     def factorise_one(task: tuple[KernelOperator, np.random.Generator]) -> LowRankFactor:
