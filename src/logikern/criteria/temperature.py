@@ -1,4 +1,4 @@
-"""Losses of held-out latents, at their best temperature if that is learned."""
+"""Losses of held-out latents, at the best temperature if it is learned."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class TemperaturePolicy:
     Parameters
     ----------
     prior_scale : float, default=0.5
-        A priori distance of each number from one: one over the root of the prior's curvature there.
+        Prior scale of each number around one: one over the root of the prior's curvature there.
     max_steps : int, default=60
         Newton steps.
     flat : float, default=1e-13
@@ -51,7 +51,7 @@ class _Step(NamedTuple):
 
 @dataclass(frozen=True)
 class TemperatureScaling:
-    """The loss of held-out latents, minimised over the temperature if that is learned.
+    """The loss of held-out latents, minimised over the temperature if it is learned.
 
     Softmax losses are convex in both numbers of a temperature. At the best one the gradient by the latents is the
     gradient at a fixed temperature (envelope theorem), so learning it costs only passes over the latents.
@@ -72,7 +72,7 @@ class TemperatureScaling:
     def _best(self, latent: Array, targets: Array, weights: Array) -> Temperature:
         """Newton's method with a backtracking line search."""
         total, entropy = float(weights.sum()), normalised_entropy(latent)
-        shares = np.stack([1.0 - entropy, entropy])  # of the two numbers in the scale of each point
+        shares = np.stack([1.0 - entropy, entropy])  # shares of the two numbers in the scale of each point
         now = Temperature()
         value = self._value(now, entropy, latent, targets, weights)
         for _ in range(self.policy.max_steps):

@@ -75,7 +75,7 @@ class FittedExpansion(ABC):
 
 
 class ExactExpansion(FittedExpansion):
-    """With dense blocks of K~: only the refits are approximated.
+    """Expansion with dense blocks of K~: only the refits are approximated.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class ExactExpansion(FittedExpansion):
 
 
 class LowRankExpansion(FittedExpansion):
-    """With Q from a covariance approximated by landmarks; the fit may have used another.
+    """Expansion with Q from a covariance approximated by landmarks; the fit may have used another covariance.
 
     The gradient is exact for the approximated value at fixed landmarks.
 

@@ -55,17 +55,17 @@ class Sensitivity(NamedTuple):
 class ExactPosterior:
     """Q = (K~^-1 + W)^-1 through the rows of Q V = K~ V P, with T = I - W Q = I - V (Q V)'.
 
-    With A = I + S K~ S, whose blocks are those of K~, P = A^-1 - L L' for the `bonds`
-    L = A^-1 U N^(-1/2), N = U' A^-1 U, that null directions tie between functions. So Q V = H - M L', with
-    H = K~ S A^-1 each block's `own`, and the `reach` M = K~ S L. These are S^-1 (I - A^-1) and
-    S^-1 (U N^(-1/2) - L) where S may be divided by, and products with K~ where it may not.
+    Let A = I + S K~ S, with the blocks of K~. Then P = A^-1 - L L' for the `bonds` L = A^-1 U N^(-1/2),
+    N = U' A^-1 U, which null directions create between functions. So Q V = H - M L', with H = K~ S A^-1 the `own`
+    part of each block, and the `reach` M = K~ S L. Where S is large enough to divide by, these are
+    S^-1 (I - A^-1) and S^-1 (U N^(-1/2) - L); elsewhere they are products with K~.
 
     Inside, functions (F, n) are rows of the blocks they belong to, (B, F n / B).
 
     Parameters
     ----------
     blocks : array of shape (F, n, n) or (1, F n, F n)
-        The blocks of K~: one per function, or one of all that are coupled a priori.
+        The blocks of K~: one per function, or a single block if functions are coupled a priori.
     curvature : PointwiseCurvature
         With one weighting, and at least three functions if it has null directions.
     groups : Groups
@@ -96,7 +96,7 @@ class ExactPosterior:
         shrinkages = [self._shrinkage(inverses, members) for members in self.groups.batches]
 
         def read(index: int) -> Array:
-            # Free each inverse once it is read: there are as many matrices as classes.
+            # Free each inverse once it is read: there is one matrix per class.
             inverse, inverses[index] = inverses[index], np.empty((0, 0))
             return self._own(index, inverse)
 

@@ -21,7 +21,7 @@ class Refitting(NamedTuple):
 
 @dataclass(frozen=True)
 class SpotCheckPolicy:
-    """How many refits, and which difference is large.
+    """The number of refits, and which differences are large.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class SpotCheckPolicy:
     least : float, default=0.05
         Differences of the mean loss below this do not matter. There is no check if leaving out changes it by less.
     share : float, default=0.15
-        Smaller differences, relative to the mean loss of refits, are usual. On 13 tables of 50 and 120 rows they are
+        Smaller differences, relative to the mean loss of refits, are normal. On 13 tables of 50 and 120 rows they are
         a few per cent for learned hyperparameters, and up to 37 per cent at a variance of 300.
     """
 
@@ -87,7 +87,7 @@ def spot_check(
     groups : array of shape (n,) or None, default=None
         Points with equal labels are left out together; None leaves out one point at a time.
     temperature : Temperature
-        At which losses are taken.
+        Temperature of the losses.
     policy : SpotCheckPolicy
     """
     weights, numbers = problem.weights[0], partition(groups, problem.shape[2]).numbers
