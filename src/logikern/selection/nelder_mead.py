@@ -36,7 +36,7 @@ def minimise_values(
     worth: float,
     max_evaluations: int,
 ) -> None:
-    """The simplex of Nelder and Mead; the caller notes down the best value.
+    """The simplex of Nelder and Mead; the caller records the best value.
 
     Parameters
     ----------
