@@ -60,7 +60,7 @@ def learn_levels(place: int, counts: Counter[str], n_missing: int, policy: Encod
     n_rows = counts.total() + n_missing
     fewest = 2 if n_rows >= policy.many_rows else 1
     frequent = [name for name, count in counts.items() if count >= fewest]
-    # Equal frequencies in the order of their names, whatever the order of the rows.
+    # Levels of equal frequency are sorted by name, so the order of the rows does not matter.
     kept = sorted(frequent, key=lambda name: (-counts[name], name))[: policy.most_levels]
     return Levels(place, tuple(sorted(kept)), n_missing > 0, len(kept) < len(counts))
 

@@ -18,16 +18,17 @@ class EncodingPolicy:
     distinct_share : float, default=0.9
         Text with a larger share of distinct values is an identifier or prose, not a category.
     counted_share : float, default=0.5
-        Distinct whole numbers that fill at least this share of their range number the rows. Half of the rows of a
-        numbered table still do; distinct measurements hardly ever fill half of their range.
+        Distinct whole numbers that fill at least this share of their range are row numbers. A random half of a
+        numbered table still does so; distinct measurements hardly ever fill half of their range.
     sparse_width : int, default=200
         Fewer inputs are always stored densely.
     sparse_share : float, default=0.05
-        Inputs are stored sparsely if at most this share of them differs from zero. Gaussian kernels of 4000 rows
-        then take as long as dense ones at 200 inputs, and a sixth of the time at 1 % of 1000 inputs; at 10 % of 400
-        inputs they take 1.4 times as long.
+        Inputs are stored sparsely if at most this share of them differs from zero. With 4000 rows, Gaussian kernels
+        of sparse inputs then take the same time as dense ones at 200 inputs, and a sixth of the time at 1 % of 1000
+        inputs. At 10 % of 400 inputs they take 1.4 times as long.
     median_rows : int, default=2000
-        Rows whose median stands for missing values of an array that has none in training: it may never be needed.
+        Rows from which medians are computed if an array has no missing values in training, since they may never be
+        needed.
     """
 
     most_levels: int = 100

@@ -1,4 +1,4 @@
-"""Scales of inputs: as they are, standardised, or their ranks.
+"""Scales of inputs: unscaled, standardised, or ranks.
 
 Distances between inputs compare columns in different units. Standardised inputs and ranks do not depend on the units;
 ranks do not depend on the shape of a distribution either.
@@ -23,7 +23,7 @@ RANK_SPREAD = 12**0.5
 
 @dataclass(frozen=True)
 class ScalingPolicy:
-    """Size of what a scaling keeps.
+    """Size of a scaling.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Scaling(ABC):
 
 @dataclass(frozen=True)
 class Unscaled(Scaling):
-    """Inputs as they are."""
+    """Unscaled inputs."""
 
     @property
     def kind(self) -> str:
@@ -90,7 +90,7 @@ class Standardised(Scaling):
 class Ranked(Scaling):
     """Share of training values below x, plus half of those equal to x; linear between training values.
 
-    Shares are centred and multiplied so that their variance is about one, as that of standardised inputs is.
+    Shares are centred and scaled to a variance of about one, like standardised inputs.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Ranked(Scaling):
     knots, ranks : arrays of shape (m,)
         Training values of all inputs in these units, one input after the other, and their ranks.
     starts : integer array of shape (d + 1,)
-        Where the knots of each input begin. An input without knots is left as it is.
+        Where the knots of each input begin. An input without knots is not changed.
     """
 
     units: Array
@@ -143,7 +143,7 @@ def learn_scaling(
         Whether "standard" applies to levels as well.
     policy : ScalingPolicy
     weights : array of shape (n,) or None, default=None
-        Positive weights of the rows; None weighs all alike. A weight of 2 counts as two equal rows.
+        Positive weights of the rows; None means equal weights. A weight of 2 counts as two equal rows.
     """
     if kind == "raw":
         return Unscaled()
@@ -182,12 +182,12 @@ def _sparse_moments(inputs: Inputs, shares: Array) -> tuple[Array, Array]:
     relative = sparse.coo_array(inputs @ sparse.diags_array(1 / units))
     (rows, columns), values, n_inputs = relative.coords, relative.data, len(units)
     mean = np.bincount(columns, shares[rows] * values, n_inputs)
-    # Centred before they are squared: a square would swallow a small spread beside a large mean.
+    # Centred before squaring: squares would lose a small spread beside a large mean.
     around = np.bincount(columns, shares[rows] * (values - mean[columns]) ** 2, n_inputs)
     has_zeros = np.bincount(columns, minlength=n_inputs) < relative.shape[0]
     zeros = np.where(has_zeros, np.maximum(0.0, 1.0 - np.bincount(columns, shares[rows], n_inputs)), 0.0)
     lowest, highest = (np.asarray(end.todense()).ravel() for end in (relative.min(axis=0), relative.max(axis=0)))
-    # The variance of a constant is rounding alone.
+    # The variance of a constant is only rounding.
     return np.zeros(n_inputs), units * np.sqrt(np.where(highest > lowest, around + zeros * mean**2, 0.0))
 
 
@@ -214,7 +214,7 @@ def _ranked(inputs: Array, kept: Array, shares: Array, policy: ScalingPolicy) ->
 
 
 def _mid_ranks(values: Array, shares: Array, most_knots: int) -> tuple[Array, Array]:
-    """Distinct values and their mid-ranks in [0, 1]; of many values, some at equal steps of rank and both ends."""
+    """Distinct values and their mid-ranks in [0, 1]; if there are many values, both ends and equal steps of rank."""
     distinct, places = np.unique(values, return_inverse=True)
     sums = np.bincount(places, weights=shares)
     ends = np.cumsum(sums)
