@@ -49,9 +49,9 @@ class AuditPolicy:
     max_depth : int, default=200
         Levels of nested nodes. A sum of twenty kernels needs about fifty.
     unpacked_bytes : int, default=2**28
-        Bytes to which the arrays may always unpack. Sparse matrices are compressed.
+        Size to which arrays may unpack for any file. Sparse matrices are compressed.
     unpacked_ratio : int, default=100
-        Bytes to which the arrays may unpack, relative to the size of the file, if that is more.
+        Size to which arrays may unpack, relative to the size of the file, if that is more.
     """
 
     max_depth: int = 200

@@ -61,7 +61,7 @@ class Tree(Mixing):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a file stores: nothing that can be computed again."""
+        """The state for a file, without anything that can be computed again."""
         return {"labels": self.labels, "parents": self.parents}
 
     @cached_property
