@@ -23,14 +23,9 @@ RANK_SPREAD = 12**0.5
 
 @dataclass(frozen=True)
 class ScalingPolicy:
-    """Size of a scaling.
+    """Size of a scaling."""
 
-    Parameters
-    ----------
-    most_knots : int, default=1000
-        Values of an input whose ranks are kept. Ranks between them are off by less than 1 / most_knots.
-    """
-
+    # Values of an input whose ranks are kept. Ranks between them are off by less than 1 / most_knots.
     most_knots: int = 1000
 
 
@@ -64,16 +59,10 @@ class Unscaled(Scaling):
 
 @dataclass(frozen=True, eq=False)
 class Standardised(Scaling):
-    """(x - shift) / scale, or x / scale for sparse inputs, whose zeros stay zeros.
+    """(x - shift) / scale, or x / scale for sparse inputs, whose zeros stay zeros."""
 
-    Parameters
-    ----------
-    shift : array of shape (d,)
-    scale : array of shape (d,)
-    """
-
-    shift: Array
-    scale: Array
+    shift: Array  # (d,)
+    scale: Array  # (d,)
 
     @property
     def kind(self) -> str:
@@ -91,20 +80,14 @@ class Ranked(Scaling):
     """Share of training values below x, plus half of those equal to x; linear between training values.
 
     Shares are centred and scaled to a variance of about one, like standardised inputs.
-
-    Parameters
-    ----------
-    units : array of shape (d,)
-        Inputs are divided by these, the largest magnitudes in training, so that differences do not overflow.
-    knots, ranks : arrays of shape (m,)
-        Training values of all inputs in these units, one input after the other, and their ranks.
-    starts : integer array of shape (d + 1,)
-        Where the knots of each input begin. An input without knots is not changed.
     """
 
+    # (d,): inputs are divided by these, the largest magnitudes in training, so that differences do not overflow.
     units: Array
+    # (m,): training values of all inputs in these units, one input after the other, and their ranks.
     knots: Array
     ranks: Array
+    # (d + 1,): where the knots of each input begin. An input without knots is not changed.
     starts: Indices
 
     @property
@@ -126,7 +109,6 @@ def learn_scaling(
     kind: str,
     inputs: Inputs,
     is_level: Array,
-    scale_levels: bool = False,
     policy: ScalingPolicy = DEFAULT_POLICY,
     weights: Array | None = None,
 ) -> Scaling:
@@ -138,9 +120,7 @@ def learn_scaling(
     inputs : array or sparse matrix of shape (n, d)
         "ranks" needs an array.
     is_level : boolean array of shape (d,)
-        Which inputs are 0 or 1: levels and indicators. They keep these values, unless `scale_levels` is set.
-    scale_levels : bool, default=False
-        Whether "standard" applies to levels as well.
+        Which inputs are 0 or 1: levels and indicators. They keep these values.
     policy : ScalingPolicy
     weights : array of shape (n,) or None, default=None
         Positive weights of the rows; None means equal weights. A weight of 2 counts as two equal rows.
@@ -150,8 +130,7 @@ def learn_scaling(
     n_rows = inputs.shape[0]
     shares = np.full(n_rows, 1 / n_rows) if weights is None else weights / weights.sum()
     if kind == "standard":
-        kept = np.zeros(len(is_level), dtype=bool) if scale_levels else np.asarray(is_level, dtype=bool)
-        return _standardised(inputs, kept, shares)
+        return _standardised(inputs, np.asarray(is_level, dtype=bool), shares)
     if kind != "ranks":
         raise ValueError(f"`inputs` must be one of {list(SCALINGS)}, but is {kind!r}.")
     if is_sparse(inputs):
