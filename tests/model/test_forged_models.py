@@ -85,8 +85,14 @@ FORGED = {
     "coefficients of fewer rows": (altered(PLAIN, dual_coef_=PLAIN.dual_coef_[:3]), "fewer than its points"),
     "coefficients of fewer rows, of numbers": (altered(NUMBERS, dual_coef_=np.zeros(3)), "fewer than its points"),
     "start of fewer classes": (altered(PLAIN, start_=REST.binaries_[0].start_), "start belongs to another model"),
-    "evaluation took a word": (altered(LEARNED, trace_=(altered(LEARNED.trace_[0], seconds="x"),)), "trace is not a list"),
-    "verdict in words": (altered(LEARNED, verdicts_=(altered(LEARNED.verdicts_[0], value="x"),)), "verdicts are not a list"),
+    "evaluation took a word": (
+        altered(LEARNED, trace_=(altered(LEARNED.trace_[0], seconds="x"),)),
+        "trace is not a list",
+    ),
+    "verdict in words": (
+        altered(LEARNED, verdicts_=(altered(LEARNED.verdicts_[0], value="x"),)),
+        "verdicts are not a list",
+    ),
     "verdicts are text": (altered(LEARNED, verdicts_="abc"), "verdicts are not a list"),
     "steps are text": (altered(LEARNED, newton_trace_="abc"), "steps are not a list"),
     "no steps": (without(LEARNED, "newton_trace_"), "steps are not a list"),

@@ -40,35 +40,35 @@ class SearchPolicy:
     Parameters
     ----------
     coarse_size, coarse_per_class : int, default=1000, 40
-        Points on which a model grows, and at least so many for each class, before it is finished on more.
+        Size of the subset on which a model grows: total, and at least per class.
     fine_size, fine_per_class : int, default=2000, 20
-        Points on which "auto" finishes it; with many classes, points for each class.
+        Size of the larger subset on which "auto" finishes the search: total, and per class if there are many classes.
     entries : int, default=1_500_000
-        Folds times classes times points of one evaluation; beyond it there are fewer points.
+        Largest number of folds times classes times points in one evaluation. Subsets are smaller if they exceed it.
     enlargement : float, default=2.5
-        Factor between subsets of texts, whose evaluations take time linear in the points.
+        Ratio of successive subset sizes for text, whose evaluations take time linear in the points.
     most_entries : int, default=75_000_000
-        Classes times points of the largest of these subsets: 12 GB for Newton's method, 3 GB point by point. All 1733
-        classes of wordnet with 20 points each have 60 million.
+        Largest number of classes times points in a subset for text: 12 GB for Newton's method, 3 GB point by point.
+        All 1733 classes of wordnet with 20 points each have 60 million.
     loo_work : float, default=12e9
-        Operations of one evaluation of leave-one-out, about classes squared times points cubed.
+        Largest number of operations in one evaluation of leave-one-out, about classes squared times points cubed.
     loo_up_to : int, default=700
         Points of two classes up to which leave-one-out is faster than five folds on average
         (benchmarks/loo_or_cv.py); from 400 to 1500 points it depends on the data.
     smallest_class : int, default=4
-        Points of each class that every subset has, if there are as many.
+        Every subset has at least this number of points of each class, if the class has them.
     most_kernels, most_kernel_entries : int and float, default=30, 1e9
-        The stage "separate" is tried for at most so many kernels, whose matrices over all points have at most so many
-        entries (4 GB in single precision).
+        The stage "separate" is tried only with at most this number of kernels, and at most this number of entries in
+        their matrices over all points (4 GB in single precision).
     rows_per_parameter : int, default=20
-        Finer ties of classes are tried if there are so many rows for each of their parameters: with fewer, single
-        classes have too few rows to learn from.
+        Finer tyings are tried only with at least this number of rows per parameter: with fewer, single classes have
+        too few rows to learn from.
     most_inputs : int, default=100
-        Columns up to which a rate for each is tried.
+        Largest number of columns for which a rate per column is tried.
     most_filled : float, default=0.2
         Largest share of entries that are not zero in a table of words.
     fewest_unseen, most_unseen : int, default=200, 2000
-        Rows beyond those of the first subset that judge what was learned on it.
+        Smallest and largest number of rows outside the first subset that judge models learned on it.
     """
 
     coarse_size: int = 1000
@@ -120,7 +120,7 @@ class SearchPlan:
     identity: str  # fingerprint of data and settings, if there is a checkpoint
     checkpoint: Any
     max_time: float | None
-    keep_interrupted: bool  # whether Ctrl-C keeps the best so far, rather than raise
+    keep_interrupted: bool  # whether Ctrl-C keeps the best model so far instead of raising
 
     @property
     def length(self) -> SearchLength:
@@ -158,12 +158,12 @@ def plan_search(
     given: GivenRows,
     resources: Resources,
 ) -> SearchPlan:
-    """Criterion, subsets, folds and operators of a search; refused if the memory does not suffice."""
+    """Criterion, subsets, folds and operators of a search; an error if the memory does not suffice."""
     n, n_classes = len(data.weights), len(data.classes)
     criterion = "loo" if leaves_one_out(parameters, n, n_classes) else "cv"
     identity = identify(parameters, data, given.groups)
-    # With a checkpoint and no `random_state` the seed comes from the data: a search that draws other folds could not
-    # continue with the answers of the first.
+    # With a checkpoint and without `random_state` the seed comes from the data: with other folds, a search could not
+    # continue from the checkpoint.
     seed = int(identity[:7], 16) if identity and parameters.random_state is None else parameters.draw_seed()
     unit = weight_unit(data.weights)
     data = replace(data, weights=data.weights / unit)  # with variances times the unit, the same model
@@ -258,10 +258,10 @@ def plan_growth(parameters: Parameters, data: TrainingData, start: Specification
     relevance = is_possible if is_auto(parameters.ard) else bool(parameters.ard)
     if parameters.ard is True:
         _check_rates(start.kernels[0])
-        tyings = tyings[:n_given] if compare else tyings  # asked for, so it is not one candidate among others
+        tyings = tyings[:n_given] if compare else tyings  # `ard` is True, so there are no other candidates
         compare = False
     if start.tying != tyings[0][1]:
-        tyings = tyings[-1:]  # values were given for every group: nothing leads up to them
+        tyings = tyings[-1:]  # values are given for every group, so no coarser tying comes first
     plan = Plan(tyings, compare, relevance, n_inputs, n, bool(parameters.learn_bias), int(parameters.n_starts))
     return replace(plan, n_given=n_given, columns=columns)
 
@@ -330,7 +330,7 @@ def _larger_sizes(
     """
     n, n_classes = len(data.weights), len(data.classes)
     is_text = is_sparse(data.points) and isinstance(start.kernels[0], Linear)
-    # Given splits may be many at a time.
+    # There may be many given splits.
     is_counted = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
     if not (is_text and is_counted and is_auto(parameters.search_size) and criterion == "cv"):
         return []
@@ -350,8 +350,8 @@ def _loo_size(data: TrainingData) -> int:
     size = int(np.cbrt(USUAL.loo_work) / n_classes)
     if size < min(len(data.weights), USUAL.smallest_class * n_classes):
         raise ValueError(
-            f"Leave-one-out of a hierarchy costs the cube of rows times classes, too much for {n_classes} classes. "
-            "Use criterion='cv'."
+            f"The cost of leave-one-out with a hierarchy is the cube of rows times classes, too much for {n_classes} "
+            "classes. Use criterion='cv'."
         )
     return size
 
