@@ -13,27 +13,14 @@ from logikern.numerics.temperature import Temperature, normalised_entropy
 
 @dataclass(frozen=True)
 class TemperaturePolicy:
-    """The prior of a temperature and Newton's method for its two numbers.
+    """The prior of a temperature and Newton's method for its two numbers."""
 
-    Parameters
-    ----------
-    prior_scale : float, default=0.5
-        Prior scale of each number around one: one over the root of the prior's curvature there.
-    max_steps : int, default=60
-        Newton steps.
-    flat : float, default=1e-13
-        Stop when the predicted gain per case is below this.
-    largest_fall : float, default=0.5
-        Largest relative decrease of a number in one step.
-    max_halvings : int, default=20
-        Step lengths that a line search tries: 1, 1/2, 1/4, ...
-    """
-
+    # Prior scale of each number around one: one over the root of the prior's curvature there.
     prior_scale: float = 0.5
-    max_steps: int = 60
-    flat: float = 1e-13
-    largest_fall: float = 0.5
-    max_halvings: int = 20
+    max_steps: int = 60  # Newton steps
+    flat: float = 1e-13  # stop when the predicted gain per case is below this
+    largest_fall: float = 0.5  # largest relative decrease of a number in one step
+    max_halvings: int = 20  # step lengths that a line search tries: 1, 1/2, 1/4, ...
 
 
 class ScaledLosses(NamedTuple):

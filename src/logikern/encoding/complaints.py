@@ -76,21 +76,11 @@ WARNING = ("alone", "identifier", "counter", "spelled")
 
 @dataclass(frozen=True)
 class Note:
-    """Something that a user may want to know about a column.
+    """Something that a user may want to know about a column."""
 
-    Parameters
-    ----------
-    place : int
-        The column.
-    cause : str
-        One of `SENTENCES`.
-    count : int, default=0
-        How many values it is about.
-    """
-
-    place: int
-    cause: str
-    count: int = 0
+    place: int  # the column
+    cause: str  # one of `SENTENCES`
+    count: int = 0  # how many values it is about
 
     @property
     def drops(self) -> bool:

@@ -16,24 +16,12 @@ UNSEEN = -1
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a column that have an input.
+    """The levels of a column that have an input."""
 
-    Parameters
-    ----------
-    place : int
-        The column.
-    names : tuple of str
-        Spellings of the levels, sorted.
-    has_missing : bool
-        Whether a missing value is a level.
-    has_rest : bool
-        Whether all other values share a level.
-    """
-
-    place: int
-    names: tuple[str, ...]
-    has_missing: bool
-    has_rest: bool
+    place: int  # the column
+    names: tuple[str, ...]  # spellings of the levels, sorted
+    has_missing: bool  # whether a missing value is a level
+    has_rest: bool  # whether all other values share a level
 
     @property
     def n_inputs(self) -> int:

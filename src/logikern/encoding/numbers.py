@@ -18,24 +18,12 @@ _CAUSES = {NUMBER: "not numbers", TRUTH: "not truths", TIME: "not dates"}
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Columns that are numbers, truths or times.
+    """Columns that are numbers, truths or times."""
 
-    Parameters
-    ----------
-    places : integer array of shape (k,)
-        The columns, in increasing order.
-    kinds : integer array of shape (k,)
-        What each holds, as a position in `KINDS`.
-    medians : array of shape (k,)
-        Replacement of missing values.
-    gaps : integer array of shape (g,)
-        Which of the k columns had missing values in training and therefore have an indicator.
-    """
-
-    places: Indices
-    kinds: Indices
-    medians: Array
-    gaps: Indices
+    places: Indices  # (k,): the columns, in increasing order
+    kinds: Indices  # (k,): what each holds, as a position in `KINDS`
+    medians: Array  # (k,): replacement of missing values
+    gaps: Indices  # (g,): which of the k columns had missing values in training and therefore have an indicator
 
     @property
     def n_inputs(self) -> int:

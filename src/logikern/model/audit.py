@@ -42,21 +42,13 @@ OLDEST_PROTOCOL = 2
 
 @dataclass(frozen=True)
 class AuditPolicy:
-    """Limits of a model file.
+    """Limits of a model file."""
 
-    Parameters
-    ----------
-    max_depth : int, default=200
-        Levels of nested nodes. A sum of twenty kernels needs about fifty.
-    unpacked_bytes : int, default=2**28
-        Size to which arrays may unpack for any file. Sparse matrices are compressed.
-    unpacked_ratio : int, default=100
-        Size to which arrays may unpack, relative to the size of the file, if that is more.
-    """
-
+    # Levels of nested nodes. A sum of twenty kernels needs about fifty.
     max_depth: int = 200
+    # Size to which arrays may unpack for any file. Sparse matrices are compressed.
     unpacked_bytes: int = 2**28
-    unpacked_ratio: int = 100
+    unpacked_ratio: int = 100  # size to which arrays may unpack, relative to the size of the file, if that is more
 
 
 DEFAULT_POLICY = AuditPolicy()

@@ -17,21 +17,13 @@ from logikern.numerics.tiled_cholesky import for_each_block
 
 @dataclass(frozen=True)
 class PosteriorPolicy:
-    """Numerical limits of the dense posterior.
+    """Numerical limits of the dense posterior."""
 
-    Parameters
-    ----------
-    safe_curvature : float, default=1e-5
-        Divide by curvatures above this only: rounding errors of 1e-16 then stay below 1e-10.
-    visible_constant : float, default=1e-10
-        Eigenvalues of E' R E below this, relative to the largest, belong to constants that the likelihood ignores.
-    row_tile : int, default=256
-        Rows of a block that are multiplied at a time.
-    """
-
+    # Divide by curvatures above this only: rounding errors of 1e-16 then stay below 1e-10.
     safe_curvature: float = 1e-5
+    # Eigenvalues of E' R E below this, relative to the largest, belong to constants that the likelihood ignores.
     visible_constant: float = 1e-10
-    row_tile: int = 256
+    row_tile: int = 256  # rows of a block that are multiplied at a time
 
 
 DEFAULT_POLICY = PosteriorPolicy()

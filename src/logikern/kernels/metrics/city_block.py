@@ -45,22 +45,13 @@ POLICY = CityBlockPolicy()
 
 @dataclass(frozen=True, eq=False)
 class CityBlockPair(Pair):
-    """Two sets of points, prepared for their city-block distances.
+    """Two sets of points, prepared for their city-block distances."""
 
-    Parameters
-    ----------
-    parts : tuple of Part
-        Parts with exact sums come first.
-    n_rows, n_columns, n_inputs : int
-    dtype : numpy dtype
-        Precision in which distances are computed.
-    """
-
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...]  # parts with exact sums come first
     n_rows: int
     n_columns: int
     n_inputs: int
-    dtype: np.dtype
+    dtype: np.dtype  # precision in which distances are computed
 
     @property
     def shape(self) -> tuple[int, int]:
