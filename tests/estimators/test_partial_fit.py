@@ -226,7 +226,7 @@ def test_classes_are_needed_in_the_first_call():
 
 def test_other_classes_are_refused_later():
     model = fixed().partial_fit(X, NAMES, CLASSES)
-    with pytest.raises(ValueError, match="must be those of the first call"):
+    with pytest.raises(ValueError, match="must be the same as in the first call"):
         model.partial_fit(X, NAMES, ["setosa", "rose", "virginica"])
 
 

@@ -45,7 +45,7 @@ class TemperatureScaling:
     """
 
     likelihood: Likelihood  # a likelihood of classes if the temperature is learned
-    learn: bool = False  # whether the temperature is learned; otherwise latents stay as they are
+    learn: bool = False  # whether the temperature is learned; otherwise latents are not changed
     policy: TemperaturePolicy = TemperaturePolicy()
 
     def score(self, latent: Array, targets: Array, weights: Array) -> ScaledLosses:
@@ -81,7 +81,7 @@ class TemperatureScaling:
         return float(weights @ self.likelihood.losses(scaled[None], targets)[0]) + self._penalty(at)
 
     def _newton_step(self, now: Temperature, shares: Array, latent: Array, targets: Array, weights: Array) -> _Step:
-        """For coarse labels the curvature is the majoriser's."""
+        """A Newton step for both numbers; for coarse labels, with the curvature of the majoriser."""
         scaled = (now.scale(shares[1]) * latent)[None]
         completed = self.likelihood.complete(scaled, targets).reshape(latent.shape)
         probabilities = soft_maximum(scaled).probabilities[0]

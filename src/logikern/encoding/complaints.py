@@ -1,4 +1,4 @@
-"""What can be wrong with a column, as errors, warnings and notes that name it and say what to do."""
+"""Errors, warnings and notes about a column, with advice."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""From a table to inputs: what is learned on training rows, and how new rows are encoded by it."""
+"""From a table to inputs: an encoder is learned on training rows and encodes new rows, with one-hot levels."""
 
 import re
 from collections.abc import Iterable
@@ -59,7 +59,7 @@ class Encoder:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Names of the columns; those of an array are x0, x1 and so on."""
+        """Names of the columns; columns of an array are called x0, x1 and so on."""
         return self.names or tuple(f"x{place}" for place in range(self.n_columns))
 
     @property
@@ -79,7 +79,7 @@ class Encoder:
 
     @property
     def is_level(self) -> Array:
-        """Which inputs are 0 or 1: truths, indicators and levels, (n_inputs,)."""
+        """Which inputs are 0 or 1: booleans, indicators and levels, (n_inputs,)."""
         truths = self.numbers.kinds == KINDS.index(TRUTH)
         return np.concatenate([truths, np.ones(self.n_inputs - len(truths), dtype=bool)])
 

@@ -139,7 +139,7 @@ def _role_of_objects(column: Column, values: list[Any], may_be_levels: bool) -> 
 
 
 def _refuse_types(name: str, values: list[Any]) -> set[type]:
-    """The types of the values; containers and complex numbers are refused."""
+    """The types of the values; containers and complex numbers are an error."""
     kinds = set(map(type, values)) - {type(None)}
     if any(issubclass(kind, NESTED_TYPES) for kind in kinds):
         row = _first(values, lambda value: isinstance(value, NESTED_TYPES))

@@ -73,7 +73,7 @@ def find_resources(memory_limit: float | None) -> Resources:
 
 
 def describe(n_bytes: float) -> str:
-    """In words, rounded up."""
+    """A number of bytes in words, rounded up."""
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{np.ceil(n_bytes / 1e6):.0f} MB"
 
 

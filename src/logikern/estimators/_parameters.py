@@ -116,7 +116,7 @@ def check_classification(parameters: Parameters) -> None:
 
 
 def check_regression(parameters: Parameters) -> None:
-    """The same for a regressor; pairwise training is for classes only."""
+    """Reject invalid arguments of a regressor; pairwise training is for classes only."""
     _check(parameters, tuple(reversed(CRITERIA)), [name for name in SOLVERS if name not in ("smo", "free bias")])
 
 

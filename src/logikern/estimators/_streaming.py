@@ -41,7 +41,7 @@ from logikern.structure.tree import Tree, as_labels
 
 
 def _can_stream(model: Any) -> bool:
-    """Whether the settings allow points to be added to those of earlier calls."""
+    """Whether the settings allow points to be added to earlier points."""
     reasons = {
         "`one_vs_rest` is True": model.one_vs_rest,
         "`kernel` is precomputed, because kernel values between old and new rows are missing": is_precomputed(
@@ -166,7 +166,7 @@ def _declared(parameters: Parameters, classes: Any, fitted: _Fitted | None) -> A
         return _declared_tree(parameters.hierarchy, classes, fitted)
     if fitted is not None and classes is not None and not _same(np.unique(np.asarray(classes)), fitted.classes):
         raise ValueError(
-            f"`classes` must be those of the first call, {list(fitted.classes)!r}, but is {list(classes)!r}. "
+            f"`classes` must be the same as in the first call, {list(fitted.classes)!r}, but is {list(classes)!r}. "
             "Leave it out, or fit again."
         )
     if fitted is not None:

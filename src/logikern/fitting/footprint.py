@@ -52,7 +52,7 @@ DOUBLE = 8
 
 @dataclass(frozen=True)
 class Size:
-    """What decides the memory of a problem."""
+    """The sizes that determine the memory of a problem."""
 
     n_points: int
     n_classes: int  # the outputs of a regression

@@ -25,7 +25,7 @@ class Problem:
     covariance : ClassCovariance
     likelihood : Likelihood
     targets : array of shape (C, n)
-        Or whatever the likelihood compares latents with.
+        Or another form that the likelihood accepts.
     weights : array of shape (B, n)
     """
 

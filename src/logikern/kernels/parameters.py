@@ -64,8 +64,8 @@ def part() -> Any:
 def normalise(record: Any) -> None:
     """Check the declared fields and store them as float, int or tuple.
 
-    Records then compare and hash by value, whatever sequence or number was given. For `__post_init__` of frozen
-    dataclasses only.
+    Records then compare and hash by value, for any type of sequence or number. Only for `__post_init__` of frozen
+    dataclasses.
     """
     for field, value in _declared(record):
         kind = field.metadata[_KIND]

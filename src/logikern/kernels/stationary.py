@@ -49,7 +49,7 @@ class DistanceKernel(Kernel):
     @property
     @abstractmethod
     def metrics(self) -> tuple[Metric, ...]:
-        """What each s_m is."""
+        """The metric of each s_m."""
 
     @property
     @abstractmethod
@@ -147,7 +147,7 @@ class Stationary(DistanceKernel):
     @property
     @abstractmethod
     def metric(self) -> Metric:
-        """What s is."""
+        """The metric of s."""
 
     @abstractmethod
     def to_correlation(self, distance: Matrix) -> None:

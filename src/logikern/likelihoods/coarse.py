@@ -124,5 +124,5 @@ class CoarseSoftmax(Likelihood):
 
 
 def _probabilities(latent: Array) -> Array:
-    """In double precision and never zero, because probabilities of a node are divided by their sum."""
+    """Class probabilities in double precision, and never zero, because they are divided by their sum over a node."""
     return soft_maximum(latent.astype(np.float64)).probabilities + SMALLEST

@@ -63,7 +63,7 @@ class Curvature(ABC):
 
     @abstractmethod
     def in_precision(self, dtype: np.dtype) -> "Curvature":
-        """The same in another precision."""
+        """The same curvature in another precision."""
 
 
 class Merged(NamedTuple):

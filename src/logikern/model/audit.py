@@ -1,4 +1,4 @@
-"""What a model file may contain, checked from its bytes before anything in it becomes an object.
+"""Checks of the bytes of a model file, before anything in it becomes an object.
 
 A file is an archive of arrays and of `schema.json`, a tree of nodes from which skops builds objects. Every node names
 a loader and a type; both must be on the lists below. skops then checks the types again.

@@ -15,7 +15,7 @@ from logikern.numerics.outcome import Array
 
 @dataclass(frozen=True)
 class DefaultPolicy:
-    """What default hyperparameters aim at."""
+    """Targets of the default hyperparameters."""
 
     # Rates of kernels of squared and of city-block distances, in units of one over the mean distance of a point from
     # the centre. Two random points then have the correlation exp(-2), or about exp(-1), and neighbours stay close to

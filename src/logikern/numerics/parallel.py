@@ -1,6 +1,6 @@
 """Work divided among threads of our own, each calling a single-threaded BLAS.
 
-The BLAS divides one call at a time, waits for it, and keeps its threads spinning in between, against those of a
+The BLAS divides one call at a time and waits for it. In between its threads spin, and compete with the threads of a
 second BLAS in the same process. A fit makes many calls of moderate size, so they are divided here instead.
 """
 
@@ -128,7 +128,7 @@ def own_threads(most: int | None = None) -> Iterator[None]:
 
 
 def n_threads() -> int:
-    """How many threads `for_each` would use here."""
+    """The number of threads that `for_each` would use here."""
     return _share.get() or 1
 
 

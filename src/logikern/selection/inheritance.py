@@ -1,4 +1,4 @@
-"""What a model inherits from the coarser one that it grew from: the curvature of the criterion."""
+"""Curvature of the criterion that a model inherits from the coarser model it grew from."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def inherit_curvature(
     inverse_hessian : array of shape (p, p) or None
         Over the free parameters of the coarse model.
     coarse, fine : Specification
-        Of the same classes, with the same number of kernel parameters for each.
+        Models of the same classes, with the same number of kernel parameters for each class.
     free : boolean array
         Which parameters of the fine model are learned. The bias variance of the coarse model is free if it is free
         in the fine model.

@@ -32,7 +32,7 @@ class Entry:
 
     point: Array  # (p,): log parameters at which it was taken
     value: float
-    gradient: CovarianceGradient  # by operators and latent functions, whatever these share
+    gradient: CovarianceGradient  # by operators and latent functions, before sharing
     losses: Array  # (n_losses,)
     usable: bool
     n_products: int

@@ -23,7 +23,7 @@ INTERRUPTED = "it was interrupted"
 
 @dataclass(frozen=True)
 class Effort:
-    """How far a search goes."""
+    """Budget, tolerances and early stopping of a search."""
 
     max_evaluations: int = 40  # budget of one stage
     relative_worth: float = 1e-3  # a step is small if it lowers the criterion by less than this part of it
@@ -124,7 +124,7 @@ class TimeIsUpError(Exception):
 
 @dataclass(eq=False)
 class SearchLog:
-    """What all stages of a search share: the journal, the trace, the clock, the warm start."""
+    """The shared state of all stages: the journal, the trace, the clock, the warm start."""
 
     journal: Journal
     callback: Callback  # sees every record

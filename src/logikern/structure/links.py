@@ -83,7 +83,7 @@ def is_missing(label: Any) -> bool:
 
 
 def as_label(label: Any, where: str, at: Any) -> Label:
-    """The label of a node; `where` and `at` tell its position in a message."""
+    """The label of a node; `where` and `at` describe its position in a message."""
     label = plain(label)
     try:
         hash(label)
@@ -303,7 +303,7 @@ def _is_downward(before: dict[Label, list[Label]], after: dict[Label, list[Label
     if joined is None and forked is None and len(tops) > 1 and any(after[node] for node in tops):
         start = next(node for node in tops if after[node])
         raise ValueError(
-            "`hierarchy`, read as a graph, must tell parents from children, but no node has several edges in or out: "
+            "`hierarchy`, read as a graph, has no clear direction, because no node has several edges in or out: "
             f"{shown(start)} may be the parent of {shown(after[start][0])} or its child. "
             "Pass a dict from child to parent."
         )

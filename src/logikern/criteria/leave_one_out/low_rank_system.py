@@ -41,7 +41,7 @@ def landmarked_operators(covariance: ClassCovariance) -> list[Landmarked]:
 
 
 def low_rank_model(covariance: ClassCovariance, contrast: Contrast) -> LowRankModel:
-    """From a covariance whose operators are all `Landmarked`."""
+    """The model of a covariance whose operators are all `Landmarked`."""
     parts = [operator.nystrom for operator in landmarked_operators(covariance)]
     function_of = contrast.function_of(covariance.n_classes)
     shares = np.zeros((function_of.max() + 1, len(parts)))

@@ -87,7 +87,7 @@ class DecisionMixin:
         return np.ascontiguousarray(self._fitted_tree().node_sums(proba.T).T)
 
     def predict_node_proba_frame(self, X: Any) -> Any:
-        """The same as a frame with one column per node."""
+        """`predict_node_proba` as a frame with one column per node."""
         return labelled_frame(X, self.predict_node_proba(X), as_labels(self._fitted_tree().labels))
 
     def predict_paths(self, X: Any, loss: Any = "zero_one", allow_inner: bool = False) -> list[tuple[Any, ...]]:

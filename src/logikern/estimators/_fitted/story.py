@@ -47,7 +47,7 @@ def explain(fitted: dict[str, Any], words: Words) -> str:
 
 
 def explain_each(headings: list[str], fitted: list[dict[str, Any]], words: Words) -> str:
-    """The same for several models of the same kind, with the terms and the plan once."""
+    """`explain` for several models of the same kind, with the terms and the plan once."""
     sections = []
     for heading, own in zip(headings, fitted, strict=True):
         sections += [[f"{heading}:"], *_story(own, words)]

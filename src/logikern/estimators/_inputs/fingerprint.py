@@ -228,7 +228,7 @@ def _reduced(value: Any) -> Any:
     reduce = copyreg.dispatch_table.get(type(value))
     try:
         return value.__reduce_ex__(4) if reduce is None else reduce(value)
-    except Exception as error:  # an object may refuse in any way
+    except Exception as error:  # an object may raise any error
         raise _UnknownValueError(f"an object of type {type(value).__name__} cannot be pickled ({error})") from error
 
 

@@ -9,8 +9,8 @@ import numpy as np
 class PairwisePolicy:
     """Blocks and sweeps of pairwise ascent, and the extrapolation between sweeps."""
 
-    # Points whose kernel rows are computed together, and passes over them while their rows are at hand. Updates
-    # within a block are cheap beside the update of all other points.
+    # Points whose kernel rows are computed together, and passes over them while their rows are available. Updates
+    # within a block are cheap compared with the update of all other points.
     block: int = 256
     passes: int = 10
     # Points that together have at most this part of the duality gap are skipped, as long as each sweep lowers the gap

@@ -170,7 +170,7 @@ class CovarianceFactors:
         return rows
 
     def gather(self, matrix: Array) -> Array:
-        """From a matrix over rows to one over coordinates in the order `arranged`, both below the diagonal."""
+        """Convert a matrix over rows to one over coordinates in the order `arranged`, both below the diagonal."""
         spread = self._spread
         if not len(self.forest.inner):
             matrix *= spread.data

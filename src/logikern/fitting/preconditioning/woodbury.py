@@ -44,7 +44,7 @@ def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Arr
         subtract_gram(matrix[rows, rows], stacked[rows])
 
     def couple_below(numbers: list[int]) -> None:
-        """From the leaves up to one of the functions below the root."""
+        """Couple the classes below each function, from the leaves up to a function below the root."""
         for number in numbers:
             gain, factor = systems.inner(member, number)
             couple(order.below[number], lambda place, factor=factor: factor * strength[place])  # type: ignore[misc]

@@ -97,7 +97,7 @@ class Unshared(Part):
 
 
 def unshared(rows: Any, columns: Any, inputs: np.ndarray, dtype: np.dtype) -> Unshared:
-    """From CSR matrices (n, d) and (m, d) of float64."""
+    """The part for CSR matrices (n, d) and (m, d) of float64."""
     norm = float(max(absolute_sums(points).max(initial=0.0) for points in (rows, columns)))
     rows, columns = rows.copy(), columns.tocsc(copy=True)
     for points in (rows, columns):

@@ -162,7 +162,7 @@ class ScaledPair(Pair):
 def compare(X: Any, Z: Any, rate: Rate = 1.0) -> ScaledPair:
     """Prepare s(x, z) = sum_j rate_j (x_j - z_j)^2 for tiles of X against all of Z.
 
-    Distances are computed in float64, whatever the dtype of the points. The expansion loses digits if norms exceed
+    Distances are computed in float64 for points of any dtype. The expansion loses digits if norms exceed
     distances: dense points are shifted by a median, which a few outliers do not move, and points that remain far from
     it are compared by differences. A shift would fill sparse points, so only their inputs with large values are
     treated as dense.
