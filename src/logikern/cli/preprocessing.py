@@ -22,12 +22,7 @@ PLAIN = {"categorical_features": "from_dtype", "inputs": "raw"}
 def build_model(roles: Roles, classifier: Any, n_rows: int) -> Any:
     """The classifier, or a pipeline that joins text with the other columns.
 
-    Parameters
-    ----------
-    roles : Roles
-    classifier : KernelLogisticClassifier
-        Its `categorical_features` are used for columns beside text, too.
-    n_rows : int
+    The other columns have the `categorical_features` of the classifier.
     """
     if not roles.text:
         return classifier

@@ -165,13 +165,7 @@ def _log_evaluation(verbose: int, record: Record) -> None:
 
 
 class FinalFit:
-    """The log of a fit of all points.
-
-    Parameters
-    ----------
-    verbose : int
-        1 shows one line at the end of the fit, 2 also its steps.
-    """
+    """The log of a fit of all points: `verbose` 1 shows one line at its end, 2 also its steps."""
 
     def __init__(self, verbose: int) -> None:
         self.verbose = verbose

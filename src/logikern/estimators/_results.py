@@ -94,12 +94,7 @@ def _coefficients(data: TrainingData, dual: Array) -> Array:
 def binary_results(binaries: tuple[Any, ...], classes: Array, has_own_scalings: bool) -> dict[str, Any]:
     """Combined attributes of one binary model per class.
 
-    Parameters
-    ----------
-    binaries : tuple of KernelLogisticClassifier
-    classes : array of shape (n_classes,)
-    has_own_scalings : bool
-        Whether each model scales inputs itself, so that the shared encoder does not scale them.
+    With `has_own_scalings` each model scales inputs itself, and the shared encoder does not.
     """
     scalings = tuple(binary.encoder_.scaling for binary in binaries) if has_own_scalings else ()
     return {

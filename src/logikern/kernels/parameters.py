@@ -48,10 +48,7 @@ def whole(default: int) -> Any:
 def places(values: str) -> Any:
     """Declare a fixed keyword field: None, or for every input the place of its value in another field.
 
-    Parameters
-    ----------
-    values : str
-        Name of the field with the values, made by `positive` with `per_input`.
+    `values` names that field, made by `positive` with `per_input`.
     """
     return dataclasses.field(default=None, kw_only=True, repr=False, metadata={_KIND: _PLACES, _VALUES: values})
 

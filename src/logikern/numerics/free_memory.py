@@ -15,11 +15,7 @@ def available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
 
     Linux reports the first in /proc/meminfo; elsewhere half of the physical memory is assumed. Containers and batch
     systems limit memory by control groups, versions 1 and 2: the tightest group on the path of this process counts.
-
-    Parameters
-    ----------
-    proc, cgroups : Path
-        Where the two file systems are mounted.
+    The arguments are where the two file systems are mounted.
     """
     return max(0.0, min(_free_on_machine(proc), *_free_in_groups(proc, cgroups), float("inf")))
 

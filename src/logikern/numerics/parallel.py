@@ -111,13 +111,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def own_threads(most: int | None = None) -> Iterator[None]:
-    """Inside, the BLAS keeps to one thread, and `for_each` uses the number of threads that the BLAS had before.
-
-    Parameters
-    ----------
-    most : int or None, default=None
-        Upper bound on the number of threads.
-    """
+    """Inside, the BLAS keeps to one thread, and `for_each` uses at most `most` of the threads that the BLAS had."""
     with one_blas_thread() as allowed:
         outer = _share.get()
         try:

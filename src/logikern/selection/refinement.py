@@ -63,12 +63,7 @@ def with_relevance(
 ) -> Specification:
     """The same kernels with a rate for each input, or for each column that several inputs encode.
 
-    Parameters
-    ----------
-    specification : Specification
-    n_inputs : int
-    columns : tuple of int or None, default=None
-        Column of every input; None gives each input a rate of its own. Columns that a kernel names take precedence.
+    `columns` has the column of every input. Columns that a kernel names take precedence.
     """
     kernels = tuple(
         kernel.spread_rate(n_inputs, columns)

@@ -238,13 +238,9 @@ class ExactPosterior:
 
 
 def cross(tied: list[Array], members: Indices) -> Array:
-    """Blocks of L L' for each group, between the blocks of K~, (k, B, m, B, m).
+    """Blocks of L L' for each group (k, m), between the blocks of K~, (k, B, m, B, m).
 
-    Parameters
-    ----------
-    tied : list of B arrays of shape (n, r)
-        The rows of L that belong to each block.
-    members : integer array of shape (k, m)
+    `tied` has the rows of L that belong to each of the B blocks, (n, r).
     """
     n_groups, size = members.shape
     n_places, rank = len(tied) * size, tied[0].shape[1]

@@ -54,19 +54,7 @@ class _UnknownValueError(Exception):
 
 
 def fingerprint(name: str, value: Any) -> str:
-    """A text that stands for a value.
-
-    Parameters
-    ----------
-    name : str
-        The user's name for the value, for errors.
-    value : object
-
-    Raises
-    ------
-    ValueError
-        If the value cannot be recognised in another process.
-    """
+    """A text that identifies a value; a ValueError, which names it, if another process could not recognise it."""
     try:
         return _Reader().read(value).hex()
     except (_UnknownValueError, RecursionError) as error:

@@ -26,11 +26,7 @@ class Encoded(NamedTuple):
 def as_table(X: Any, is_chosen: bool = False) -> Any:
     """X if it must be read column by column; None for arrays of numbers and inputs that scikit-learn rejects.
 
-    Parameters
-    ----------
-    X : frame, array, sparse matrix or list of rows
-    is_chosen : bool, default=False
-        Whether columns of an array of numbers may be categories.
+    With `is_chosen`, columns of an array of numbers may be categories.
     """
     if is_sparse(X):
         return None

@@ -68,15 +68,7 @@ class NewtonSystem(ABC):
         """R f for f of shape (B, C, n), with max |(I + W K~) R f - W f| <= tolerance (B,)."""
 
     def solve(self, constant: Array, rule: StoppingRule, guess: Array | None = None) -> Response:
-        """x = (I + W K~)^-1 c = c - R K~ c and its image.
-
-        Parameters
-        ----------
-        constant : array of shape (B, C, n)
-        rule : StoppingRule
-        guess : array of shape (B, C, n) or None, default=None
-            Guess of the image.
-        """
+        """x = (I + W K~)^-1 c = c - R K~ c and its image, for c (B, C, n) and perhaps a guess of the image."""
         image = self.image(constant)
         response = self.response(image, rule.tolerance)
         return Response(constant - response.value, image - response.image, 1 + response.n_products)

@@ -19,13 +19,9 @@ WIDTH = 128
 
 
 def add_distances(rows: Array, blocks: Array, out: Array) -> None:
-    """out_ik += sum_j |x_ij - z_kj|, four rows and two inputs at a time: more work for each value that is loaded.
+    """out_ik += sum_j |x_ij - z_kj| for rows (n, d) and blocks (blocks, d, WIDTH).
 
-    Parameters
-    ----------
-    rows : array of shape (n, d)
-    blocks : array of shape (blocks, d, WIDTH)
-    out : array of shape (n, m)
+    Four rows and two inputs at a time: more work for each value that is loaded.
     """
     n_rows, n_inputs = rows.shape
     sums = np.zeros((4, WIDTH), rows.dtype)
@@ -125,15 +121,7 @@ def add_unshared(rows: tuple[Array, ...], columns: tuple[Array, ...], out: Array
 
 
 def contract_unshared(rows: tuple[Array, ...], columns: tuple[Array, ...], weights: Array, total: Array) -> None:
-    """total_j += sum_ik weights_ik |x_ij - z_kj|, by the terms of `add_unshared`.
-
-    Parameters
-    ----------
-    rows, columns : tuples of arrays
-        As in `add_unshared`.
-    weights : array of shape (n, m)
-    total : array of shape (d,)
-    """
+    """total_j += sum_ik weights_ik |x_ij - z_kj|, by the terms of `add_unshared`, with its rows and columns."""
     starts, inputs, values, _ = rows
     of_input, points, others, _ = columns
     column_weights = np.zeros(weights.shape[1])
