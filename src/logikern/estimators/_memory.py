@@ -1,7 +1,7 @@
 """Memory of every call: compared with the limit before work begins, and divided among its parts."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from logikern.model.fitted import TILE_ENTRIES as PREDICTION_ENTRIES
 from logikern.numerics.free_memory import available_memory
 from logikern.numerics.parallel import n_threads
 from logikern.operators.linear import BLOCK
+from logikern.structure.specification import Specification
 from logikern.structure.tying import Tying
 
 
@@ -130,6 +131,31 @@ def room_for_search(
     what = f"A search {how} on {n} rows with {_classes(data)}"
     allowed = resources.require(what, needed + least, f"pass a smaller `search_size`{other} or criterion=None")
     return allowed - needed - footprint.MODEL.overhead if by_products else allowed
+
+
+class CellsNeed(NamedTuple):
+    """Bytes of a fit by neighbourhoods, and of the kernel values of each that is fitted at the same time."""
+
+    total: float
+    each: float
+
+
+def cells_need(data: TrainingData, model: Specification, n_rows: int, rank: int, n_partitions: int) -> CellsNeed:
+    """What a fit in neighbourhoods of so many rows needs: fitted apart by each thread, or at once with landmarks."""
+    n, kernel = len(data.weights), model.kernels[0]
+    size = size_of(data, model.tying, min(n, n_rows))
+    values = fit_matrices(kernel, data, len(model.kernels)) * size.matrix
+    n_cells = -(-n // n_rows)
+    if rank:
+        whole = size_of(data, model.tying)
+        landmarks = 8.0 * 4.0 * rank * n * len(model.kernels)
+        at_once = footprint.functions(whole, footprint.MODEL.newton_arrays) + landmarks + n_cells * values
+        at_once += n_cells * footprint.conditioning(size, footprint.MODEL.cell_rank)
+    else:
+        each = values + footprint.newton(size) + footprint.conditioning(size, footprint.MODEL.cell_rank)
+        at_once = n_threads() * (each + _scaled(data, n_rows))
+    kept = n_partitions * (8.0 * len(data.classes) * n + 8.0 * n) + 3.0 * 8.0 * len(data.classes) * n
+    return CellsNeed(_copies(data, n) + kept + at_once, 2.0 * values)
 
 
 def limit_for_each(data: TrainingData, resources: Resources) -> float | None:

@@ -11,6 +11,8 @@ from sklearn.utils import check_random_state
 
 from logikern.encoding.roles import list_chosen
 from logikern.encoding.scaling import SCALINGS
+from logikern.estimators._cells.settings import NAME as NEIGHBOURHOODS
+from logikern.estimators._cells.settings import NeighbourhoodSettings, check_neighbourhoods
 from logikern.estimators._inputs.arguments import (
     check_choice,
     check_flag,
@@ -85,6 +87,17 @@ class Parameters:
         return is_auto(self.tying)
 
     @property
+    def divides(self) -> bool:
+        """Whether the user asks for neighbourhoods."""
+        own = self.operator
+        return isinstance(own, NeighbourhoodSettings) or (isinstance(own, str) and own == NEIGHBOURHOODS)
+
+    @property
+    def products(self) -> Any:
+        """How kernel products are computed, in a neighbourhood or on all points."""
+        return "auto" if self.divides else self.operator
+
+    @property
     def is_bias_free(self) -> bool:
         """Whether constants have no penalty."""
         return bool(self.bias_variance == np.inf)
@@ -123,8 +136,11 @@ def check_regression(parameters: Parameters) -> None:
 def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collection[str]) -> None:
     if not isinstance(parameters.solver, Solver):
         check_name("solver", parameters.solver, ("auto", *solvers), "or a Solver")
-    if not callable(parameters.operator):
-        check_name("operator", parameters.operator, ("auto", *OPERATORS), "or a function that makes an operator")
+    if isinstance(parameters.operator, NeighbourhoodSettings):
+        check_neighbourhoods(parameters.operator)
+    elif not callable(parameters.operator):
+        names = ("auto", *OPERATORS, NEIGHBOURHOODS)
+        check_name("operator", parameters.operator, names, "or a function that makes an operator")
     list_chosen(parameters.categorical_features)
     check_name("inputs", parameters.inputs, ("auto", *SCALINGS))
     check_name("precision", parameters.precision, PRECISIONS)

@@ -73,7 +73,8 @@ def resolve(
     growth = plan_growth(parameters, data, start)
     tyings = [start.tying, *(tying for _, tying in growth.tyings)]
     solvers = _plan_solvers(parameters, data, start, tyings, resources)
-    return FitPlan(alternatives, plan_search(parameters, data, start, growth, given, resources), solvers, resources)
+    search = plan_search(parameters, data, start, growth, given, resources)
+    return FitPlan(alternatives, search, solvers, resources)
 
 
 def _plan_solvers(

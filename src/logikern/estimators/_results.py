@@ -1,6 +1,6 @@
 """Fitted attributes: the only place that writes them."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,10 +10,12 @@ from logikern.estimators._fitted.doubts import tell
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._inputs.regression import Numbers
 from logikern.estimators._run import FitReport
-from logikern.fitting.newton.free_bias import free_constants
 from logikern.fitting.problem import FitResult
 from logikern.model.fitted import FittedModel, OneAgainstRest
+from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.outcome import Array, Outcome
+
+AnyModel: TypeAlias = FittedModel | NeighbourhoodModel
 
 # Attributes of a fit that do not end with an underscore.
 _HIDDEN = ("_training", "_left_out", "_seed")
@@ -41,7 +43,7 @@ def search_results(report: FitReport) -> dict[str, Any]:
     return found
 
 
-def fit_results(result: FitResult, model: FittedModel, tolerance: float, operator: str) -> dict[str, Any]:
+def fit_results(result: FitResult, model: AnyModel, tolerance: float, operator: str) -> dict[str, Any]:
     """Attributes from the final fit, for any estimator."""
     return {
         "model_": model,
@@ -54,7 +56,7 @@ def fit_results(result: FitResult, model: FittedModel, tolerance: float, operato
     }
 
 
-def class_results(data: TrainingData, model: FittedModel, seed: int) -> dict[str, Any]:
+def class_results(data: TrainingData, model: AnyModel, seed: int) -> dict[str, Any]:
     """Further attributes of a classifier: classes, coefficients, and the training data for leave-one-out."""
     found = {"_training": data, "_seed": seed, "classes_": data.classes}
     found["dual_coef_"] = _coefficients(data, model.dual)
@@ -80,7 +82,7 @@ def fitted_numbers(report: FitReport, points: Any, own: Numbers) -> FittedModel:
     """The model of a regression in units of y."""
     dual, bias_variance = report.result.dual[0], report.specification.bias_variance
     is_free = np.isinf(bias_variance)
-    constants = free_constants(report.covariance, report.result) if is_free else bias_variance * dual.sum(axis=1)
+    constants = report.free_constants() if is_free else bias_variance * dual.sum(axis=1)
     return FittedModel(report.specification, points, dual * own.scale[:, None], own.offset + own.scale * constants)
 
 

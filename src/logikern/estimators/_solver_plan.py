@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from logikern.estimators import _memory
+from logikern.estimators._cells.plan import FinalCells, plan_cells
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._memory import Resources
 from logikern.estimators._names.solvers import SOLVERS, Demand
@@ -50,6 +51,7 @@ class SolverPlan:
     seed: int
     fallback: "SolverPlan | None" = None  # continues where this solver stops before it converges
     own: Solver | None = None  # the user's solver
+    cells: FinalCells | None = None  # neighbourhoods that are fitted one by one; None for one exact fit
 
     def build(self) -> Solver:
         """The solver itself."""
@@ -98,6 +100,9 @@ def _pays_by_pairs(parameters: Parameters, data: TrainingData, model: Specificat
 def plan_solver(
     parameters: Parameters, data: TrainingData, model: Specification, resources: Resources, seed: int
 ) -> SolverPlan:
+    cells = plan_cells(parameters, data, model, resources)
+    if cells is not None:
+        return _plan_cellwise(parameters, data, model, resources, seed, cells)
     name = solver_name(parameters, data, len(data.weights))
     if name == "newton" and _pays_by_pairs(parameters, data, model):
         name = "smo"
@@ -109,6 +114,23 @@ def plan_solver(
     own = parameters.solver if isinstance(parameters.solver, Solver) else None
     title = "free bias" if parameters.is_bias_free else name if own is None else type(own).__name__
     return SolverPlan(title, operator, state, float(parameters.tol), int(parameters.max_iter), seed, fallback, own)
+
+
+def _plan_cellwise(
+    parameters: Parameters,
+    data: TrainingData,
+    model: Specification,
+    resources: Resources,
+    seed: int,
+    cells: FinalCells,
+) -> SolverPlan:
+    """Each neighbourhood has its matrices in memory while it is fitted."""
+    n_matrices = _memory.fit_matrices(model.kernels[0], data, len(model.kernels))
+    found = choose(model.kernels, data.points[: cells.size], "dense", parameters.precision, cells.memory, n_matrices)
+    reason = f"{len(data.weights)} rows are divided: {cells}."
+    state = state_dtype(parameters, data, resources)
+    steps = int(parameters.max_iter)
+    return SolverPlan("newton", replace(found, reason=reason), state, float(parameters.tol), steps, seed, cells=cells)
 
 
 def _plan_operator(

@@ -41,8 +41,6 @@ from logikern.estimators._results import (
 from logikern.estimators._run import run, stored_points, threads
 from logikern.estimators._search_plan import leaves_one_out
 from logikern.estimators._streaming import StreamingMixin
-from logikern.fitting.newton.free_bias import free_constants
-from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import log_probabilities
 
@@ -321,8 +319,8 @@ class KernelLogisticClassifier(
             with listen(self, plan.search_length, X, y, sample_weight) as listeners:
                 report = run(plan, data, *listeners)
                 data = report.data
-                constants = free_constants(report.covariance, report.result) if parameters.is_bias_free else None
-                model = FittedModel(report.specification, stored_points(data), report.result.dual[0], constants)
+                constants = report.free_constants() if parameters.is_bias_free else None
+                model = report.model(stored_points(data), constants)
                 found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
                 write(self, found | class_results(data, model, parameters.draw_seed()))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)

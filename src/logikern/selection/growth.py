@@ -32,7 +32,8 @@ class FirstModel:
 
     name: str  # shown to users
     start: Specification  # one kernel for all classes, at hyperparameters estimated from the data
-    rung: Callable[[int], SearchData]  # points and criterion, from few points to many
+    # Points and criterion of a rung, from few points to many, for a search that continues from a specification.
+    rung: Callable[[int, Specification], SearchData]
     # Where to search from, given the best model so far and its start.
     origin: Callable[[Specification, Specification], Specification]
 
@@ -51,6 +52,7 @@ class Plan:
     n_starts: int = 1
     grow_last: bool = False  # whether the first model grows on the last rung instead of the first
     n_given: int = 1  # tyings that need not beat the one before; the last of them is the coarsest that may result
+    at_density: bool = False  # whether the rungs are as dense as all points, which then need no other rates
     columns: tuple[int, ...] | None = None  # column of every input; inputs of one column of a table share a rate
 
     @property
@@ -121,7 +123,7 @@ class _Growth:
     def __init__(self, plan: Plan, effort: Effort, log: SearchLog, first: FirstModel):
         self.plan = plan
         self.first = first
-        self.rung = first.rung(0)
+        self.rung = first.rung(0, first.start)
         self.effort = effort
         self.log = log
         self.best: Found | None = None
@@ -155,7 +157,7 @@ class _Growth:
     def compare(self, alternative: FirstModel) -> None:
         """Take another first model instead if its criterion is lower."""
         assert self.best is not None
-        before, rung = self.first, alternative.rung(0)
+        before, rung = self.first, alternative.rung(0, alternative.start)
         origin = alternative.origin(self.best.specification, before.start)
         free = free_parameters(origin, self.plan.learn_bias)
         effort = replace(self.effort, ceiling=self.best.objective, patience=USUAL.patience)
@@ -180,7 +182,7 @@ class _Growth:
         for number in range(1, n_rungs):
             if self.best is None:
                 break
-            rung = self.first.rung(number)
+            rung = self.first.rung(number, self.best.specification)
             origin = shift_variances(self.best.specification, self.trend(rung.n_points))
             name, free = self.verdicts[0].stage, free_parameters(origin, self.plan.learn_bias)
             task = self.task(f"{name} on {rung.n_points} points", origin)
@@ -298,13 +300,14 @@ class _Growth:
         for number in range(1, n_rungs):
             if self.log.stopped:
                 break
-            self.rung = self.first.rung(number)
+            self.rung = self.first.rung(number, self.best.specification)
             task = self.task(f"finish on {self.rung.n_points} points", self.best.specification)
             free = free_parameters(self.best.specification, self.plan.learn_bias)
             start, known = self.best.specification, self.best.inverse_hessian
             self.best = minimise(start, free, self.rung, effort, task, self.log, known) or self.best
             specification = self.best.specification
-            if not self.log.stopped:  # a stopped stage has no optimum to extrapolate from
+            # A stopped stage has no optimum to extrapolate from.
+            if not (self.log.stopped or self.plan.at_density):
                 sizes = (n_points, self.rung.n_points, self.plan.n_points)
                 specification = extrapolate_rates(coarse, self.best.specification, sizes)
         return self.learned(specification)

@@ -62,6 +62,13 @@ class ClassCovariance:
         return self.mixing.n_classes
 
     @property
+    def parts(self) -> "list[ClassCovariance]":
+        """Covariances of consecutive points whose coupling a preconditioner may ignore; itself if all are coupled."""
+        parts = zip(*(operator.parts for operator in self.operators), strict=True)
+        found = [replace(self, operators=own) for own in parts]
+        return found if len(found) > 1 else [self]
+
+    @property
     def is_single(self) -> bool:
         """Whether some products are computed in single precision."""
         return any(operator.dtype == np.float32 for operator in self.operators)

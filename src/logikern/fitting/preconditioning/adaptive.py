@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from logikern.fitting.preconditioning.low_rank import CovarianceFactors, factori
 from logikern.fitting.preconditioning.preconditioner import LowRank, Preconditioner, diagonal_preconditioner
 from logikern.likelihoods.curvature import Curvature
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import for_each
 from logikern.structure.covariance import ClassCovariance
 
 Condition = Callable[[Curvature, Indices], Preconditioner]
@@ -116,7 +118,11 @@ class LowRankConditioning(Conditioning):
     def prepare(self, covariance: ClassCovariance) -> Condition:
         if covariance.mixing.forest is None:
             return DiagonalConditioning().prepare(covariance)
-        return _Conditioner(self, covariance)
+        parts = covariance.parts
+        if len(parts) == 1:
+            return _Conditioner(self, covariance)
+        own = replace(self, memory=self.memory / len(parts))
+        return PartwiseConditioner([_Conditioner(own, part) for part in parts])
 
     def first_rank(self, covariance: ClassCovariance, n_batch: int) -> int:
         if self.rank is not None:
@@ -180,6 +186,45 @@ class _Conditioner:
             self.factors = self.built = None
             self.factors = factorise(covariance, rank, self.random)
         return self.factors
+
+
+class PartwiseConditioner:
+    """A preconditioner for each part of the points, as if they were independent (block Jacobi)."""
+
+    def __init__(self, conditioners: "list[_Conditioner]"):
+        self.conditioners = conditioners
+        edges = accumulate((own.covariance.n_points for own in conditioners), initial=0)
+        self.slices = [slice(start, stop) for start, stop in pairwise(edges)]
+
+    def __call__(self, curvature: Curvature, members: Indices) -> Preconditioner:
+        pointwise = curvature.pointwise
+
+        def condition(number: int) -> Preconditioner:
+            return self.conditioners[number](pointwise.at(self.slices[number]), members)
+
+        parts = for_each(condition, range(len(self.slices)))
+        return _Partwise(parts, self.slices, curvature)
+
+
+class _Partwise(Preconditioner):
+    """Preconditioners of consecutive points, side by side."""
+
+    def __init__(self, parts: list[Preconditioner], slices: list[slice], curvature: Curvature):
+        self.parts = parts
+        self.slices = slices
+        self.curvature = curvature
+
+    def solve(self, residual: Array, members: Indices) -> Array:
+        solved = np.empty_like(residual)
+
+        def solve_part(number: int) -> None:
+            own = self.slices[number]
+            solved[..., own] = self.parts[number].solve(np.ascontiguousarray(residual[..., own]), members)
+
+        for_each(solve_part, range(len(self.parts)))
+        if not self.curvature.couples_points:
+            return solved
+        return self.curvature.take_members(members).in_precision(solved.dtype).project(solved)
 
 
 class _Reused(Preconditioner):
