@@ -53,7 +53,7 @@ class Tuned:
 
 
 def search(plan: SearchPlan, alternatives: Sequence[Alternative], data: TrainingData, callback: Callback) -> Tuned:
-    """Learn the hyperparameters of a model; they stay at a start that cannot be fitted."""
+    """Learn the hyperparameters of a model; they keep their start values if the start cannot be fitted."""
     deadline = np.inf if plan.max_time is None else time.monotonic() + plan.max_time
     data = replace(data, weights=data.weights / plan.unit)
     first_models = [_first_model(plan, own, data) for own in alternatives]
@@ -142,7 +142,7 @@ def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: 
 
 @dataclass(frozen=True, eq=False)
 class UnseenRows:
-    """Rows beyond those of a rung, which judge models that were learned on it."""
+    """Rows outside a rung, which judge models that were learned on it."""
 
     points: PointSet  # of the rung
     new_points: Any

@@ -6,8 +6,8 @@ from logikern.fitting.problem import Problem, max_norm
 from logikern.numerics.outcome import Array
 from logikern.numerics.parallel import for_each, point_tiles
 
-# Residuals of the targets below these count as rounding, by the dtype of the coefficients: single precision has
-# probabilities right to 1e-7, which must be well below the usual tolerance, 1e-4, times this size.
+# Residuals of the targets below these count as rounding, by dtype of the coefficients. Probabilities in single
+# precision are accurate to 1e-7, which must be well below the default tolerance, 1e-4, times this size.
 SMALLEST_SIZES = {np.dtype(np.float32): 5e-3, np.dtype(np.float64): 1e-8}
 
 
@@ -27,8 +27,8 @@ def residual_sizes(largest: Array, usual: Array, dtype: np.dtype) -> Array:
 
     `largest` are the largest entries of the likelihood's gradient, (B,), and `dtype` is that of the coefficients.
 
-    Where classes can be separated, a large variance brings all probabilities so close to the targets that the
-    gradient is small everywhere, long before any digit of the dual is right.
+    If classes can be separated, a large variance brings all probabilities so close to the targets that the gradient
+    is small everywhere, long before any digit of the dual is right.
     """
     return usual * np.clip(largest / usual, SMALLEST_SIZES[dtype], 1.0)
 

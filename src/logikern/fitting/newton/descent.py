@@ -25,8 +25,8 @@ Start = Array | FitResult | None
 class Descent:
     """Newton steps on the pair (dual, latent) until every weighting is done (Seeger 2008, Algorithm 1).
 
-    A gradient below the tolerance counts only at latents recomputed from the dual: those carried along collect the
-    rounding of every earlier, larger step. If stored matrices are in single precision, latents are finally
+    A gradient below the tolerance counts only at latents recomputed from the dual: updated latents collect the
+    rounding errors of earlier, larger steps. If stored matrices are in single precision, latents are finally
     recomputed with kernel values in double precision, so the residual belongs to the true model, and further steps
     in single precision refine it.
     """
@@ -116,7 +116,7 @@ class _Iteration(Iteration):
             doubtful = ~self.fresh[members] & (below | stalled | (early & part.covariance.is_single))
             unverified: Mask = self.verifies & below & ~self.verified[members]
             self.verified[members[unverified]] = True
-            self.refreshed_at[members[unverified]] = np.inf  # from here on it is another matrix
+            self.refreshed_at[members[unverified]] = np.inf  # from here on the matrix is different
             if (doubtful | unverified).any():
                 self._refresh(members[doubtful | unverified])
                 continue
@@ -167,7 +167,7 @@ class _Iteration(Iteration):
         self.fresh[members] = True
 
     def failure(self) -> Outcome | None:
-        """A useless direction that took its whole budget is the last one; a slow start is broken off."""
+        """Stop after a useless direction that took its whole budget, and after a slow start."""
         policy, spent = self.descent.policy, self.trace[-1].products - self.trace[-2:][0].products
         if spent > self.budget.direction and self.step_lengths.max() <= policy.short_step:
             return Outcome.STALLED
@@ -193,7 +193,7 @@ class _Iteration(Iteration):
             self.directions.turn(members, direction, image, descent)
             direction, image = self.directions.direction[members], self.directions.image[members]
         lengths = _line_search(part, dual, latent, direction, image)
-        # A step that moves no latent lies where the kernel is blind: taken in full, it ends there.
+        # A step that moves no latent lies in the null space of K~, where the full step is exact.
         blind = max_norm(image) <= policy.blind_image * (1.0 + max_norm(latent))
         lengths = np.where(blind, 1.0, lengths)
         stuck = lengths <= policy.no_step
@@ -209,7 +209,7 @@ class _Iteration(Iteration):
 
 
 def _norm_after(part: Problem, dual: Array, latent: Array, typical: Array) -> Array:
-    """Norm of the gradient elsewhere, (B,), in its own units; NaN where it is not finite."""
+    """Norm of the gradient at another point, (B,), in its own units; NaN where it is not finite."""
     _, gradient = part.likelihood.loss_and_gradient(latent, part.targets, part.weights)
     return max_norm(gradient + dual) / residual_sizes(max_norm(gradient), typical, part.dtype)
 

@@ -19,8 +19,8 @@ class Smo(Solver):
     """Sweeps over the points in random order, two classes of a point at a time, until primal and dual agree.
 
     A step is one sweep. Blocks of points are solved among themselves; one product with the rows of the block updates
-    all others. Finally the dual is minimised over the span of the last sweeps. Points with a small part of the gap
-    are skipped, but their latents are kept up to date, so the gap always covers all points.
+    all others. After each sweep, the dual is minimised over the span of the last sweeps. Points with a small part of
+    the gap are skipped, but their latents are kept up to date, so the gap always covers all points.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class _Iteration(Iteration):
         self.loss = sum(own.loss for own in self.sweeps)
 
     def _begin(self) -> None:
-        """Compute the latents of a nonzero dual, and shorten it: under another kernel it may be far off."""
+        """Compute the latents of a nonzero dual, and shrink it: under another kernel it may be far from optimal."""
         for own in self.sweeps:
             state = own.state
             if state.dual.any():

@@ -27,7 +27,7 @@ class SweepState:
     gap: float = np.inf
     last_gap: float = np.inf
     loss: float = np.inf
-    norm: float = np.inf  # of the gradient, in the units of Newton's method
+    norm: float = np.inf  # norm of the gradient, in the units of Newton's method
     n_sweeps: int = 0
     # Changes of the last few sweeps, (depth, C, n) each.
     moves: Array = field(default_factory=lambda: np.zeros(0))
