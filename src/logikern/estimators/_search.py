@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from logikern.criteria.base import Criterion, CriterionData
-from logikern.criteria.folds import Folds
 from logikern.criteria.leave_one_out.spot_check import SpotCheck
 from logikern.criteria.neighbourhoods import SeveralNeighbourhoods
 from logikern.estimators._checkpoint import open_journal
@@ -120,7 +119,7 @@ def _criterion_at(plan: SearchPlan, rung: Rung, data: TrainingData, part: slice)
         data.likelihood,
         np.ascontiguousarray(data.targets[:, rows]),
         data.weights[rows],
-        None if folds is None else Folds(folds.kept[:, part], folds.held_out[:, part]),
+        folds if folds is None or rung.drawn.n_cells == 1 else folds.at(part),
         None if rung.groups is None else rung.groups[part],
         inner_solver(rung.is_exact, rung.conditioning, plan.seed),
         plan.sharpen,
