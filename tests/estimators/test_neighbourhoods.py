@@ -306,7 +306,7 @@ def test_settings_that_cannot_be_are_refused(settings, fragment):
 
 @pytest.mark.parametrize("operator", ["neighbourhoods", SMALL], ids=["name", "settings"])
 def test_regression_refuses_neighbourhoods(operator):
-    with pytest.raises(ValueError, match="only a classifier is fitted in neighbourhoods"):
+    with pytest.raises(ValueError, match="only a classifier is fitted by neighbourhoods"):
         KernelRegressor(operator=operator).fit(X, X[:, 0])
 
 

@@ -29,14 +29,14 @@ from logikern.fitting.problem import Solver
 from logikern.operators.choose import OPERATORS
 
 PRECISIONS = ("auto", "single", "double")
-# Larger numbers are beyond the range of the libraries that start threads.
+# Thread libraries do not accept larger numbers.
 MOST_THREADS = 100_000
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Parameters:
-    """Arguments as they were passed; those that a regressor does not have keep their defaults.
+    """Arguments as passed; arguments that a regressor does not have keep their defaults.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def read_parameters(estimator: Any) -> Parameters:
 
 
 def check_classification(parameters: Parameters) -> None:
-    """Refuse arguments of a classifier that make no sense, before any work."""
+    """Reject invalid arguments of a classifier, before any work."""
     check_name("state_precision", parameters.state_precision, PRECISIONS)
     _check(parameters, (*CRITERIA, "auto"), [name for name in SOLVERS if name != "free bias"])
     check_choice("sharpen", parameters.sharpen)
@@ -128,10 +128,10 @@ def check_classification(parameters: Parameters) -> None:
 
 
 def check_regression(parameters: Parameters) -> None:
-    """The same for a regressor; pairwise training and neighbourhoods are for classes only."""
+    """Reject invalid arguments of a regressor; pairwise training and neighbourhoods are for classes only."""
     if parameters.divides:
         raise ValueError(
-            f"`operator` is {parameters.operator!r}, but only a classifier is fitted in neighbourhoods. Use "
+            f"`operator` is {parameters.operator!r}, but only a classifier is fitted by neighbourhoods. Use "
             "operator='auto' and fewer rows."
         )
     _check(parameters, tuple(reversed(CRITERIA)), [name for name in SOLVERS if name not in ("smo", "free bias")])

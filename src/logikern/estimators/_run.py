@@ -104,7 +104,7 @@ def _run_cells(
 
 
 def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:
-    """Whether the first Ctrl-C in the final fit keeps it as it stands: if a search would be lost otherwise."""
+    """Whether the first Ctrl-C in the final fit keeps the current fit: if a search would be lost otherwise."""
     if plan.search is None or tuned is None:
         return False
     return plan.search.keep_interrupted and bool(tuned.verdicts) and not tuned.interrupted
@@ -120,7 +120,7 @@ def solve(
 ) -> tuple[FitResult, ClassCovariance, str]:
     """Fit all points, from a dual (C, n) if given; returns the fit, its covariance, and how products were computed.
 
-    An interrupted fit raises, unless it is to be kept and has taken a step.
+    An interrupted fit raises, unless it should be kept and has taken a step.
     """
     covariance = specification.bind(plan.operator.points(data.points, len(specification.kernels) > 1))
     targets, weights = data.targets.astype(plan.state, copy=False), data.weights[None].astype(plan.state, copy=False)
@@ -143,10 +143,10 @@ def solve(
 
 
 def threads(n_jobs: int | None) -> contextlib.AbstractContextManager[None]:
-    """A context with at most this many threads; None and -1 take as many as the BLAS is allowed."""
+    """A context with at most this many threads; None and -1 mean the number that the BLAS may use."""
     return own_threads(None if n_jobs == -1 else n_jobs)
 
 
 def stored_points(data: TrainingData) -> Any:
-    """What prediction needs of the training points: only their places if a kernel matrix was given."""
+    """The training points for prediction; only their places if a kernel matrix was given."""
     return reference_points(data.kept) if isinstance(data.points, KernelRows) else data.points

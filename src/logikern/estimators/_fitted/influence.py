@@ -1,4 +1,4 @@
-"""What a fitted model would say of its training rows had it not seen them, and which rows look wrong."""
+"""Leave-one-out predictions of the training rows, and rows whose labels look wrong."""
 
 import copy
 from collections.abc import Callable, Iterable
@@ -28,31 +28,20 @@ from logikern.numerics.simplex import log_probabilities
 
 @dataclass(frozen=True)
 class InfluencePolicy:
-    """How leave-one-out after a fit is computed.
+    """How leave-one-out after a fit is computed."""
 
-    Parameters
-    ----------
-    largest_work : float, default=2e11
-        Classes times points cubed up to which dense factors take seconds; beyond it landmarks are used.
-    largest_rank : float, default=3000
-        Landmarks of all classes together.
-    largest_product : float, default=1.25e8
-        Landmarks times points times squared classes.
-    refit_tolerance : float, default=1e-6
-        Of refits without a row.
-    """
-
+    # Classes times points cubed up to which dense factors take seconds; above it, landmarks are used.
     largest_work: float = 2e11
-    largest_rank: float = 3000
-    largest_product: float = 1.25e8
-    refit_tolerance: float = 1e-6
+    largest_rank: float = 3000  # largest number of landmarks, over all classes
+    largest_product: float = 1.25e8  # largest number of landmarks times points times squared classes
+    refit_tolerance: float = 1e-6  # tolerance of refits without a row
 
 
 USUAL = InfluencePolicy()
 
 
 class InfluenceMixin:
-    """Leave-one-out predictions of the training rows, by one more look at the final fit."""
+    """Leave-one-out predictions of the training rows, from the final fit."""
 
     n_jobs: int | None
     memory_limit: Any
@@ -63,13 +52,13 @@ class InfluenceMixin:
     def loo_proba_(self) -> Array:
         """Probabilities of each training row without it, (n_samples, n_classes), approximately.
 
-        One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes). Some rows
-        are left out by fitting again, and a warning tells if the closed form is far from that, as it may be at large
+        One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes). A sample of
+        rows is checked by refits. A warning says if the closed form is far from them, which may happen at large
         variances.
-        Computed when first asked for, in O(n_classes * n^3), or of many rows from few landmarks, which make it
-        too pessimistic; `loo_method_` tells which. It is nan for rows without weight.
-        A fit in neighbourhoods leaves each row out of its neighbourhood in every partition, and averages as
-        predictions do.
+        Computed on first access, in O(n_classes * n^3). With many rows it is computed from few landmarks, which makes
+        it too pessimistic; see `loo_method_`. It is nan for rows without weight.
+        In a fit by neighbourhoods, each row is left out of its neighbourhood in every partition, and probabilities
+        are averaged as in predictions.
         """
         return np.exp(self._loo_log_proba())
 
@@ -90,11 +79,11 @@ class InfluenceMixin:
         return float(np.average(self._loo_losses(), weights=data.weights))
 
     def exact_loo(self) -> Array:
-        """The same as `loo_proba_` by fitting again without each row, (n_samples, n_classes): slow, a reference."""
+        """`loo_proba_` by refits without each row, (n_samples, n_classes): slow, a reference."""
         data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
         if is_coupled(self.model_):
             raise ValueError(
-                "`exact_loo` would fit all neighbourhoods again without each row, because landmarks couple them. Use "
+                "`exact_loo` would refit all neighbourhoods without each row, because landmarks couple them. Use "
                 "`loo_proba_`, or fit with landmarks=0."
             )
         with threads(self.n_jobs):
@@ -109,21 +98,21 @@ class InfluenceMixin:
         return np.exp(self._on_all_rows(found))
 
     def suspects(self, n_suspects: int | None = None) -> Any:
-        """Training rows in the order of their leave-one-out loss, the worst first.
+        """Training rows sorted by their leave-one-out loss, largest first.
 
-        A row that the others contradict has a wrong label more often than not.
+        A row that the other rows contradict often has a wrong label.
 
         Parameters
         ----------
         n_suspects : int or None, default=None
-            How many are wanted; None gives all.
+            Number of rows; None gives all.
 
         Returns
         -------
         frame with the columns row, label, probability, likely, loss
-            `row` is the place in the data that were fitted, from 0, `label` its label (the most probable one of a
-            distribution), `probability` that of the label without the row, `likely` the label that is then most
-            probable. If X was a pandas frame, its index labels the rows: `X.loc[suspects.index]` shows them.
+            `row` is the position in the training data, from 0. `label` is the given label (the most probable one of a
+            distribution) and `probability` its leave-one-out probability. `likely` is the most probable label without
+            the row. If X was a pandas frame, the result has its index: `X.loc[suspects.index]` shows the rows.
         """
         if n_suspects is not None:
             check_whole("n_suspects", n_suspects, 1)
@@ -147,7 +136,7 @@ class InfluenceMixin:
     def _loo_losses(self) -> Array:
         data = self._training_data()
         log_proba = self._loo_log_proba()[data.kept].T
-        # Where a target is zero nothing is lost, however small the probability.
+        # A target of zero has no loss, however small the probability.
         return -np.where(data.targets > 0, data.targets * log_proba, 0.0).sum(axis=0)
 
     def _loo_log_proba(self) -> Array:
@@ -160,7 +149,7 @@ class InfluenceMixin:
                 leaving = Leaving(rank, room, self._seed)
                 found = [self._gather(parts, leaving.leave_out) for parts in partitions(self.model_, data)]
                 check = self._check(found[0], leaving, size)
-            tell(check, "Use `exact_loo`, which fits again without each row, or cross-validate.", stacklevel=3)
+            tell(check, "Use `exact_loo`, which refits without each row, or cross-validate.", stacklevel=3)
             kept = self._on_all_rows(found)
             self.__dict__["_left_out"] = kept
         return kept
@@ -202,7 +191,7 @@ class InfluenceMixin:
         return _memory.size_of(data, self.model_.specification.tying, largest_part(self.model_))
 
     def _loo_rank(self) -> int:
-        """Rank of the factors that stand for the kernel matrices; zero where these are factored whole."""
+        """Rank of the factors that replace the kernel matrices; zero for dense factors."""
         data = self._training_data()
         n_points, n_classes = largest_part(self.model_), len(data.classes)
         is_free = np.isinf(self.model_.specification.bias_variance)
@@ -212,7 +201,7 @@ class InfluenceMixin:
         return int(np.clip(min(USUAL.largest_rank / n_classes, by_work), 4, n_points))
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """The attributes that scikit-learn shows in a notebook, where nothing is to be computed for it."""
+        """The attributes that scikit-learn shows in a notebook, without computing leave-one-out."""
         # Without its training data the copy has no leave-one-out.
         shown = copy.copy(self)
         shown.__dict__.pop("_training", None)
@@ -220,18 +209,18 @@ class InfluenceMixin:
         return whole._get_fitted_attr_html(doc_link)
 
     def _training_data(self) -> Any:
-        """What was fitted; where it is not there, nor are the attributes that need it."""
+        """The training data; an AttributeError without it, so that dependent attributes do not exist either."""
         check_is_fitted(self)
         if "binaries_" in self.__dict__:
             raise AttributeError(
-                "Leave-one-out of all classes together is not there with one_vs_rest=True. "
-                "Each model in `binaries_` has its own."
+                "Leave-one-out of all classes together is not available with one_vs_rest=True. "
+                "Use the models in `binaries_`."
             )
         data = self.__dict__.get("_training")
         if data is None:
             raise AttributeError(
-                "The labels that leave-one-out needs are not kept in a model file. Ask for it before the model is "
-                "saved, or fit again."
+                "Leave-one-out needs the training labels, which a model file does not contain. Use it before saving "
+                "the model, or fit again."
             )
         return data
 
@@ -254,8 +243,8 @@ class Leaving:
             return ExactExpansion(problem, result).leave_out()
         except np.linalg.LinAlgError as error:
             raise ValueError(
-                "Leave-one-out cannot be computed: without one of its rows this fit has no optimum that double "
-                "precision can tell. Use a smaller variance."
+                "Leave-one-out cannot be computed: without one of its rows, this fit has no optimum in double "
+                "precision. Use a smaller variance."
             ) from error
 
 
@@ -264,5 +253,5 @@ def _refit(part: Part, solver: Solver, batch: int) -> Array:
     problem, latent = part.problem()
     refits = exact_leave_one_out(problem, solver, start=latent, batch=batch)
     if not refits.outcome.converged:
-        raise ValueError(f"A fit without one of the rows failed: {refits.outcome.value}")
+        raise ValueError(f"A refit without one of the rows failed: {refits.outcome.value}")
     return refits.latent

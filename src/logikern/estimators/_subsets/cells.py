@@ -20,26 +20,22 @@ class CellPlan:
     n_cells : int
     n_points : int
         Largest number of points of each.
-    judging : float, default=0.0
-        Share of the points of each that the search does not see: they judge what it has learned.
     """
 
     n_cells: int
     n_points: int
-    judging: float = 0.0
 
     def __str__(self) -> str:
         return f"{self.n_cells} neighbourhoods of {self.n_points} points"
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """Neighbourhoods, one after the other, and other points of each that judge models; one for a random subset."""
+class Subset:
+    """Training points that a search sees: neighbourhoods one after the other, or a random subset as one part."""
 
     rows: Indices
-    edges: Indices  # (n_cells + 1,): neighbourhood b has rows[edges[b] : edges[b + 1]]
-    unseen: Indices
-    unseen_edges: Indices
+    edges: Indices  # (n_cells + 1,): part b has rows[edges[b] : edges[b + 1]]
+    unseen: Indices  # other rows, which judge models that were learned on these
 
     @property
     def n_cells(self) -> int:
@@ -47,18 +43,13 @@ class Cells:
 
     @property
     def n_points(self) -> int:
-        """Points of the largest."""
+        """Points of the largest part."""
         return int(np.diff(self.edges).max())
 
     @property
     def parts(self) -> list[slice]:
-        """Places of each neighbourhood among the rows."""
+        """Places of each part among the rows."""
         return [slice(*pair) for pair in pairwise(self.edges.tolist())]
-
-    @property
-    def unseen_parts(self) -> list[slice]:
-        """The same among the unseen rows."""
-        return [slice(*pair) for pair in pairwise(self.unseen_edges.tolist())]
 
     @property
     def layout(self) -> BlockLayout | None:
@@ -69,7 +60,7 @@ class Cells:
         return f"{len(self.rows)} points"
 
 
-def draw_cells(points: Any, weights: Array, labels: Array, plan: CellPlan, smallest_class: int, seed: int) -> Cells:
+def draw_cells(points: Any, weights: Array, labels: Array, plan: CellPlan, smallest_class: int, seed: int) -> Subset:
     """Cells of a partition of all points, so that as many classes as possible are present.
 
     Parameters
@@ -88,13 +79,7 @@ def draw_cells(points: Any, weights: Array, labels: Array, plan: CellPlan, small
     _, cells = divide(points, weights, plan.n_points, random)
     shuffled = [cells[place] for place in random.permutation(len(cells))]
     chosen = _spread_over_classes(shuffled, labels, plan.n_cells, smallest_class)
-    seen, unseen = [], []
-    for cell in chosen:
-        order = random.permutation(cell)
-        n_unseen = int(plan.judging * len(cell))
-        unseen.append(np.sort(order[:n_unseen]))
-        seen.append(np.sort(order[n_unseen:]))
-    return Cells(np.concatenate(seen), _edges(seen), np.concatenate(unseen), _edges(unseen))
+    return Subset(np.concatenate(chosen), np.cumsum([0, *map(len, chosen)]), cells[0][:0])
 
 
 def _spread_over_classes(cells: list[Indices], labels: Array, n_cells: int, smallest_class: int) -> list[Indices]:
@@ -111,7 +96,3 @@ def _spread_over_classes(cells: list[Indices], labels: Array, n_cells: int, smal
         chosen.append(cells[best])
         missing = np.maximum(missing - counts[best], 0.0)
     return chosen
-
-
-def _edges(parts: list[Indices]) -> Indices:
-    return np.cumsum([0, *map(len, parts)])

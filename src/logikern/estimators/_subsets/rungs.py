@@ -12,7 +12,7 @@ from logikern.estimators._inputs.subsets import DEFAULT_FOLDS, check_groups, dra
 from logikern.estimators._memory import Resources
 from logikern.estimators._parameters import Parameters
 from logikern.estimators._solver_plan import solver_name
-from logikern.estimators._subsets.cells import CellPlan, Cells, draw_cells
+from logikern.estimators._subsets.cells import CellPlan, Subset, draw_cells
 from logikern.estimators._subsets.policy import USUAL
 from logikern.fitting.footprint import search_conditioning
 from logikern.numerics.outcome import Array, Indices
@@ -24,7 +24,9 @@ from logikern.structure.specification import Specification
 class Rung:
     """One subset of the points, and how the criterion is evaluated on it."""
 
-    subset: "Cells | CellPlan"  # neighbourhoods are drawn when the search comes to them, in the metric learned so far
+    subset: (
+        "Subset | CellPlan"  # neighbourhoods are drawn when the search comes to them, in the metric learned so far
+    )
     folds: Folds | None  # None for leave-one-out, and before neighbourhoods are drawn
     groups: Array | None  # points that are held out together
     is_exact: bool  # whether inner fits have dense factors
@@ -32,8 +34,9 @@ class Rung:
     conditioning: float  # bytes of the preconditioner
 
     @property
-    def cells(self) -> Cells:
-        assert isinstance(self.subset, Cells)
+    def drawn(self) -> Subset:
+        """The subset, once it is drawn."""
+        assert isinstance(self.subset, Subset)
         return self.subset
 
 
@@ -42,7 +45,7 @@ def plan_rung(
     data: TrainingData,
     finest: Specification,
     resources: Resources,
-    subset: Cells | CellPlan,
+    subset: Subset | CellPlan,
     criterion: str,
     cv: Any,
     groups: Array | None,
@@ -56,7 +59,7 @@ def plan_rung(
         )
     is_exact = by_loo or solver_name(parameters, data, largest) == "exact"
     folds, own_groups = None, None
-    if isinstance(subset, Cells):
+    if isinstance(subset, Subset):
         folds, own_groups = _held_out(data, subset.rows, by_loo, cv, groups, seed)
     n_batch = 1 if by_loo else DEFAULT_FOLDS if folds is None else len(folds.kept)
     size = _memory.size_of(data, finest.tying, largest, n_batch=n_batch)
