@@ -7,6 +7,7 @@ import pytest
 
 from logikern import NeighbourhoodSettings, load_model
 from logikern.model import persistence
+from logikern.model.neighbourhoods import Approximation
 from tests.estimators.samples import fixed
 from tests.model.forgery import SPECIES, X
 
@@ -90,6 +91,8 @@ FORGED = {
         with_landmarks(coefficients=LANDMARKS.coefficients + np.inf),
         "not finite",
     ),
+    "approximation in words": (altered(FITTED, approximation_="good"), "no record of one"),
+    "loss in words": (altered(FITTED, approximation_=Approximation(9, "low", 0.1, 0.1, 9)), "no record of one"),
     "settings in words": (altered(FITTED, operator=altered(SETTINGS, size="many")), "no numbers"),
     "against the rest in another order": (altered(REST, binaries_=REST.binaries_[::-1]), "not those of its classes"),
 }
@@ -114,6 +117,12 @@ def test_model_as_it_was_is_loaded_with_its_settings(estimator, tmp_path):
     found = load_model(keep(estimator, tmp_path))
     assert found.operator == SETTINGS
     np.testing.assert_array_equal(found.predict_proba(X), estimator.predict_proba(X))
+
+
+def test_measured_approximation_is_kept(tmp_path):
+    measured = Approximation(size=20, loss=0.3, larger_loss=0.25, noise=0.02, n_rows=40)
+    found = load_model(keep(altered(FITTED, approximation_=measured), tmp_path))
+    assert found.approximation_ == measured and str(measured) in " ".join(found.explain().split())
 
 
 def test_partition_of_many_levels_is_loaded(tmp_path):

@@ -135,10 +135,9 @@ class KernelLogisticClassifier(
         from rows of a kernel matrix that it never stores; "auto" chooses by size. Any other Solver has its own
         tolerance and budget.
     operator : str, NeighbourhoodSettings or callable, default="auto"
-        "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features.
-        "neighbourhoods" divides the rows into neighbourhoods that are fitted separately; NeighbourhoodSettings sets
-        their size and number. "auto" does so above 12,000 rows if the kernel is a function of distances, and chooses
-        by memory otherwise. A function (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
+        "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features, and
+        "neighbourhoods" or NeighbourhoodSettings divide the rows into parts that are fitted separately, as "auto"
+        does above 12,000 rows. A function (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
     precision : {"auto", "single", "double"}, default="auto"
         Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
         latents recomputed in double before the fit counts as converged.
@@ -197,6 +196,8 @@ class KernelLogisticClassifier(
         Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
         How products were computed, and why, as a sentence.
+    approximation_ : Approximation or None
+        Measured error of a fit by neighbourhoods; None if it is too small to measure.
     encoder_ : Encoder
         How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
         Kernels of objects and matrices have no encoder.

@@ -22,7 +22,7 @@ from logikern.encoding.numbers import Numbers
 from logikern.encoding.scaling import Ranked, Standardised, Unscaled
 from logikern.kernels import KERNELS, KernelRows, Precomputed, Product, Scaled, Sum
 from logikern.model.fitted import FittedModel, OneAgainstRest
-from logikern.model.neighbourhoods import Landmarks, LocalModels, NeighbourhoodModel
+from logikern.model.neighbourhoods import Approximation, Landmarks, LocalModels, NeighbourhoodModel
 from logikern.numerics.outcome import NewtonStep
 from logikern.numerics.temperature import Temperature
 from logikern.operators.partition import Partition
@@ -68,6 +68,7 @@ _OURS: tuple[type, ...] = (
     NeighbourhoodModel,
     LocalModels,
     Landmarks,
+    Approximation,
     Partition,
     Specification,
     Temperature,

@@ -14,7 +14,7 @@ from logikern.model.audit import CLASSIFIER, REGRESSOR, SETTINGS, TRANSFORMER
 from logikern.model.cells import check_members
 from logikern.model.encoders import check_encoder, check_scaling
 from logikern.model.fitted import FittedModel, OneAgainstRest
-from logikern.model.neighbourhoods import NeighbourhoodModel
+from logikern.model.neighbourhoods import Approximation, NeighbourhoodModel
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
 from logikern.selection.judgement import Verdict
@@ -70,6 +70,8 @@ def _check_ending(found: dict[str, Any]) -> None:
     _check_records(found.get("trace_"), NewtonStep | Record, "its trace is not a list of records")
     _check_records(found.get("newton_trace_"), NewtonStep, "its steps are not a list of Newton steps")
     _check_records(found.get("verdicts_"), Verdict, "its verdicts are not a list of verdicts")
+    if found.get("approximation_") is not None:
+        _check_records((found["approximation_"],), Approximation, "its approximation is no record of one")
     _require(_is_number(found.get("criterion_value_"), float), "its criterion has no value")
     _require(_is_number(found.get("n_iter_"), int), "it does not say how many steps its fit took")
 

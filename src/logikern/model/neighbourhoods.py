@@ -133,6 +133,41 @@ class NeighbourhoodModel:
         return specification.mixing.forward(latent).T
 
 
+@dataclass(frozen=True)
+class Approximation:
+    """What neighbourhoods cost: held-out losses with neighbourhoods of some size, and with twice as large ones.
+
+    Parameters
+    ----------
+    size : int
+        Training rows of the smaller neighbourhoods.
+    loss, larger_loss : float
+        Mean held-out loss with neighbourhoods of this size, and with twice as large ones.
+    noise : float
+        Standard error of the difference, from pairs of losses of the same rows.
+    n_rows : int
+        Held-out rows.
+    """
+
+    size: int
+    loss: float
+    larger_loss: float
+    noise: float
+    n_rows: int
+
+    @property
+    def gain(self) -> float:
+        """How much twice as large neighbourhoods lower the loss."""
+        return self.loss - self.larger_loss
+
+    def __str__(self) -> str:
+        return (
+            f"Approximation: the mean loss of {self.n_rows} held-out rows is {self.loss:.4f} with neighbourhoods of "
+            f"{self.size} rows and {self.larger_loss:.4f} with twice as many (gain {self.gain:z.4f}, noise "
+            f"{self.noise:.4f})."
+        )
+
+
 def mean_latents(found: list[Array]) -> Array:
     """Log mean probabilities of several models, (n_new, C) each; the functions of a single one as they are."""
     if len(found) == 1:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from logikern.estimators._inputs.data import TrainingData
+from logikern.estimators._inputs.subsets import data_at
 from logikern.fitting.problem import Problem
 from logikern.model.fitted import FittedModel
 from logikern.model.neighbourhoods import LocalModels, NeighbourhoodModel
@@ -63,18 +64,6 @@ def _cells(model: NeighbourhoodModel, member: LocalModels, data: TrainingData) -
             constants = member.constants[number] - model.specification.bias_variance * sums
             others = model.functions_of_others(member.landmarks, number, local.points).T + constants[:, None]
         yield Part(local, data_at(data, rows), rows, others)
-
-
-def data_at(data: TrainingData, rows: Indices) -> TrainingData:
-    """Some of the rows that were fitted."""
-    return replace(
-        data,
-        points=data.points[rows],
-        targets=np.ascontiguousarray(data.targets[:, rows]),
-        weights=data.weights[rows],
-        labels=None if data.labels is None else data.labels[rows],
-        kept=data.kept[rows],
-    )
 
 
 def largest_part(model: AnyModel) -> int:
