@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from logikern.kernels import (
+    DistanceKernel,
     FunctionKernel,
     Gaussian,
     GaussianLaplacian,
@@ -20,7 +21,7 @@ from logikern.kernels import (
     RationalQuadratic,
 )
 from logikern.operators.base import KernelOperator
-from logikern.operators.choose import Choice
+from logikern.operators.choose import BlockLayout, Choice
 from tests.kernels import catalogue as kernels
 
 N_POINTS = kernels.N_POINTS
@@ -97,15 +98,17 @@ class Case:
     dtype: np.dtype = DOUBLE
     tile: int | None = None
     keep_distances: bool = False
+    layout: BlockLayout | None = None
 
     def __str__(self) -> str:
         tile = f" of {self.tile}" if self.tile else ""
         kept = " with distances" if self.keep_distances else ""
-        return f"{self.operator}{tile}{kept} {self.dtype} on {self.on.name}"
+        blocks = f" in {len(self.layout.edges) - 1} blocks" if self.layout else ""
+        return f"{self.operator}{tile}{kept}{blocks} {self.dtype} on {self.on.name}"
 
     def bind(self) -> KernelOperator:
         choice = Choice(self.operator, self.dtype, "", 1e9)
-        bound = choice.points(self.on.points(), self.keep_distances).bind(self.on.kernel)
+        bound = choice.points(self.on.points(), self.keep_distances, self.layout).bind(self.on.kernel)
         return replace(bound, tile=self.tile) if self.tile else bound
 
     @property
@@ -113,13 +116,24 @@ class Case:
         """Of products with functions of size one: 24 terms of size up to 30, each rounded.
 
         In single precision the points are rounded first, and a square root at small distance magnifies
-        that to 1e-5 a term.
+        that to 1e-5 a term. As many landmarks as points leave their jitter of 1e-9.
         """
-        return 1e-11 if self.dtype == DOUBLE else 2e-3
+        if self.dtype != DOUBLE:
+            return 2e-3
+        return 1e-5 if self.layout and self.layout.rank else 1e-11
 
 
 # 24 points: tiles of 8 divide them, of 7 do not, of 1 are single rows, of 24 and 100 hold them all.
 TILES = (1, 7, 8, 24, 100)
+
+# One block, and blocks that as many landmarks as points couple, have the exact matrix. POINTS[0] and the two with two
+# metrics and heavy tails are positive definite: their landmarks are independent.
+BLOCKS = (
+    BlockLayout(np.array([0, 24])),
+    BlockLayout(np.array([0, 24]), rank=5),
+    BlockLayout(np.array([0, 7, 8, 24]), 24),
+)
+WITH_DISTANCES = tuple(on for on in POINTS if isinstance(on.kernel, DistanceKernel))
 
 ALL = (
     *(Case("dense", on, dtype) for on in POINTS + WITH_FEATURES for dtype in (DOUBLE, SINGLE)),
@@ -127,5 +141,8 @@ ALL = (
     *(Case("tiled", on, DOUBLE, tile) for on in POINTS for tile in TILES),
     *(Case("tiled", POINTS[0], SINGLE, tile) for tile in TILES),
     *(Case("dense", on, dtype, keep_distances=True) for on in POINTS for dtype in (DOUBLE, SINGLE)),
+    *(Case("dense", on, layout=layout) for on in WITH_DISTANCES for layout in BLOCKS),
+    *(Case("tiled", on, layout=layout) for on in WITH_DISTANCES[:2] for layout in BLOCKS),
+    *(Case("dense", on, SINGLE, layout=BLOCKS[0]) for on in WITH_DISTANCES),
     *(Case("features", on, dtype) for on in WITH_FEATURES for dtype in (DOUBLE, SINGLE)),
 )
