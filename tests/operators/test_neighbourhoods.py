@@ -59,6 +59,7 @@ def test_products_and_rows_are_those_of_the_matrix(kernel, rank, dtype):
         np.testing.assert_allclose(product(given), given @ matrix, rtol=0, atol=tolerance)
     np.testing.assert_allclose(operator.accurate_columns(given, some), (given @ matrix)[:, some], rtol=0, atol=1e-8)
     np.testing.assert_allclose(operator.rows(some), matrix[some], rtol=0, atol=tolerance)
+    np.testing.assert_allclose(operator.rows(slice(None)), matrix, rtol=0, atol=tolerance)
     np.testing.assert_allclose(operator.diagonal(), np.diag(matrix), rtol=0, atol=tolerance)
     np.testing.assert_allclose(operator.in_double().matmul(given), given @ matrix, rtol=0, atol=1e-8)
 
