@@ -1,6 +1,6 @@
 """Memory of every call: compared with the limit before work begins, and divided among its parts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ class MemoryPolicy:
     bytes_per_value: int = 24  # bytes of a kernel value while it is computed
     values_kept: int = 10  # numbers per row that a fitted model of two classes keeps beside its points
     prediction_arrays: int = 6  # arrays with one value per row and class that prediction holds
+    cell_states: int = 4  # arrays of coefficients that a search keeps for each of its neighbourhoods
     places_kept: int = 6  # numbers per new row while prediction by neighbourhoods finds its cells
     # Predictions with fewer kernel values use one thread: setting up threads takes 3 ms, as long as 300,000 values.
     fewest_values: int = 2**20
@@ -122,21 +123,31 @@ def room_for_fit(
 
 
 def room_for_search(
-    parameters: Parameters, data: TrainingData, resources: Resources, criterion: str, size: Size, kernel: Kernel
+    parameters: Parameters,
+    data: TrainingData,
+    resources: Resources,
+    criterion: str,
+    size: Size,
+    kernel: Kernel,
+    n_cells: int = 1,
 ) -> float:
-    """Bytes for kernel values of a search on a subset of this size; an error if the rest does not fit.
+    """Bytes for kernel values of a search on a subset of this size, or on several; an error if the rest does not fit.
 
     A `criterion` is "loo" for leave-one-out, "exact" for folds with dense factors, and "newton" for folds without.
     """
     n, by_products, by_loo = size.n_points, criterion == "newton", criterion == "loo"
     needed = _copies(data, len(data.weights)) + size.n_threads * _scaled(data, n)
     if not by_products or parameters.operator == "dense":
-        needed += search_matrices(kernel, data, size.n_kernels) * size.matrix
-    least = _least_room(data, n) if by_products else 0.0
-    needed += _CRITERIA[criterion](size)
+        needed += n_cells * search_matrices(kernel, data, size.n_kernels) * size.matrix
+    # Every thread evaluates a neighbourhood, while all have their latents, of this and the last evaluation.
+    n_parallel = min(size.n_threads, n_cells)
+    least = n_parallel * _least_room(data, n) if by_products else 0.0
+    needed += n_parallel * _CRITERIA[criterion](replace(size, n_threads=-(-size.n_threads // n_parallel)))
+    needed += footprint.functions(size, USUAL.cell_states) * (n_cells - 1)
     how = "by leave-one-out" if by_loo else f"by {size.n_batch} folds"
     other = ", criterion='cv'" if by_loo and not parameters.is_bias_free else ""
-    what = f"A search {how} on {n} rows with {_classes(data)}"
+    where = f"{n} rows" if n_cells == 1 else f"{n_cells} neighbourhoods of {n} rows"
+    what = f"A search {how} on {where} with {_classes(data)}"
     allowed = resources.require(what, needed + least, f"pass a smaller `search_size`{other} or criterion=None")
     return allowed - needed - footprint.MODEL.overhead if by_products else allowed
 
