@@ -11,6 +11,7 @@ from logikern.estimators._names.solvers import SOLVERS
 from logikern.estimators._parameters import Parameters
 from logikern.fitting import footprint
 from logikern.fitting.footprint import Size
+from logikern.fitting.preconditioning import adaptive
 from logikern.kernels import DistanceKernel, Kernel, KernelRows
 from logikern.kernels.inputs import is_sparse
 from logikern.model.fitted import TILE_ENTRIES as PREDICTION_ENTRIES
@@ -30,6 +31,10 @@ class MemoryPolicy:
     bytes_per_value: int = 24  # bytes of a kernel value while it is computed
     values_kept: int = 10  # numbers per row that a fitted model of two classes keeps beside its points
     prediction_arrays: int = 6  # arrays with one value per row and class that prediction holds
+    # Kernel matrices of a neighbourhood with the share of its preconditioner, in units of the matrices.
+    cell_margin: float = 1.2
+    cell_results: int = 6  # arrays of coefficients of all rows while fits of neighbourhoods are put together
+    landmark_rows: int = 4  # numbers per row and landmark
     cell_states: int = 4  # arrays of coefficients that a search keeps for each of its neighbourhoods
     places_kept: int = 6  # numbers per new row while prediction by neighbourhoods finds its cells
     # Predictions with fewer kernel values use one thread: setting up threads takes 3 ms, as long as 300,000 values.
@@ -153,28 +158,32 @@ def room_for_search(
 
 
 class CellsNeed(NamedTuple):
-    """Bytes of a fit by neighbourhoods, and of the kernel values of each that is fitted at the same time."""
+    """Bytes of a fit by neighbourhoods."""
 
     total: float
-    each: float
+    values: float  # of which so many for kernel values and preconditioner of each fit
+    n_parallel: int  # fits at the same time
+
+    def share(self, allowed: float) -> float:
+        """Bytes for kernel values and preconditioner of each fit, if so many are allowed for all."""
+        return self.values + (allowed - footprint.MODEL.overhead - self.total) / self.n_parallel
 
 
 def cells_need(data: TrainingData, model: Specification, n_rows: int, rank: int, n_partitions: int) -> CellsNeed:
-    """What a fit in neighbourhoods of so many rows needs: fitted apart by each thread, or at once with landmarks."""
-    n, kernel = len(data.weights), model.kernels[0]
-    size = size_of(data, model.tying, min(n, n_rows))
-    values = fit_matrices(kernel, data, len(model.kernels)) * size.matrix
-    n_cells = -(-n // n_rows)
+    """Memory of neighbourhoods of at most so many rows: each thread fits one, or landmarks couple all in one fit."""
+    n, n_kernels = len(data.weights), len(model.kernels)
+    size, n_cells = size_of(data, model.tying, min(n, n_rows)), -(-n // n_rows)
+    values = USUAL.cell_margin * fit_matrices(model.kernels[0], data, n_kernels) * size.matrix
     if rank:
-        whole = size_of(data, model.tying)
-        landmarks = 8.0 * 4.0 * rank * n * len(model.kernels)
-        at_once = footprint.functions(whole, footprint.MODEL.newton_arrays) + landmarks + n_cells * values
-        at_once += n_cells * footprint.conditioning(size, footprint.MODEL.cell_rank)
+        values, n_parallel = n_cells * values, 1
+        least = n_cells * footprint.conditioning(size, adaptive.POLICY.least_rank)
+        each = footprint.newton(size_of(data, model.tying)) + least + 8.0 * USUAL.landmark_rows * rank * n * n_kernels
     else:
-        each = values + footprint.newton(size) + footprint.conditioning(size, footprint.MODEL.cell_rank)
-        at_once = n_threads() * (each + _scaled(data, n_rows))
-    kept = n_partitions * (8.0 * len(data.classes) * n + 8.0 * n) + 3.0 * 8.0 * len(data.classes) * n
-    return CellsNeed(_copies(data, n) + kept + at_once, 2.0 * values)
+        n_parallel = min(n_threads(), n_cells)
+        each = footprint.newton(replace(size, n_threads=1)) + _scaled(data, size.n_points)
+    # Coefficients and latents of all cells, put together and in order, beside those of earlier partitions.
+    kept = 8.0 * n * ((n_partitions + USUAL.cell_results) * len(data.classes) + n_partitions)
+    return CellsNeed(_copies(data, n) + kept + n_parallel * (each + values), values, n_parallel)
 
 
 def limit_for_each(data: TrainingData, resources: Resources) -> float | None:

@@ -82,8 +82,7 @@ def plan_cells(
     checked = _checked_size(len(data.weights), size, settings.partitions)
     if checked and not resources.allow(need(2 * checked).total):
         checked = 0
-    memory = needed.each + (allowed - needed.total) / 2
-    return FinalCells(size, settings.landmarks, settings.partitions, memory, checked)
+    return FinalCells(size, settings.landmarks, settings.partitions, needed.share(allowed), checked)
 
 
 def _checked_size(n_rows: int, size: int, n_partitions: int) -> int:
