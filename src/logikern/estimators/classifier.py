@@ -197,7 +197,8 @@ class KernelLogisticClassifier(
     operator_ : str
         How products were computed, and why, as a sentence.
     approximation_ : Approximation or None
-        Measured error of a fit by neighbourhoods; None if it is too small to measure.
+        Held-out loss of neighbourhoods, compared with twice as large ones; None if the rows are too few to compare.
+        Only if the plan divides the fit into neighbourhoods.
     encoder_ : Encoder
         How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
         Kernels of objects and matrices have no encoder.
