@@ -75,7 +75,7 @@ def run(
     data = chosen.view(data)
     solver, approximation = plan.solver_for(specification), None
     if solver.cells is not None:
-        approximation = _check(solver, specification, data)
+        approximation = _check(solver, specification, data, _keeps_interrupted(plan, tuned))
         if solver.otherwise is not None and solver.cells.is_too_small(approximation):
             solver = solver.otherwise.because(f"Neighbourhoods of {solver.cells.size} rows are too small.")
     if solver.cells is not None:
@@ -122,9 +122,16 @@ def _fitter(solver: SolverPlan, specification: Specification, data: TrainingData
     return CellFitter(solver.cells, solver.operator, solver.build, solver.state, specification, data)
 
 
-def _check(solver: SolverPlan, specification: Specification, data: TrainingData) -> Approximation | None:
-    """How good neighbourhoods are, compared with twice as large ones."""
-    return check_cells(_fitter(solver, specification, data), solver.seed)
+def _check(
+    solver: SolverPlan, specification: Specification, data: TrainingData, is_kept: bool
+) -> Approximation | None:
+    """How good neighbourhoods are, compared with twice as large ones; an interruption skips this if fits are kept."""
+    try:
+        return check_cells(_fitter(solver, specification, data), solver.seed)
+    except KeyboardInterrupt:
+        if not is_kept:
+            raise
+        return None
 
 
 def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:
