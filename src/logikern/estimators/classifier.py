@@ -181,7 +181,7 @@ class KernelLogisticClassifier(
     trace_ : tuple of Record or NewtonStep
         The evaluations of the search; without a search, the steps of the fit.
     newton_trace_ : tuple of NewtonStep
-        The steps of the final fit.
+        Steps of the final fit.
     criterion_value_ : float
         Criterion at the learned hyperparameters: mean held-out loss per case, plus a penalty of the temperature.
     hyperparameters_ : frame
@@ -197,8 +197,7 @@ class KernelLogisticClassifier(
     operator_ : str
         How products were computed, and why, as a sentence.
     approximation_ : Approximation or None
-        Held-out loss of neighbourhoods, compared with twice as large ones; None if the rows are too few to compare.
-        Only if the plan divides the fit into neighbourhoods.
+        Held-out loss of neighbourhoods, compared with twice as large ones, if the plan has neighbourhoods.
     encoder_ : Encoder
         How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
         Kernels of objects and matrices have no encoder.
