@@ -139,7 +139,7 @@ class InfluenceMixin:
                 left_out = _leave_out(problem, result, rank, self._seed)
                 specification = self.model_.specification
                 found = None if rank else check_fit(specification, problem, latent, left_out, self._seed, size)
-            tell(found, "Use `exact_loo`, which refits without each row, or cross-validate.", stacklevel=3)
+            tell(found, "Use `exact_loo`, which refits without each row, or use cross-validation.", stacklevel=3)
             kept = self._on_all_rows(self._log_probabilities(left_out))
             self.__dict__["_left_out"] = kept
         return kept
