@@ -9,6 +9,7 @@ import numpy as np
 from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
+from logikern.numerics.temperature import Temperature
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
@@ -17,7 +18,8 @@ class SeveralNeighbourhoods(Criterion):
     """The mean held-out loss over independent parts of the points, at common hyperparameters.
 
     Whole neighbourhoods have the density of all points, so they prefer the hyperparameters that all points need; a
-    random subset of the same size prefers longer length scales. Parts are evaluated side by side, on all threads.
+    random subset of the same size prefers longer length scales. Parts are evaluated side by side, on all threads. If
+    a temperature is learned, each part has its own, and their geometric mean is reported.
     """
 
     criteria: tuple[Criterion, ...]  # one for each part of the covariance
@@ -59,7 +61,14 @@ class SeveralNeighbourhoods(Criterion):
             outcome=found[0].outcome,
             n_products=n_products,
             method=found[0].method,
+            temperature=_mean_temperature([own.temperature for own in found], shares),
         )
+
+
+def _mean_temperature(found: list[Temperature], shares: Array) -> Temperature:
+    logs = np.log([(own.certain, own.uncertain) for own in found])  # (n_parts, 2)
+    certain, uncertain = np.exp(shares @ logs).tolist()
+    return Temperature(certain, uncertain)
 
 
 def _mean(gradients: list[CovarianceGradient], shares: Array) -> CovarianceGradient:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from logikern.estimators._cells.check import check_cells
 from logikern.estimators._cells.fit import CellFitter
 from logikern.estimators._failures import refuse_failure
 from logikern.estimators._inputs.alternatives import Alternative
@@ -18,7 +19,7 @@ from logikern.fitting.newton.free_bias import free_constants
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem
 from logikern.kernels import KernelRows, reference_points
 from logikern.model.fitted import FittedModel
-from logikern.model.neighbourhoods import LocalModels, NeighbourhoodModel
+from logikern.model.neighbourhoods import Approximation, LocalModels, NeighbourhoodModel
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.numerics.parallel import own_threads
 from logikern.selection.search import Callback
@@ -39,12 +40,19 @@ class FitReport:
     covariance: ClassCovariance | None  # of the final fit; None if it was divided into neighbourhoods
     operator: str  # how products were computed, and why
     members: tuple[LocalModels, ...] = ()  # fits of partitions into neighbourhoods, if it was divided
+    approximation: Approximation | None = None  # how good the division was measured to be
 
     def model(self, points: Any, constants: Array | None) -> FittedModel | NeighbourhoodModel:
         """The model of the fit on points as they are stored, with constants if these are free."""
         if self.members:
             return NeighbourhoodModel(self.specification, points, self.members)
         return FittedModel(self.specification, points, self.result.dual[0], constants)
+
+    @property
+    def n_partitions(self) -> int:
+        """Planned number of partitions into neighbourhoods; 0 if the fit was not divided."""
+        cells = self.plan.solver_for(self.specification).cells
+        return 0 if cells is None else cells.n_partitions
 
     def free_constants(self) -> Array:
         """Constants (C,) of a fit without a penalty on them."""
@@ -88,19 +96,32 @@ def _run_cells(
     fitter = CellFitter(solver.cells, solver.operator, solver.build, solver.state, specification, data)
     members: list[LocalModels] = []
     results: list[FitResult] = []
+    is_kept, is_complete = _keeps_interrupted(plan, tuned), True
     try:
         for number in range(solver.cells.n_partitions):
             member, result = fitter.fit(solver.seed + number, on_step)
             members.append(member)
             results.append(result)
     except KeyboardInterrupt:
-        if not members or not _keeps_interrupted(plan, tuned):
+        if not members or not is_kept:
             raise
         results[-1] = replace(results[-1], outcomes=(Outcome.INTERRUPTED,))
+        is_complete = False
+    approximation = _check(fitter, solver.seed, is_kept) if is_complete else None
     worst = next((own for own in results if not own.outcome.converged), results[-1])
     refuse_failure(worst, specification.kernels[0], data.points)
-    reason = solver.operator.reason
-    return FitReport(plan, data, chosen.start, tuned, specification, worst, None, reason, tuple(members))
+    how = solver.operator.reason
+    return FitReport(plan, data, chosen.start, tuned, specification, worst, None, how, tuple(members), approximation)
+
+
+def _check(fitter: CellFitter, seed: int, is_kept: bool) -> Approximation | None:
+    """The measured approximation; an interruption skips it if the fit is kept."""
+    try:
+        return check_cells(fitter, seed)
+    except KeyboardInterrupt:
+        if not is_kept:
+            raise
+        return None
 
 
 def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:

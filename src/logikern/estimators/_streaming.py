@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
 from logikern.estimators._callbacks import FinalFit
+from logikern.estimators._cells.settings import is_divided
 from logikern.estimators._failures import warn_unless_converged
 from logikern.estimators._inputs.alternatives import Alternative, list_alternatives
 from logikern.estimators._inputs.data import (
@@ -34,6 +35,7 @@ from logikern.estimators._results import class_results, fit_results, forget_fit,
 from logikern.estimators._run import FitReport, solve, stored_points, threads
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
+from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.outcome import Array, Outcome
 from logikern.structure.hierarchy import encode, read_tree
 from logikern.structure.targets import from_labels
@@ -48,6 +50,7 @@ def _can_stream(model: Any) -> bool:
             model.kernel
         ),
         "`bias_variance` is infinite": model.bias_variance == np.inf,
+        "`operator` divides the fit into neighbourhoods": is_divided(model.operator),
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
             model.class_weight, str
         ),
@@ -145,6 +148,11 @@ def _read_fitted(attributes: dict[str, Any]) -> _Fitted | None:
     if data is None:
         raise ValueError(
             "No points can be added, because a model file does not contain the training labels. Fit again."
+        )
+    if isinstance(attributes["model_"], NeighbourhoodModel):
+        raise ValueError(
+            "The last fit was divided into neighbourhoods, to which no points can be added. Fit again, with "
+            "operator='tiled' for one fit of all points."
         )
     model: FittedModel = attributes["model_"]
     # The settings may have been changed since.

@@ -128,15 +128,16 @@ class KernelLogisticClassifier(
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
         the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
-        the current fit. A second Ctrl-C always raises.
+        the current fit, or the partitions into neighbourhoods that are complete. A second Ctrl-C always raises.
     solver : {"auto", "newton", "exact", "kcg", "smo"} or Solver, default="auto"
         Solver of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3);
         "kcg" is conjugate gradients in function space, one product per step; "smo" is ascent over pairs of classes,
         from rows of a kernel matrix that it never stores; "auto" chooses by size. Any other Solver has its own
         tolerance and budget.
-    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features. A function
-        (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
+    operator : str, NeighbourhoodSettings or callable, default="auto"
+        "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features, and
+        "neighbourhoods" or NeighbourhoodSettings divide the rows into parts that are fitted separately, as "auto"
+        does above 12,000 rows. A function (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
     precision : {"auto", "single", "double"}, default="auto"
         Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
         latents recomputed in double before the fit counts as converged.
@@ -168,7 +169,7 @@ class KernelLogisticClassifier(
     ----------
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (n_samples, n_classes)
-        The expansion coefficients; zero for rows of weight zero.
+        The expansion coefficients; zero for rows of weight zero. By neighbourhoods, the mean over partitions.
     kernels_ : tuple of Kernel
         One per kernel group.
     variances_ : array of shape (n_classes,)
@@ -195,6 +196,8 @@ class KernelLogisticClassifier(
         Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
         How products were computed, and why, as a sentence.
+    approximation_ : Approximation or None
+        Measured error of a fit by neighbourhoods; None if it is too small to measure.
     encoder_ : Encoder
         How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
         Kernels of objects and matrices have no encoder.

@@ -10,9 +10,11 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
-from logikern.model.audit import CLASSIFIER, REGRESSOR, TRANSFORMER
+from logikern.model.audit import CLASSIFIER, REGRESSOR, SETTINGS, TRANSFORMER
+from logikern.model.cells import check_members
 from logikern.model.encoders import check_encoder, check_scaling
 from logikern.model.fitted import FittedModel, OneAgainstRest
+from logikern.model.neighbourhoods import Approximation, NeighbourhoodModel
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
 from logikern.selection.judgement import Verdict
@@ -68,6 +70,8 @@ def _check_ending(found: dict[str, Any]) -> None:
     _check_records(found.get("trace_"), NewtonStep | Record, "its trace is not a list of records")
     _check_records(found.get("newton_trace_"), NewtonStep, "its steps are not a list of Newton steps")
     _check_records(found.get("verdicts_"), Verdict, "its verdicts are not a list of verdicts")
+    if found.get("approximation_") is not None:
+        _check_records((found["approximation_"],), Approximation, "its approximation is no record of one")
     _require(_is_number(found.get("criterion_value_"), float), "its criterion has no value")
     _require(_is_number(found.get("n_iter_"), int), "it does not say how many steps its fit took")
 
@@ -99,6 +103,7 @@ def _check_classifier(classifier: Any) -> None:
     n_inputs = _check_inputs(found)
     if isinstance(found.get("hierarchy"), Tree):
         _check_tree(found["hierarchy"])
+    _check_settings(found.get("operator"))
     if isinstance(model, OneAgainstRest):
         binaries = found.get("binaries_", ())
         _require(len(model.models) == len(classes) == len(binaries), "it does not have a model for every class")
@@ -109,7 +114,8 @@ def _check_classifier(classifier: Any) -> None:
             _check_class_model(part, 2, n_inputs)
             _check_classifier(binary)
             _check_ending(vars(binary))
-            _require(np.array_equal(part.dual, binary.model_.dual), "its models are not those of its classes")
+            same = type(part) is type(binary.model_) and np.array_equal(part.dual, binary.model_.dual)
+            _require(same, "its models are not those of its classes")
         kernels = tuple(part.specification.kernels[0] for part in model.models)
         variances = np.array([part.specification.latent_variances[1] for part in model.models])
     else:
@@ -155,7 +161,7 @@ def _check_inputs(found: dict[str, Any]) -> int:
     return int(found["encoder_"].n_inputs)
 
 
-def _check_start(start: Any, model: FittedModel) -> None:
+def _check_start(start: Any, model: FittedModel | NeighbourhoodModel) -> None:
     """The start of the search must have the functions of the model."""
     _check_specification(start)
     same = len(start.tying.kernel_of) == len(model.specification.tying.kernel_of)
@@ -169,8 +175,19 @@ def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: 
     _require(isinstance(shown, np.ndarray) and np.array_equal(shown, variances), "its variances are inconsistent")
 
 
+def _check_settings(operator: Any) -> None:
+    """Settings of neighbourhoods, which belong to a later layer, are whole numbers."""
+    if _name(operator) == SETTINGS:
+        _require(all(type(number) is int for number in vars(operator).values()), "its settings are no numbers")
+
+
 def _check_class_model(model: Any, n_classes: int, n_inputs: int) -> None:
     """The constants of classes must follow from the dual, unless they are free."""
+    if isinstance(model, NeighbourhoodModel):
+        _check_points(model, n_classes, n_inputs)
+        _require(bool(np.isfinite(model.specification.bias_variance)), "its neighbourhoods have free constants")
+        check_members(model, n_inputs)
+        return
     _check_model(model, n_classes, n_inputs)
     if np.isinf(model.specification.bias_variance):
         _check_constants(model)
@@ -204,15 +221,21 @@ _CHECKS = {CLASSIFIER: _check_classifier, REGRESSOR: _check_regressor}
 
 def _check_model(model: Any, n_classes: int, n_inputs: int) -> None:
     _require(isinstance(model, FittedModel), "it holds no fitted model")
-    _check_specification(model.specification)
-    _require(model.specification.mixing.n_classes == n_classes, "its classes are not those of its kernels")
-    dual, points = model.dual, model.points
+    _check_points(model, n_classes, n_inputs)
+    dual = model.dual
     _require(
         isinstance(dual, np.ndarray) and dual.dtype.kind == "f" and dual.ndim == 2 and len(dual) == n_classes,
         "its coefficients have the wrong shape",
     )
-    _require(dual.shape[1] == points.shape[0], "its points and coefficients differ in number")
+    _require(dual.shape[1] == model.points.shape[0], "its points and coefficients differ in number")
     _require(bool(np.isfinite(dual).all()), "its coefficients are not finite")
+
+
+def _check_points(model: FittedModel | NeighbourhoodModel, n_classes: int, n_inputs: int) -> None:
+    """Training points and kernels fit each other and the classes."""
+    _check_specification(model.specification)
+    _require(model.specification.mixing.n_classes == n_classes, "its classes are not those of its kernels")
+    points = model.points
     parts = [leaf for kernel in model.specification.kernels for leaf in leaves(kernel)]
     is_given = [isinstance(part, Precomputed) for part in parts]
     if isinstance(points, KernelRows):
