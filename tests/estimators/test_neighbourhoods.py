@@ -287,7 +287,7 @@ def test_leave_one_out_with_too_little_memory_is_refused():
 
 
 REFUSED = {
-    "linear kernel": ({"kernel": "linear", "rate": None}, "neighbours need a kernel of distances"),
+    "linear kernel": ({"kernel": "linear", "rate": None}, "neighbourhoods need a distance-based kernel"),
     "free constants": ({"bias_variance": np.inf}, "operator=NeighbourhoodSettings"),
     "another solver": ({"solver": "exact"}, "`solver` is 'exact'"),
     "tiny size": ({"operator": NeighbourhoodSettings(size=1)}, "`size` must be a whole number of at least 2"),

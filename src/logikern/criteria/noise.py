@@ -16,8 +16,7 @@ class ProfiledNoise(Criterion):
 
     Up to a constant this is the negative log density of held-out targets under Gaussian noise of variance s^2. In
     these units a hyperparameter without effect lowers the sum over all cases by about 1/2 (Wilks), for any noise, so
-    priors and
-    model comparisons are on the same scale as for classes.
+    priors and model comparisons are on the same scale as for classes.
     """
 
     inner: Criterion  # the same criterion for the squared loss

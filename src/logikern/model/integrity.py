@@ -151,7 +151,7 @@ def _check_inputs(found: dict[str, Any]) -> int:
     names, kernels = found.get("feature_names_in_"), found.get("kernels_")
     _require(isinstance(n_features, int) and n_features >= 1, "it does not say how many features it takes")
     if names is not None:
-        _require(isinstance(names, np.ndarray) and names.shape == (n_features,), "its feature names differ in number")
+        _require(isinstance(names, np.ndarray) and names.shape == (n_features,), "its feature names do not match its features")
     if not isinstance(kernels, tuple) or not all(isinstance(own, Kernel) for own in kernels):
         raise ValueError(_NO_KERNELS)
     if any(isinstance(leaf, Precomputed) for own in kernels for leaf in leaves(own)):
@@ -172,7 +172,7 @@ def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: 
     """Public hyperparameters must equal those of the model."""
     _require(found.get("kernels_") == kernels, _NO_KERNELS)
     shown = found.get("variances_")
-    _require(isinstance(shown, np.ndarray) and np.array_equal(shown, variances), "its variances are inconsistent")
+    _require(isinstance(shown, np.ndarray) and np.array_equal(shown, variances), "its variances are not those of its model")
 
 
 def _check_settings(operator: Any) -> None:
@@ -206,7 +206,7 @@ def _check_regressor(regressor: Any) -> None:
     _check_start(found.get("start_"), found["model_"])
     _check_shown(found, found["model_"].specification.kernels, found["model_"].specification.latent_variances)
     _require(type(found["model_"].specification.mixing) is Flat, "its outputs have a tree")
-    _require(found.get("n_outputs_") == len(outputs), "its number of outputs does not match its outputs")
+    _require(found.get("n_outputs_") == len(outputs), "it states a number of outputs that is not that of its model")
     _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
     _require(found["model_"].specification.temperature.is_neutral, "its outputs have a temperature")
     allowed = (1, 2) if len(outputs) == 1 else (2,)

@@ -292,6 +292,6 @@ def _check_enough(targets: Array, kept: Indices) -> None:
     n_present = int((targets[:, kept].sum(axis=1) > 0).sum())
     if n_present < 2:
         raise ValueError(
-            f"Points with positive weight must belong to at least two classes, but only {n_present} of "
-            f"{len(targets)} classes is present. Add rows of others, or change `sample_weight` or `class_weight`."
+            f"Points with positive weight must belong to at least two classes, but belong to {n_present} of "
+            f"{len(targets)}. Add rows of other classes, or change `sample_weight` or `class_weight`."
         )
