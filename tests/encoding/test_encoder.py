@@ -275,7 +275,9 @@ def test_wrong_choice_is_refused(choice, fragment):
 
 
 def test_text_is_refused_where_no_column_may_be_a_category():
-    with pytest.raises(ColumnError, match="Column `colour` must hold numbers, because it is not a category, but holds 'red'"):
+    with pytest.raises(
+        ColumnError, match="Column `colour` must hold numbers, because it is not a category, but holds 'red'"
+    ):
         learn_encoder(FRAME, None)
 
 

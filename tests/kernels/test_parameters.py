@@ -90,7 +90,8 @@ def test_columns_that_are_no_places_are_refused(columns):
     [((0, 1, 2), "position 2 occurs"), ((0, 0), "position 1 is missing"), ((1, 1), "position 0 is missing")],
 )
 def test_columns_must_name_every_rate(columns, fragment):
-    with pytest.raises(ValueError, match=f"`columns` must contain every position in `rate`, from 0 to 1, .*{fragment}"):
+    wanted = "`columns` must contain every position in `rate`, from 0 to 1, and no other"
+    with pytest.raises(ValueError, match=f"{wanted}, but {fragment}"):
         Gaussian((1.0, 2.0), columns=columns)
 
 

@@ -70,7 +70,10 @@ FORGED = {
     "a class is missing": (altered(PLAIN, classes_=np.array([None, 1, 2], dtype=object)), "not distinct labels"),
     "classes are complex": (altered(PLAIN, classes_=np.array([1j, 2j, 3j])), "classes are not labels"),
     "features as text": (altered(PLAIN, n_features_in_="4"), "how many features"),
-    "names of other features": (altered(PLAIN, feature_names_in_=np.array(["a", "b"])), "names do not match its features"),
+    "names of other features": (
+        altered(PLAIN, feature_names_in_=np.array(["a", "b"])),
+        "names do not match its features",
+    ),
     "coefficients are no numbers": (with_model(PLAIN, dual=broken(PLAIN.model_.dual)), "coefficients are not finite"),
     "points are no numbers": (with_model(PLAIN, points=broken(PLAIN.model_.points)), "points are not finite"),
     "constants are no numbers": (with_model(NUMBERS, free_constants=np.array([np.nan])), "constants are not finite"),

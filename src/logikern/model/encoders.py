@@ -37,7 +37,8 @@ def _check_numbers(numbers: Any, n_columns: int) -> None:
         _require(_are_whole(places) and bool(np.all(np.diff(places) > 0)), complaint)
         _require(not len(places) or (places[0] >= 0 and places[-1] < bound), complaint)
     _require(_are_whole(numbers.kinds), complaint)
-    _require(bool(np.all((numbers.kinds >= 0) & (numbers.kinds < len(KINDS)))), "its encoder has numbers of an unknown type")
+    known = bool(np.all((numbers.kinds >= 0) & (numbers.kinds < len(KINDS))))
+    _require(known, "its encoder has numbers of an unknown type")
     same = _are_finite(numbers.medians) and len(numbers.medians) == len(numbers.places) == len(numbers.kinds)
     _require(same, "its encoder does not have a median for each number")
 

@@ -151,7 +151,8 @@ def _check_inputs(found: dict[str, Any]) -> int:
     names, kernels = found.get("feature_names_in_"), found.get("kernels_")
     _require(isinstance(n_features, int) and n_features >= 1, "it does not say how many features it takes")
     if names is not None:
-        _require(isinstance(names, np.ndarray) and names.shape == (n_features,), "its feature names do not match its features")
+        is_list = isinstance(names, np.ndarray) and names.shape == (n_features,)
+        _require(is_list, "its feature names do not match its features")
     if not isinstance(kernels, tuple) or not all(isinstance(own, Kernel) for own in kernels):
         raise ValueError(_NO_KERNELS)
     if any(isinstance(leaf, Precomputed) for own in kernels for leaf in leaves(own)):
@@ -172,7 +173,8 @@ def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: 
     """Public hyperparameters must equal those of the model."""
     _require(found.get("kernels_") == kernels, _NO_KERNELS)
     shown = found.get("variances_")
-    _require(isinstance(shown, np.ndarray) and np.array_equal(shown, variances), "its variances are not those of its model")
+    is_same = isinstance(shown, np.ndarray) and np.array_equal(shown, variances)
+    _require(is_same, "its variances are not those of its model")
 
 
 def _check_settings(operator: Any) -> None:
