@@ -280,7 +280,7 @@ def test_suspects_of_neighbourhoods_are_flipped_labels():
 
 def test_leave_one_out_with_too_little_memory_is_refused():
     model = fixed().fit(X, Y).set_params(memory_limit="1MB")
-    with pytest.raises(ValueError, match="Leave-one-out of 23 rows and 3 classes needs about"):
+    with pytest.raises(ValueError, match="Leave-one-out for 23 rows and 3 classes needs about"):
         _ = model.loo_proba_
     with pytest.raises(ValueError, match="from 23 training rows, needs about"):
         model.predict(NEW)
