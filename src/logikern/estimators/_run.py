@@ -151,7 +151,7 @@ def solve(
 ) -> tuple[FitResult, ClassCovariance, str]:
     """Fit all points, from a dual (C, n) if given; returns the fit, its covariance, and how products were computed.
 
-    An interrupted fit raises, unless it should be kept and has taken a step.
+    An interrupted fit raises an error, unless `keep_interrupted` is True and the fit has taken a step.
     """
     covariance = specification.bind(plan.operator.points(data.points, len(specification.kernels) > 1))
     targets, weights = data.targets.astype(plan.state, copy=False), data.weights[None].astype(plan.state, copy=False)

@@ -57,7 +57,7 @@ class Plan:
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Names of the models that are tried, in their order."""
+        """Names of the models that are tried, in order."""
         return (*(name for name, _ in self.tyings), *([RELEVANCE] * self.relevance))
 
 

@@ -121,7 +121,7 @@ def _checked_size(n_rows: int, size: int, n_partitions: int) -> int:
 def _obstacle(parameters: Parameters, data: TrainingData, model: Specification) -> str:
     """Why the fit cannot be divided, in words; empty if it can."""
     if not all(isinstance(kernel, DistanceKernel) for kernel in model.kernels):
-        return f"neighbours need a kernel of distances, and `kernel` is {model.kernels[0]!r}"
+        return f"neighbourhoods need a distance-based kernel, and `kernel` is {model.kernels[0]!r}"
     if data.labels is None:
         return "a regression is fitted whole"
     if parameters.is_bias_free:

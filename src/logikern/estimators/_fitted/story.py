@@ -19,9 +19,10 @@ COLUMNS = 100
 TERMS = (
     "learned: number of hyperparameters that the search learned.",
     "criterion: {criterion}; lower is better.",
-    "gain: decrease of the criterion against the model accepted before, on the same rows.",
+    "gain: mean decrease in loss relative to the model accepted before, on the same rows.",
     "noise: standard error of the gain.",
-    "better: the gain exceeds the noise; for a first model, its criterion is lower.",
+    "better: the gain exceeds the noise, or is positive on rows that the search has not seen; for a first model, "
+    "its criterion is lower.",
     "asked for: required by the settings, better or not.",
 )
 
