@@ -80,7 +80,7 @@ def test_certainty_ends_at_the_rate_of_errors_expected_of_clean_cases():
     from scipy.integrate import quad
     from scipy.stats import beta
 
-    # No prior on Jeffreys' scale is left at a loss of zero but e / (e + certain_loss), with e by numerical integration.
+    # At a loss of zero, e / (e + certain_loss) of the prior is left; here e is integrated numerically.
     n, certain_loss, pull = 200, 1e-3, NormalPrior(0.7).pull(np.array([2.0]))
     clean = [
         quad(lambda u, k=k: beta(0.5, 0.5).pdf(u) * u**k * (1 - u) ** n, 0, 1, points=[1e-4, 0.05])[0] for k in (0, 1)
