@@ -1,0 +1,108 @@
+"""Whether the final fit is divided into neighbourhoods, and how large they are."""
+
+import math
+from dataclasses import dataclass
+
+from logikern.estimators import _memory
+from logikern.estimators._cells.settings import NeighbourhoodSettings
+from logikern.estimators._inputs.arguments import is_auto
+from logikern.estimators._inputs.data import TrainingData
+from logikern.estimators._memory import CellsNeed, Resources
+from logikern.estimators._parameters import Parameters
+from logikern.kernels import DistanceKernel
+from logikern.structure.specification import Specification
+
+
+@dataclass(frozen=True)
+class NeighbourhoodPolicy:
+    """When "auto" divides the final fit.
+
+    Parameters
+    ----------
+    exact_up_to : int, default=12_000
+        Rows up to which one exact fit takes no longer than several partitions do.
+    smallest : int, default=200
+        Rows of a neighbourhood below which too little memory is an error.
+    check_share : float, default=0.25
+        Time of the check after the fit, relative to the fit: neighbourhoods are compared at a size that allows it.
+    check_work : float, default=8.0
+        Time of the check, in fits of a neighbourhood of the size compared: two pairs of fits, of 1.6 times and of
+        twice 0.8 times as many rows, whose time goes with the square of the rows.
+    fewest_checked : int, default=100
+        Rows of a neighbourhood below which there is no check.
+    """
+
+    exact_up_to: int = 12_000
+    smallest: int = 200
+    check_share: float = 0.25
+    check_work: float = 8.0
+    fewest_checked: int = 100
+
+
+USUAL = NeighbourhoodPolicy()
+
+
+@dataclass(frozen=True)
+class FinalCells:
+    """The division of a final fit into neighbourhoods."""
+
+    size: int
+    rank: int
+    n_partitions: int
+    memory: float  # bytes for kernel values of each neighbourhood that is fitted at the same time
+    checked: int = 0  # rows of neighbourhoods that are compared with twice as large ones after the fit; 0 for none
+
+    def __str__(self) -> str:
+        coupled = f"coupled by {self.rank} landmarks" if self.rank else "fitted apart"
+        return f"{self.n_partitions} partitions into neighbourhoods of at most {self.size} rows, {coupled}"
+
+
+def plan_cells(
+    parameters: Parameters, data: TrainingData, model: Specification, resources: Resources
+) -> FinalCells | None:
+    """The division; None for an exact fit. Refused if the memory does not suffice, or the kernel has no distances."""
+    operator, is_asked = parameters.operator, parameters.divides
+    reason = _obstacle(parameters, data, model)
+    if is_asked and reason:
+        raise ValueError(f"`operator` divides the fit into neighbourhoods, but {reason}. Use operator='auto'.")
+    is_large = len(data.weights) > USUAL.exact_up_to and is_auto(operator) and is_auto(parameters.solver)
+    if reason or not (is_asked or is_large):
+        return None
+    settings = operator if isinstance(operator, NeighbourhoodSettings) else NeighbourhoodSettings()
+
+    def need(size: int) -> CellsNeed:
+        return _memory.cells_need(data, model, size, settings.landmarks, settings.partitions)
+
+    size = min(settings.size, len(data.weights))
+    while not resources.allow(need(size).total) and size > USUAL.smallest:
+        size = max(USUAL.smallest, size // 2)
+    needed = need(size)
+    what = f"A fit to {len(data.weights)} rows in neighbourhoods of {size}"
+    allowed = resources.require(what, needed.total, "pass fewer rows")
+    checked = _checked_size(len(data.weights), size, settings.partitions)
+    if checked and not resources.allow(need(2 * checked).total):
+        checked = 0
+    memory = needed.each + (allowed - needed.total) / 2
+    return FinalCells(size, settings.landmarks, settings.partitions, memory, checked)
+
+
+def _checked_size(n_rows: int, size: int, n_partitions: int) -> int:
+    """Rows of the neighbourhoods that are compared with twice as large ones; 0 if all rows are one, or too few."""
+    if size >= n_rows:
+        return 0
+    affordable = math.sqrt(USUAL.check_share * n_partitions * n_rows * size / USUAL.check_work)
+    checked = min(size, n_rows // 2, int(affordable))
+    return checked if checked >= USUAL.fewest_checked else 0
+
+
+def _obstacle(parameters: Parameters, data: TrainingData, model: Specification) -> str:
+    """Why the fit cannot be divided, in words; empty if it can."""
+    if not all(isinstance(kernel, DistanceKernel) for kernel in model.kernels):
+        return f"neighbours need a kernel of distances, and `kernel` is {model.kernels[0]!r}"
+    if data.labels is None:
+        return "a regression is fitted whole"
+    if parameters.is_bias_free:
+        return "`bias_variance` is infinite"
+    if not (isinstance(parameters.solver, str) and parameters.solver in ("auto", "newton")):
+        return f"`solver` is {parameters.solver!r}, where each neighbourhood is fitted by Newton's method"
+    return ""
