@@ -62,7 +62,7 @@ def _story(fitted: dict[str, Any], words: Words) -> tuple[list[str], list[str], 
     verdicts, records = fitted["verdicts_"], fitted["trace_"]
     final = next((verdict for verdict in reversed(verdicts) if verdict.kept), None)
     names = fitted["classes_" if "classes_" in fitted else "outputs_"]
-    described = describe_model(fitted["model_"].specification, names, words.unit, fitted.get("feature_names_in_"))
+    described = describe_model(fitted["model_"].specification, names, words.unit, fitted.get("encoder_"))
     result = [f"Final fit: {_extent(fitted)}. {fitted['outcome_'].value}"]
     if fitted.get("approximation_") is not None:
         result.append(str(fitted["approximation_"]))
