@@ -57,39 +57,3 @@ class NestedPrior(Prior):
         # Deviations from a mean sum to zero, so the mean takes no part in their gradient.
         gradient = (common.gradient / counts)[self.origins] + away / self.scale[self.origins]
         return Pull(common.value + 0.5 * float(away @ away), gradient)
-
-
-class Objective(NamedTuple):
-    """What a stage minimises, and its gradient."""
-
-    value: float
-    gradient: Array
-
-
-def weigh_prior(value: float, gradient: Array, pull: Pull, n_cases: float, certain_loss: float) -> Objective:
-    """Psi + s(Psi) pull / n, s = (Psi + e) / (Psi + e + certain_loss), e = n^(-3/2) / (2 pi^(1/2)).
-
-    Psi is the criterion, a mean over n cases. For Psi far above `certain_loss` the prior counts as one case, s = 1.
-    Where held-out rows are predicted with hardly any loss, all of it is a small part of one unit of log likelihood. A
-    prior of full weight would then decide how certain the model is. With s proportional to Psi, parameters gain and
-    lose by the logarithm of the criterion. e ends this. It is the rate of errors to expect after n cases without one,
-    if labels are a function of the inputs or have a rate of errors with Jeffreys' prior, both equally probable: the
-    second has likelihood (pi n)^(-1/2), and then expects the rate 1 / (2 n).
-
-    Parameters
-    ----------
-    value, gradient : float and array of shape (p,)
-        The criterion and its gradient by the log parameters.
-    pull : Pull
-        The prior, in units of log likelihood.
-    n_cases : float
-    certain_loss : float
-        Criterion at which s is about one half; 0 for s = 1.
-    """
-    size = abs(value) + 0.5 * np.pi**-0.5 * n_cases**-1.5
-    share = size / (size + certain_loss)
-    slope = np.sign(value) * certain_loss / (size + certain_loss) ** 2
-    return Objective(
-        value + share * pull.value / n_cases,
-        gradient * (1.0 + slope * pull.value / n_cases) + share * pull.gradient / n_cases,
-    )
