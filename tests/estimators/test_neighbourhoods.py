@@ -280,14 +280,14 @@ def test_suspects_of_neighbourhoods_are_flipped_labels():
 
 def test_leave_one_out_with_too_little_memory_is_refused():
     model = fixed().fit(X, Y).set_params(memory_limit="1MB")
-    with pytest.raises(ValueError, match="Leave-one-out of 23 rows and 3 classes needs about"):
+    with pytest.raises(ValueError, match="Leave-one-out for 23 rows and 3 classes needs about"):
         _ = model.loo_proba_
     with pytest.raises(ValueError, match="from 23 training rows, needs about"):
         model.predict(NEW)
 
 
 REFUSED = {
-    "linear kernel": ({"kernel": "linear", "rate": None}, "neighbours need a kernel of distances"),
+    "linear kernel": ({"kernel": "linear", "rate": None}, "neighbourhoods need a distance-based kernel"),
     "free constants": ({"bias_variance": np.inf}, "operator=NeighbourhoodSettings"),
     "another solver": ({"solver": "exact"}, "`solver` is 'exact'"),
     "tiny size": ({"operator": NeighbourhoodSettings(size=1)}, "`size` must be a whole number of at least 2"),

@@ -15,7 +15,7 @@ class Folds(NamedTuple):
     held_out: Array  # (F, n)
 
     def at(self, points: slice) -> "Folds":
-        """The folds of a part of the points."""
+        """The folds of some points."""
         return Folds(self.kept[:, points], self.held_out[:, points])
 
 

@@ -63,7 +63,7 @@ class Resources:
 
     def __str__(self) -> str:
         allowed = f"`memory_limit` allows {describe(self.memory)}"
-        return allowed if self.is_given else f"{describe(self.memory)} are free"
+        return allowed if self.is_given else f"{describe(self.memory)} is free"
 
     def allow(self, needed: float) -> bool:
         """Whether a call that needs so many bytes fits."""
@@ -275,8 +275,8 @@ def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, siz
     else:
         needed += footprint.leave_one_out(size)
         least = (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix
-    what = f"Leave-one-out of {n} rows and {_classes(data)}"
-    allowed = resources.require(what, needed + least, "fit to fewer rows, or cross-validate")
+    what = f"Leave-one-out for {n} rows and {_classes(data)}"
+    allowed = resources.require(what, needed + least, "fit to fewer rows, or use cross-validation")
     return allowed - needed - footprint.MODEL.overhead if rank else allowed
 
 

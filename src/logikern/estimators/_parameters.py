@@ -218,5 +218,7 @@ def parse_memory(limit: Any) -> float | None:
         match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)i?b?\s*", str(limit).lower())
         value = float(match[1]) * _UNITS[match[2]] if match else float("nan")
     if not 0 < value < np.inf:
-        raise ValueError(f"`memory_limit` must be bytes or a text like '500MB' or '2GB', but is {limit!r}.")
+        raise ValueError(
+            f"`memory_limit` must be a number of bytes or text such as '500MB' or '2GB', but is {limit!r}."
+        )
     return value

@@ -73,13 +73,19 @@ def run(
     chosen = plan.alternatives[0] if tuned is None else tuned.alternative
     specification = chosen.start if tuned is None else tuned.specification
     data = chosen.view(data)
-    solver = plan.solver_for(specification)
+    solver, approximation = plan.solver_for(specification), None
     if solver.cells is not None:
-        return _run_cells(plan, solver, chosen, tuned, data, on_step)
+        approximation = _check(solver, specification, data, _keeps_interrupted(plan, tuned))
+        if solver.otherwise is not None and solver.cells.is_too_small(approximation):
+            solver = solver.otherwise.because(f"Neighbourhoods of {solver.cells.size} rows are too small.")
+    if solver.cells is not None:
+        found = _run_cells(plan, solver, chosen, tuned, data, on_step)
+        return replace(found, approximation=approximation)
     result, covariance, operator = solve(
         solver, specification, data, on_step, keep_interrupted=_keeps_interrupted(plan, tuned)
     )
-    return FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
+    report = FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
+    return replace(report, approximation=approximation)
 
 
 def _run_cells(
@@ -93,31 +99,35 @@ def _run_cells(
     """Fit several partitions into neighbourhoods; an interruption may keep those that are complete."""
     assert solver.cells is not None
     specification = chosen.start if tuned is None else tuned.specification
-    fitter = CellFitter(solver.cells, solver.operator, solver.build, solver.state, specification, data)
+    fitter = _fitter(solver, specification, data)
     members: list[LocalModels] = []
     results: list[FitResult] = []
-    is_kept, is_complete = _keeps_interrupted(plan, tuned), True
     try:
         for number in range(solver.cells.n_partitions):
             member, result = fitter.fit(solver.seed + number, on_step)
             members.append(member)
             results.append(result)
     except KeyboardInterrupt:
-        if not members or not is_kept:
+        if not members or not _keeps_interrupted(plan, tuned):
             raise
         results[-1] = replace(results[-1], outcomes=(Outcome.INTERRUPTED,))
-        is_complete = False
-    approximation = _check(fitter, solver.seed, is_kept) if is_complete else None
     worst = next((own for own in results if not own.outcome.converged), results[-1])
     refuse_failure(worst, specification.kernels[0], data.points)
     how = solver.operator.reason
-    return FitReport(plan, data, chosen.start, tuned, specification, worst, None, how, tuple(members), approximation)
+    return FitReport(plan, data, chosen.start, tuned, specification, worst, None, how, tuple(members))
 
 
-def _check(fitter: CellFitter, seed: int, is_kept: bool) -> Approximation | None:
-    """The measured approximation; an interruption skips it if the fit is kept."""
+def _fitter(solver: SolverPlan, specification: Specification, data: TrainingData) -> CellFitter:
+    assert solver.cells is not None
+    return CellFitter(solver.cells, solver.operator, solver.build, solver.state, specification, data)
+
+
+def _check(
+    solver: SolverPlan, specification: Specification, data: TrainingData, is_kept: bool
+) -> Approximation | None:
+    """How good neighbourhoods are, compared with twice as large ones; an interruption skips this if fits are kept."""
     try:
-        return check_cells(fitter, seed)
+        return check_cells(_fitter(solver, specification, data), solver.seed)
     except KeyboardInterrupt:
         if not is_kept:
             raise
@@ -141,7 +151,7 @@ def solve(
 ) -> tuple[FitResult, ClassCovariance, str]:
     """Fit all points, from a dual (C, n) if given; returns the fit, its covariance, and how products were computed.
 
-    An interrupted fit raises, unless it should be kept and has taken a step.
+    An interrupted fit raises an error, unless `keep_interrupted` is True and the fit has taken a step.
     """
     covariance = specification.bind(plan.operator.points(data.points, len(specification.kernels) > 1))
     targets, weights = data.targets.astype(plan.state, copy=False), data.weights[None].astype(plan.state, copy=False)

@@ -230,7 +230,7 @@ def _chunk(
     if not kept.size and fitted is None:
         raise ValueError(
             "The first rows for `partial_fit` all have weight 0, by `sample_weight` or `class_weight`. Start with "
-            "rows of positive weight; later calls may have rows without weight only."
+            "rows of positive weight; later calls may pass only rows of weight 0."
         )
     return TrainingData(
         X[kept],
@@ -267,7 +267,8 @@ def _targets(y: Any, names: Any, classes: Array) -> Array:
         if y.shape[1] != len(classes) or set(columns) != set(classes.tolist()):
             raise ValueError(
                 f"`y` with {y.shape[1]} columns must hold distributions over the {len(classes)} classes "
-                f"{list(classes)!r}, one column for each: in this order, or a frame with their names."
+                f"{list(classes)!r}, one column for each. Pass columns in this order, or a frame "
+                "whose columns have these names."
             )
         return read_distributions(y)[[columns.index(label) for label in classes.tolist()]]
     found, rows = read_labels(y)
@@ -292,7 +293,7 @@ def _leaf_targets(known: TreeTargets) -> Array:
 
 def _joined(before: TrainingData, chunk: TrainingData) -> TrainingData:
     if not isinstance(before.likelihood, Softmax) or before.labels is None or chunk.labels is None:
-        raise ValueError("Some labels of the fit were inner nodes of the hierarchy: no points can be added to it.")
+        raise ValueError("No rows can be added to a fit with labels that are inner nodes. Fit all rows with `fit`.")
     # The scale that a search has chosen stays fixed, like the hyperparameters.
     points = chunk.points if before.encoder is None else before.encoder.scaling.transform(chunk.points)
     return replace(

@@ -113,7 +113,7 @@ class DistanceKernel(Kernel):
         if isinstance(rate, tuple) and columns is not None:
             if len(columns) != X.shape[1]:
                 raise ValueError(
-                    f"`columns` must name a rate for every input, but has {len(columns)} places for {X.shape[1]} "
+                    f"`columns` must name a rate for every input, but has {len(columns)} entries for {X.shape[1]} "
                     "inputs. Pass one for each column of `X`."
                 )
             rate = tuple(rate[place] for place in columns)
@@ -139,7 +139,7 @@ class Stationary(DistanceKernel):
     rate : float or tuple of floats, default=1.0
         Inverse length scale to the power of the metric: one for all inputs, or one per input.
     columns : tuple of int or None, default=None
-        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+        Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
 
     exponents = (1.0,)

@@ -166,7 +166,7 @@ def _nodes(schema: Any, max_depth: int) -> Iterator[dict[str, Any]]:
     while waiting:
         value, depth = waiting.pop()
         if depth > max_depth:
-            raise ValueError(f"its records are nested more than {max_depth} deep")
+            raise ValueError(f"its records are nested more than {max_depth} levels deep")
         if isinstance(value, dict):
             if isinstance(value.get("__loader__"), str):
                 yield value

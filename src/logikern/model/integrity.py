@@ -106,8 +106,8 @@ def _check_classifier(classifier: Any) -> None:
     _check_settings(found.get("operator"))
     if isinstance(model, OneAgainstRest):
         binaries = found.get("binaries_", ())
-        _require(len(model.models) == len(classes) == len(binaries), "it has no model for every class")
-        _require(len(model.scalings) in (0, len(classes)), "it has no scaling for every class")
+        _require(len(model.models) == len(classes) == len(binaries), "it does not have a model for every class")
+        _require(len(model.scalings) in (0, len(classes)), "it does not have a scaling for every class")
         for scaling in model.scalings:
             check_scaling(scaling, n_inputs)
         for part, binary in zip(model.models, binaries, strict=True):
@@ -142,7 +142,7 @@ def _check_classes(classes: Any) -> None:
     labels = classes.tolist()
     # Missing values are not labels; NaN does not equal itself.
     known = all(isinstance(label, Hashable) and label is not None and label == label for label in labels)
-    _require(known and len(set(labels)) == len(labels), "its classes are not all different labels")
+    _require(known and len(set(labels)) == len(labels), "its classes are not distinct labels")
 
 
 def _check_inputs(found: dict[str, Any]) -> int:
@@ -151,7 +151,8 @@ def _check_inputs(found: dict[str, Any]) -> int:
     names, kernels = found.get("feature_names_in_"), found.get("kernels_")
     _require(isinstance(n_features, int) and n_features >= 1, "it does not say how many features it takes")
     if names is not None:
-        _require(isinstance(names, np.ndarray) and names.shape == (n_features,), "its features have other names")
+        is_list = isinstance(names, np.ndarray) and names.shape == (n_features,)
+        _require(is_list, "its feature names do not match its features")
     if not isinstance(kernels, tuple) or not all(isinstance(own, Kernel) for own in kernels):
         raise ValueError(_NO_KERNELS)
     if any(isinstance(leaf, Precomputed) for own in kernels for leaf in leaves(own)):
@@ -172,7 +173,8 @@ def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: 
     """Public hyperparameters must equal those of the model."""
     _require(found.get("kernels_") == kernels, _NO_KERNELS)
     shown = found.get("variances_")
-    _require(isinstance(shown, np.ndarray) and np.array_equal(shown, variances), "its variances are not its model's")
+    is_same = isinstance(shown, np.ndarray) and np.array_equal(shown, variances)
+    _require(is_same, "its variances are not those of its model")
 
 
 def _check_settings(operator: Any) -> None:
@@ -206,7 +208,7 @@ def _check_regressor(regressor: Any) -> None:
     _check_start(found.get("start_"), found["model_"])
     _check_shown(found, found["model_"].specification.kernels, found["model_"].specification.latent_variances)
     _require(type(found["model_"].specification.mixing) is Flat, "its outputs have a tree")
-    _require(found.get("n_outputs_") == len(outputs), "it has another number of outputs")
+    _require(found.get("n_outputs_") == len(outputs), "it states a number of outputs that is not that of its model")
     _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
     _require(found["model_"].specification.temperature.is_neutral, "its outputs have a temperature")
     allowed = (1, 2) if len(outputs) == 1 else (2,)
@@ -244,11 +246,11 @@ def _check_points(model: FittedModel | NeighbourhoodModel, n_classes: int, n_inp
     else:
         _require(not any(is_given), "its points do not belong to its kernels")
         _require(points.dtype.kind == "f" and points.ndim == 2, "its points are not a table of numbers")
-        _require(points.shape[1] == n_inputs, "its points have another number of features")
+        _require(points.shape[1] == n_inputs, "its points have a different number of features")
         values: Any = getattr(points, "data", None) if sparse.issparse(points) else points
         _require(bool(np.isfinite(values).all()), "its points are not finite")
         counts = {count for part in parts for count in _input_counts(part)}
-        _require(counts <= {n_inputs}, "its kernels have rates for another number of features")
+        _require(counts <= {n_inputs}, "its kernels have rates for a different number of features")
 
 
 def _input_counts(kernel: Kernel) -> set[int]:
@@ -263,9 +265,9 @@ def _check_places(points: KernelRows, n_training: int) -> None:
     """Distinct positions in a kernel matrix of `n_training` columns."""
     places: Any = points.indices
     is_list = isinstance(places, np.ndarray) and places.ndim == 1 and places.dtype.kind == "i" and len(places) > 0
-    _require(points.values is None and is_list, "its points are not places in a kernel matrix")
+    _require(points.values is None and is_list, "its points are not positions in a kernel matrix")
     inside = places.min() >= 0 and places.max() < n_training and len(np.unique(places)) == len(places)
-    _require(bool(inside), f"its points are not places among the {n_training} rows that its kernel matrix had")
+    _require(bool(inside), f"its points are not positions among the {n_training} rows that its kernel matrix had")
 
 
 def _check_constants(model: FittedModel) -> None:
@@ -317,7 +319,7 @@ def _check_hierarchy(tree: Any, mixing: Mixing, classes: np.ndarray) -> None:
         _require(tree is None and isinstance(mixing, Flat), "its hierarchy is incomplete")
         return
     _check_tree(tree)
-    _require((tree.labels, tree.parents) == (mixing.labels, mixing.parents), "it has two hierarchies")
+    _require((tree.labels, tree.parents) == (mixing.labels, mixing.parents), "its hierarchy is not that of its model")
     _require(tree.classes.tolist() == classes.tolist(), "its classes are not the leaves of its hierarchy")
 
 

@@ -203,7 +203,7 @@ def choose(
         spare = max(0.0, room - matrices) / len(kernels)
         return Choice(operator, dtype, f"Products are {operator}, as requested.", memory, spare)
     if _features_pay(kernels, X):
-        return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
+        return Choice("features", dtype, "The kernel has few or sparse features: products use them.", memory)
     if matrices <= room:
         reason = f"{_describe(n_matrices, matrices)}: kept in memory."
         return Choice("dense", dtype, reason, memory, (room - matrices) / len(kernels))

@@ -149,7 +149,7 @@ class InfluenceMixin:
                 leaving = Leaving(rank, room, self._seed)
                 found = [self._gather(parts, leaving.leave_out) for parts in partitions(self.model_, data)]
                 check = self._check(found[0], leaving, size)
-            tell(check, "Use `exact_loo`, which refits without each row, or cross-validate.", stacklevel=3)
+            tell(check, "Use `exact_loo`, which refits without each row, or use cross-validation.", stacklevel=3)
             kept = self._on_all_rows(found)
             self.__dict__["_left_out"] = kept
         return kept

@@ -19,9 +19,10 @@ COLUMNS = 100
 TERMS = (
     "learned: number of hyperparameters that the search learned.",
     "criterion: {criterion}; lower is better.",
-    "gain: decrease of the criterion against the model accepted before, on the same rows.",
+    "gain: mean decrease in loss relative to the model accepted before, on the same rows.",
     "noise: standard error of the gain.",
-    "better: the gain exceeds the noise; for a first model, its criterion is lower.",
+    "better: the gain exceeds the noise, or is positive on rows that the search has not seen; for a first model, "
+    "its criterion is lower.",
     "asked for: required by the settings, better or not.",
 )
 
@@ -61,7 +62,7 @@ def _story(fitted: dict[str, Any], words: Words) -> tuple[list[str], list[str], 
     verdicts, records = fitted["verdicts_"], fitted["trace_"]
     final = next((verdict for verdict in reversed(verdicts) if verdict.kept), None)
     names = fitted["classes_" if "classes_" in fitted else "outputs_"]
-    described = describe_model(fitted["model_"].specification, names, words.unit, fitted.get("feature_names_in_"))
+    described = describe_model(fitted["model_"].specification, names, words.unit, fitted.get("encoder_"))
     result = [f"Final fit: {_extent(fitted)}. {fitted['outcome_'].value}"]
     if fitted.get("approximation_") is not None:
         result.append(str(fitted["approximation_"]))
