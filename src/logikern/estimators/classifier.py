@@ -137,9 +137,9 @@ class KernelLogisticClassifier(
         takes conjugate gradients in the function space, one product a step; "smo" sweeps over the points, two classes
         at a time, and needs rows of a kernel matrix that it never stores; "auto" goes by size. Another Solver has
         its own tolerance and budget.
-    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features. A function
-        (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
+    operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
+        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features, by pairs of near
+        rows, by Fourier modes, or by the faster of these two. A function (kernel, X, dtype, bytes) makes another one.
     precision : {"auto", "single", "double"}, default="auto"
         Of the kernel products; the exact solver has double always. "auto" is single for large data, with
         latents recomputed in double before the fit is believed.

@@ -108,24 +108,32 @@ class DistanceKernel(Kernel):
         n_rates = n_inputs if columns is None else max(columns) + 1
         return replace(self, rate=(cast(float, self.rate),) * n_rates, columns=columns)
 
+    def input_rates(self, n_inputs: int) -> Rate:
+        """One rate for all inputs, or the rate of each."""
+        if not isinstance(self.rate, tuple) or self.columns is None:
+            return self.rate
+        if len(self.columns) != n_inputs:
+            raise ValueError(
+                f"`columns` must name a rate for every input, but has {len(self.columns)} places for {n_inputs} "
+                "inputs. Pass as many as `X` has columns."
+            )
+        return tuple(self.rate[place] for place in self.columns)
+
+    def sum_by_rate(self, by_input: Vector) -> Vector:
+        """What the inputs of each rate add up to, from what each input adds (d,)."""
+        if not isinstance(self.rate, tuple):
+            return np.array([by_input.sum()])
+        return by_input if self.columns is None else np.bincount(self.columns, by_input, len(self.rate))
+
     def _compare(self, X: Points, Z: Points, dtype: np.dtype) -> list[Pair]:
-        rate, columns = self.rate, self.columns
-        if isinstance(rate, tuple) and columns is not None:
-            if len(columns) != X.shape[1]:
-                raise ValueError(
-                    f"`columns` must name a rate for every input, but has {len(columns)} places for {X.shape[1]} "
-                    "inputs. Pass as many as `X` has columns."
-                )
-            rate = tuple(rate[place] for place in columns)
-        rates = zip(self.metrics, self.metric_rates(rate), strict=True)
+        rates = zip(self.metrics, self.metric_rates(self.input_rates(X.shape[1])), strict=True)
         return [metric.compare(X, Z, own, dtype) for metric, own in rates]
 
     def _by_rate(self, pair: Pair, pull: Matrix, distance: Matrix) -> Vector:
         """sum_ij pull_ij s_ij, or what the inputs of each rate add to it."""
         if not isinstance(self.rate, tuple):
             return np.array([np.vdot(pull, distance)])
-        by_input = pair.contract_inputs(pull)
-        return by_input if self.columns is None else np.bincount(self.columns, by_input, len(self.rate))
+        return self.sum_by_rate(pair.contract_inputs(pull))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.numerics.outcome import Array, Indices
-from logikern.operators.base import KernelOperator
+from logikern.operators.base import KernelOperator, kernel_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,7 @@ class Tiled(KernelOperator):
         return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
 
     def rows(self, indices: Indices) -> Array:
-        points = self.X[indices]
-        block = np.empty((points.shape[0], self.n_points), self.dtype)
-        self.kernel.fill(block, points, self.X)
-        return block
+        return kernel_rows(self.kernel, self.X, indices, self.dtype)
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
         return self.kernel.contract_gradient(self.X, self.X, left, right)
