@@ -9,6 +9,7 @@ from logikern.kernels import Gaussian, Laplacian, Matern12, Matern32, Matern52
 from logikern.numerics.parallel import own_threads
 from logikern.operators.choose import choose
 from logikern.operators.fourier import SPECTRA, ModePlan, Spectrum, has_modes, lattice
+from tests.numerics.blas_threads import three_blas_threads
 
 DOUBLE = np.dtype(np.float64)
 
@@ -77,7 +78,7 @@ def test_threads_do_not_change_the_product():
     functions, operator = np.random.default_rng(1).standard_normal((5, 60)), bind(Gaussian(5.0), points())
     with own_threads(1):
         alone = operator.matmul(functions)
-    with own_threads(2):
+    with three_blas_threads(), own_threads(2):
         np.testing.assert_allclose(operator.matmul(functions), alone, atol=1e-12)
 
 

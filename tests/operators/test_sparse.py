@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist
 from logikern.kernels import Gaussian, Laplacian, Linear, Matern12, Matern32, RationalQuadratic
 from logikern.numerics.parallel import own_threads
 from logikern.operators.sparse import POLICY, PairCount, PairPolicy, has_near_pairs, reach
+from tests.numerics.blas_threads import three_blas_threads
 
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 KERNELS = (Gaussian(300.0), Matern12(4000.0), Matern32(1500.0), Laplacian(60.0), RationalQuadratic(300.0, 9.0))
@@ -75,7 +76,7 @@ def test_threads_do_not_change_the_product():
     functions, policy = np.random.default_rng(1).standard_normal((3, 400)), PairPolicy(block_pairs=500)
     with own_threads(1):
         alone = near(Gaussian(300.0), policy).matmul(functions)
-    with own_threads(2):
+    with three_blas_threads(), own_threads(2):
         np.testing.assert_array_equal(near(Gaussian(300.0), policy).matmul(functions), alone)
 
 

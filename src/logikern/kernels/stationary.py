@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from logikern.numerics.parallel import for_each, row_tiles
 
 from .base import Kernel, Matrix, Points, Vector
 from .inputs import Rate, common_dtype
-from .metrics import FARTHEST, Metric, Pair
+from .metrics import FARTHEST, Metric, Pair, SingleSquares
 from .parameters import RATES, places, positive
 
 
@@ -151,6 +151,8 @@ class Stationary(DistanceKernel):
     """
 
     exponents = (1.0,)
+    # Whether |f'| <= 2 everywhere: small errors of s are then small errors of k. Not so for a root at s = 0.
+    has_bounded_slope: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -175,6 +177,10 @@ class Stationary(DistanceKernel):
 
     def metric_rates(self, rate: Rate) -> tuple[Rate, ...]:
         return (rate,)
+
+    def in_single(self, X: Points) -> SingleSquares | None:
+        """Points prepared for values in single precision, with errors up to 1e-4; None if there is no such way."""
+        return self.metric.in_single(X, self.input_rates(X.shape[1])) if self.has_bounded_slope else None
 
     def correlate(self, distances: Sequence[Matrix]) -> None:
         self.to_correlation(distances[0])
