@@ -74,6 +74,8 @@ class Choice:
         The user's function (kernel, X, dtype, memory) -> KernelOperator, X in double precision.
     exact : {"dense", "tiled"}, default="tiled"
         Products where faster ones do not pay.
+    fast_memory : float, default=inf
+        Bytes for each operator of fast sums.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Choice:
     spare_memory: float = np.inf
     own: MakeOperator | None = None
     exact: str = "tiled"
+    fast_memory: float = np.inf
 
     def points(self, X: Any, keep_distances: bool = False) -> "PointSet":
         """The points, ready to be bound to one kernel after the other."""
@@ -144,13 +147,13 @@ def _features(points: PointSet, kernel: Kernel) -> KernelOperator:
 def _fast(points: PointSet, kernel: Kernel, names: Sequence[str] = tuple(FAST_SUMS)) -> KernelOperator:
     """The cheapest of some fast sums that fits in memory, or exact products where these are cheaper."""
     X, choice = points.in_double, points.choice
-    n, room = count_points(X), POLICY.matrix_fraction * choice.memory
+    n = count_points(X)
     best, fewest = None, float(n) ** 2
     for name in names if n >= POLICY.fast_from else ():
         if not FAST_SUMS[name].is_possible(kernel, X):
             continue
         found = FAST_SUMS[name].plan(kernel, X)
-        if found.n_values < fewest and found.n_bytes(choice.dtype) <= room:
+        if found.n_values < fewest and found.n_bytes(choice.dtype) <= choice.fast_memory:
             best, fewest = found, found.n_values
     return OPERATORS[choice.exact](points, kernel) if best is None else best.bind(choice.dtype)
 
@@ -204,7 +207,8 @@ def choose(
     _check_fast(operator, kernels, X)
     exact, spare = "dense" if matrices <= room else "tiled", max(0.0, room - matrices) / len(kernels)
     if operator != "auto":
-        return Choice(operator, dtype, f"Products are {operator}, as requested.", memory, spare, exact=exact)
+        reason = f"Products are {operator}, as requested."
+        return Choice(operator, dtype, reason, memory, spare, exact=exact, fast_memory=room / n_matrices)
     if _features_pay(kernels, X):
         return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
     if exact == "dense":
@@ -213,7 +217,7 @@ def choose(
     exceeds = f"{_describe(n_matrices, matrices)} exceed {POLICY.matrix_fraction:.0%} of the {_size(memory)} allowed"
     if n >= POLICY.fast_from and all(_is_fast(kernel, X) for kernel in kernels):
         reason = f"{exceeds}: products are sums over near points or Fourier modes where these are faster than tiles."
-        return Choice("fast", dtype, reason, memory)
+        return Choice("fast", dtype, reason, memory, fast_memory=room / n_matrices)
     return Choice("tiled", dtype, f"{exceeds}: kernel values are recomputed tile by tile in every product.", memory)
 
 
