@@ -93,7 +93,7 @@ TARGETS = {
     "negative": (fit(targets=np.tile([1.5, -0.5], (30, 1))), "row 0 has the negative value -0.5"),
     "NaN in distributions": (fit(targets=np.tile([np.nan, 1.0], (30, 1))), "NaN or NA in rows 0, 1"),
     "NA in distributions": (fit(targets=pd.DataFrame({"a": [None, 0.5] * 15, "b": 0.5})), "NaN or NA in rows 0, 2"),
-    "words in distributions": (fit(targets=np.tile(["a", "b"], (30, 1))), "holds values that are no numbers"),
+    "words in distributions": (fit(targets=np.tile(["a", "b"], (30, 1))), "holds values that are not numbers"),
     "of one class alone": (fit(targets=np.tile([1.0, 0.0], (30, 1))), "at least two classes, but 1 of 2"),
     "more classes than memory": (fit(targets=np.arange(29)), "inconsistent numbers of samples"),
 }
@@ -109,7 +109,10 @@ WEIGHTS = {
     "words": (fit(weights=["heavy"] * 30), "`sample_weight` must hold numbers"),
     "on one class only": (fit(weights=(Y == 0) * 1.0), "at least two classes, but 1 of 3"),
     "huge": (fit(weights=np.full(30, 1e300)), "not finite"),
-    "of unknown classes": (fit(class_weight={9: 1.0}), "`class_weight` has 9, which is no class, and nothing for 0"),
+    "of unknown classes": (
+        fit(class_weight={9: 1.0}),
+        "`class_weight` has 9, which is not a class, and no weight for 0",
+    ),
     "of classes, negative": (fit(class_weight={0: -1.0}), "`class_weight` must hold finite weights"),
     "of classes, NaN": (fit(class_weight={0: np.nan}), "`class_weight` must hold finite weights"),
     "of classes, all zero": (fit(class_weight=dict.fromkeys(range(3), 0.0)), "but 0 of 3 classes have any"),
@@ -165,7 +168,7 @@ SETTINGS = {
     "variance negative": (fit(variance=-1.0), "`variance` must be a positive number"),
     "variance zero": (fit(variance=0), "`variance` must be a positive number"),
     "variance NaN": (fit(variance=np.nan), "`variance` must be a positive number"),
-    "variance too long": (fit(variance=[1.0, 2.0]), "has 2 values where"),
+    "variance too long": (fit(variance=[1.0, 2.0]), "has 2 values, and"),
     "variance a word": (fit(variance="large"), "`variance` must be a number or a sequence"),
     "bias variance negative": (fit(bias_variance=-1.0), "`bias_variance` must be a number that is not negative"),
     "bias variance NaN": (fit(bias_variance=np.nan), "`bias_variance` must be a number that is not negative"),
@@ -225,7 +228,10 @@ PREDICTIONS = {
     "one dimension": (predict(X[0]), "Expected 2D array, got 1D"),
     "no rows": (predict(X[:0]), r"0 sample\(s\)"),
     "strings": (predict([["a", "b", "c"]]), "Column `x0` must hold numbers, but holds 'a' in row 0"),
-    "overflow": (predict(1e200 * X, kernel="polynomial"), "no finite values between row 0 of `X`"),
+    "overflow": (
+        predict(1e200 * X, kernel="polynomial"),
+        "between row 0 of `X` and the training points are not finite",
+    ),
     "kernel values of other points": (
         lambda: fixed("precomputed").fit(MATRIX, Y).predict(MATRIX[:, :5]),
         "X has 5 features, but .* is expecting 30",

@@ -115,7 +115,7 @@ def plan(*names: str, **settings: Any) -> Plan:
 def first_model(rungs: Sequence[SearchData], origin: Specification | None = None, name: str = "") -> FirstModel:
     """A model on these rungs."""
     own = start() if origin is None else origin
-    return FirstModel(name, own, lambda number: rungs[number], lambda best, best_start: best)
+    return FirstModel(name, own, lambda number, _: rungs[number], lambda best, best_start: best)
 
 
 def grow_on(

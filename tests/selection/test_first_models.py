@@ -90,7 +90,7 @@ def test_later_first_models_begin_where_the_best_one_points_to():
         return best
 
     first = first_model([rung(Bowl())])
-    later = type(first)("later", start(), lambda number: rung(Bowl()), origin)
+    later = type(first)("later", start(), lambda number, _: rung(Bowl()), origin)
     learn([first, later], plan(), 1, EXACT, own, np.random.default_rng(0))
     assert seen == [(pytest.approx(1.0, abs=1e-3), 0.0)]
     assert next(record for record in own.records if record.stage.startswith("later")).value < 1.001

@@ -190,7 +190,7 @@ def test_splits_of_rows_that_the_search_does_not_see_are_refused():
 
 
 def test_rows_that_a_splitter_cannot_read_again_are_refused():
-    with pytest.raises(ValueError, match="A splitter as `cv` reads `X`, but that is an iterator"):
+    with pytest.raises(ValueError, match="A splitter as `cv` needs `X`, but `X` is an exhausted iterator"):
         tuned(lambda left, right: float(left @ right), cv=KFold(3)).fit(iter(X), NAMES)
 
 

@@ -146,7 +146,7 @@ def test_model_that_settings_demand_is_told_so():
         Verdict("shared", 2, 0.5, np.nan, np.nan, True, "first model"),
         Verdict("scaled", 4, 0.6, -0.1, 0.02, True, "asked for"),
     )
-    assert rows(model)[-1].endswith("asked for: final model") and "asked for: part of" in model.explain()
+    assert rows(model)[-1].endswith("asked for: final model") and "asked for: required by" in model.explain()
 
 
 @pytest.mark.parametrize("term", ["learned", "criterion", "gain", "noise", "better"])
@@ -184,12 +184,12 @@ def test_early_end_is_told():
 
 
 def test_search_without_a_result_is_told():
-    assert with_verdicts().explain().startswith("Final model: as the search began")
+    assert with_verdicts().explain().startswith("Final model: the start of the search")
 
 
 def test_fixed_hyperparameters_have_no_search_to_tell():
     told = tuned(criterion=None).fit(X, NAMES).explain()
-    assert "nothing was searched for" in told and "Models compared" not in told and "Criterion" not in told
+    assert "without a search" in told and "Models compared" not in told and "Criterion" not in told
 
 
 def test_single_model_is_not_compared():

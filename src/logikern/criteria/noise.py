@@ -12,7 +12,7 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True, eq=False)
 class ProfiledNoise(Criterion):
-    """Psi = C/2 log s^2 with s^2 the mean squared held-out error, C outputs, which is minimal where the error is.
+    """Psi = C/2 log s^2 with s^2 the mean squared held-out error, C outputs; its minimum is the minimum of the error.
 
     Up to a constant this is the negative log density of held-out targets under Gaussian noise of variance s^2. In
     these units a hyperparameter without effect gains half a unit over all cases (Wilks), for any noise, so priors and

@@ -1,7 +1,7 @@
-"""Whether the memory allowed suffices for a call, checked before its work begins."""
+"""Memory of every call: compared with the limit before work begins, and divided among its parts."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,31 +17,19 @@ from logikern.model.fitted import TILE_ENTRIES as PREDICTION_ENTRIES
 from logikern.numerics.free_memory import available_memory
 from logikern.numerics.parallel import n_threads
 from logikern.operators.linear import BLOCK
+from logikern.structure.specification import Specification
 from logikern.structure.tying import Tying
 
 
 @dataclass(frozen=True)
 class MemoryPolicy:
-    """Bounds on what calls hold; `benchmarks/memory.py` compares them with measured peaks.
+    """Bounds on the memory of calls; `benchmarks/memory.py` compares them with measured peaks."""
 
-    Parameters
-    ----------
-    least_rows : int, default=16
-        Rows of kernel values that products compute at a time at least.
-    bytes_per_value : int, default=24
-        For a kernel value while it is computed.
-    values_kept : int, default=10
-        Numbers for each row that a fitted model of two classes keeps beside its points.
-    prediction_arrays : int, default=6
-        Arrays with one value for each row and class that prediction holds.
-    small_prediction : float, default=1e8
-        Predictions below this many bytes do not check how much memory is free, which takes longer than one row does.
-    """
-
-    least_rows: int = 16
-    bytes_per_value: int = 24
-    values_kept: int = 10
-    prediction_arrays: int = 6
+    least_rows: int = 16  # smallest number of rows of kernel values that products compute at a time
+    bytes_per_value: int = 24  # bytes of a kernel value while it is computed
+    values_kept: int = 10  # numbers per row that a fitted model of two classes keeps beside its points
+    prediction_arrays: int = 6  # arrays with one value per row and class that prediction holds
+    # Predictions below this many bytes skip the check of free memory, which takes longer than predicting one row.
     small_prediction: float = 1e8
 
 
@@ -57,10 +45,10 @@ _CRITERIA = {
 
 @dataclass(frozen=True)
 class Resources:
-    """What a call may use."""
+    """Memory and threads that a call may use."""
 
     memory: float  # bytes
-    is_given: bool  # whether `memory_limit` sets them; otherwise they are what is free
+    is_given: bool  # whether `memory_limit` sets them; otherwise they are the free memory
     n_threads: int
 
     def __str__(self) -> str:
@@ -68,9 +56,9 @@ class Resources:
         return allowed if self.is_given else f"{describe(self.memory)} are free"
 
     def require(self, what: str, needed: float, advice: str) -> float:
-        """Refuse a call that needs more than it may take; returns the bytes it may take.
+        """Raise an error if a call needs more memory than it may use; returns the bytes that it may use.
 
-        `what` is the subject of the error's sentence, `advice` what to do other than to allow more.
+        `what` is the subject of the error's sentence, and `advice` an alternative to more memory.
         """
         if needed + footprint.MODEL.overhead <= self.memory:
             return self.memory
@@ -80,18 +68,18 @@ class Resources:
 
 
 def find_resources(memory_limit: float | None) -> Resources:
-    """The limit, or what is free now; and the threads allowed in this context."""
+    """The limit, or the memory that is free now, and the threads of this context."""
     memory = available_memory() if memory_limit is None else memory_limit
     return Resources(memory, memory_limit is not None, n_threads())
 
 
 def describe(n_bytes: float) -> str:
-    """In words, rounded up."""
+    """A number of bytes in words, rounded up."""
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{np.ceil(n_bytes / 1e6):.0f} MB"
 
 
 def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **others: Any) -> Size:
-    """Sizes of a model on all points, or on so many."""
+    """Sizes of a model on all points, or on `n_points`."""
     n_classes = len(data.classes)
     is_pair, is_shared = n_classes == 2 and data.labels is not None, tying.n_kernels == tying.n_variances == 1
     return Size(
@@ -111,7 +99,7 @@ def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **oth
 def room_for_fit(
     parameters: Parameters, data: TrainingData, resources: Resources, solver: str, size: Size, kernel: Kernel
 ) -> float:
-    """Bytes for kernel values and preconditioner of the final fit; refused if the rest does not fit."""
+    """Bytes for kernel values and preconditioner of the final fit; an error if the rest does not fit."""
     n, dense = size.n_points, solver == "exact"
     needed = SOLVERS[solver].footprint(size)
     if solver == "smo" and parameters.solver == "auto":
@@ -128,7 +116,7 @@ def room_for_fit(
 def room_for_search(
     parameters: Parameters, data: TrainingData, resources: Resources, criterion: str, size: Size, kernel: Kernel
 ) -> float:
-    """Bytes for kernel values of a search on a subset of this size; refused if the rest does not fit.
+    """Bytes for kernel values of a search on a subset of this size; an error if the rest does not fit.
 
     A `criterion` is "loo" for leave-one-out, "exact" for folds with dense factors, and "newton" for folds without.
     """
@@ -145,8 +133,33 @@ def room_for_search(
     return allowed - needed - footprint.MODEL.overhead if by_products else allowed
 
 
+class CellsNeed(NamedTuple):
+    """Bytes of a fit by neighbourhoods, and of the kernel values of each that is fitted at the same time."""
+
+    total: float
+    each: float
+
+
+def cells_need(data: TrainingData, model: Specification, n_rows: int, rank: int, n_partitions: int) -> CellsNeed:
+    """What a fit in neighbourhoods of so many rows needs: fitted apart by each thread, or at once with landmarks."""
+    n, kernel = len(data.weights), model.kernels[0]
+    size = size_of(data, model.tying, min(n, n_rows))
+    values = fit_matrices(kernel, data, len(model.kernels)) * size.matrix
+    n_cells = -(-n // n_rows)
+    if rank:
+        whole = size_of(data, model.tying)
+        landmarks = 8.0 * 4.0 * rank * n * len(model.kernels)
+        at_once = footprint.functions(whole, footprint.MODEL.newton_arrays) + landmarks + n_cells * values
+        at_once += n_cells * footprint.conditioning(size, footprint.MODEL.cell_rank)
+    else:
+        each = values + footprint.newton(size) + footprint.conditioning(size, footprint.MODEL.cell_rank)
+        at_once = n_threads() * (each + _scaled(data, n_rows))
+    kept = n_partitions * (8.0 * len(data.classes) * n + 8.0 * n) + 3.0 * 8.0 * len(data.classes) * n
+    return CellsNeed(_copies(data, n) + kept + at_once, 2.0 * values)
+
+
 def limit_for_each(data: TrainingData, resources: Resources) -> float | None:
-    """`memory_limit` for each model against the rest: what is left beside the points that every model keeps."""
+    """`memory_limit` for each model against the rest: the limit minus the points that all models keep."""
     if not resources.is_given:
         return None
     n_classes = len(data.classes)
@@ -176,7 +189,7 @@ def fit_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
 
 
 def search_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
-    """Matrices that a search holds at once: of the kernels, and distances, also of a smaller subset before."""
+    """Matrices that a search holds at once: of the kernels, and distances, including those of a smaller subset."""
     n_metrics = len(kernel.metrics) if isinstance(kernel, DistanceKernel) else 1
     return n_kernels + 2 * n_metrics + temporary_matrices(kernel, data)
 
@@ -203,7 +216,7 @@ def _copies(data: TrainingData, n_points: int) -> float:
 
 
 def _scaled(data: TrainingData, n_points: int) -> float:
-    """Points as a kernel takes them apart; kernel values that were given are what they are."""
+    """Scaled copies of the points for a kernel; zero if kernel values are given."""
     return 0.0 if isinstance(data.points, KernelRows) else footprint.MODEL.point_copies * _bytes(data, n_points)
 
 
@@ -223,9 +236,9 @@ def bytes_of(points: Any) -> float:
 
 
 def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, size: Size, kernel: Kernel) -> float:
-    """Refuse leave-one-out after a fit if it would take too much; returns the room for kernel values.
+    """Bytes for kernel values in leave-one-out after a fit; an error if the rest does not fit.
 
-    A rank of zero stands for dense factors instead of landmarks.
+    A rank of zero means dense factors instead of landmarks.
     """
     n, needed = size.n_points, _scaled(data, size.n_points)
     if rank:
@@ -240,7 +253,7 @@ def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, siz
 
 
 def refits_at_a_time(data: TrainingData, resources: Resources, size: Size, kernel: Kernel, is_bias_free: bool) -> int:
-    """How many fits without a row fit in memory in lock-step; refused if not even one does."""
+    """The number of refits in lock-step that fit in memory; an error if not even one does."""
     n = size.n_points
     needed = _scaled(data, n) + (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix
     one = footprint.exact(size) if is_bias_free else footprint.refits(size, 1)
@@ -251,7 +264,7 @@ def refits_at_a_time(data: TrainingData, resources: Resources, size: Size, kerne
 
 
 def prediction_tile(model: Any, X: Any, memory_limit: float | None) -> int:
-    """Kernel values that prediction at these points may compute at a time; refused if not even one row fits."""
+    """Kernel values that prediction may compute at a time; an error if not even one row fits."""
     models = getattr(model, "models", (model,))
     points, n_new, n_train = models[0].points, X.shape[0], models[0].points.shape[0]
     n_classes = len(models) if len(models) > 1 else len(models[0].dual)

@@ -11,6 +11,8 @@ from sklearn.utils import check_random_state
 
 from logikern.encoding.roles import list_chosen
 from logikern.encoding.scaling import SCALINGS
+from logikern.estimators._cells.settings import NAME as NEIGHBOURHOODS
+from logikern.estimators._cells.settings import NeighbourhoodSettings, check_neighbourhoods
 from logikern.estimators._inputs.arguments import (
     check_choice,
     check_flag,
@@ -27,14 +29,14 @@ from logikern.fitting.problem import Solver
 from logikern.operators.choose import OPERATORS
 
 PRECISIONS = ("auto", "single", "double")
-# Larger numbers are beyond the range of the libraries that start threads.
+# Thread libraries do not accept larger numbers.
 MOST_THREADS = 100_000
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Parameters:
-    """Arguments as they were passed; those that a regressor does not have keep their defaults.
+    """Arguments as passed; arguments that a regressor does not have keep their defaults.
 
     Parameters
     ----------
@@ -85,6 +87,17 @@ class Parameters:
         return is_auto(self.tying)
 
     @property
+    def divides(self) -> bool:
+        """Whether the user asks for neighbourhoods."""
+        own = self.operator
+        return isinstance(own, NeighbourhoodSettings) or (isinstance(own, str) and own == NEIGHBOURHOODS)
+
+    @property
+    def products(self) -> Any:
+        """How kernel products are computed, in a neighbourhood or on all points."""
+        return "auto" if self.divides else self.operator
+
+    @property
     def is_bias_free(self) -> bool:
         """Whether constants have no penalty."""
         return bool(self.bias_variance == np.inf)
@@ -104,7 +117,7 @@ def read_parameters(estimator: Any) -> Parameters:
 
 
 def check_classification(parameters: Parameters) -> None:
-    """Refuse arguments of a classifier that make no sense, before any work."""
+    """Reject invalid arguments of a classifier, before any work."""
     check_name("state_precision", parameters.state_precision, PRECISIONS)
     _check(parameters, (*CRITERIA, "auto"), [name for name in SOLVERS if name != "free bias"])
     check_choice("sharpen", parameters.sharpen)
@@ -116,15 +129,18 @@ def check_classification(parameters: Parameters) -> None:
 
 
 def check_regression(parameters: Parameters) -> None:
-    """The same for a regressor; pairwise training is for classes only."""
+    """Reject invalid arguments of a regressor; pairwise training is for classes only."""
     _check(parameters, tuple(reversed(CRITERIA)), [name for name in SOLVERS if name not in ("smo", "free bias")])
 
 
 def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collection[str]) -> None:
     if not isinstance(parameters.solver, Solver):
         check_name("solver", parameters.solver, ("auto", *solvers), "or a Solver")
-    if not callable(parameters.operator):
-        check_name("operator", parameters.operator, ("auto", *OPERATORS), "or a function that makes an operator")
+    if isinstance(parameters.operator, NeighbourhoodSettings):
+        check_neighbourhoods(parameters.operator)
+    elif not callable(parameters.operator):
+        names = ("auto", *OPERATORS, NEIGHBOURHOODS)
+        check_name("operator", parameters.operator, names, "or a function that makes an operator")
     list_chosen(parameters.categorical_features)
     check_name("inputs", parameters.inputs, ("auto", *SCALINGS))
     check_name("precision", parameters.precision, PRECISIONS)

@@ -1,6 +1,6 @@
 """Fitted attributes: the only place that writes them."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,10 +10,12 @@ from logikern.estimators._fitted.doubts import tell
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._inputs.regression import Numbers
 from logikern.estimators._run import FitReport
-from logikern.fitting.newton.free_bias import free_constants
 from logikern.fitting.problem import FitResult
 from logikern.model.fitted import FittedModel, OneAgainstRest
+from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.outcome import Array, Outcome
+
+AnyModel: TypeAlias = FittedModel | NeighbourhoodModel
 
 # Attributes of a fit that do not end with an underscore.
 _HIDDEN = ("_training", "_left_out", "_seed")
@@ -27,7 +29,7 @@ def forget_fit(estimator: Any) -> None:
 
 
 def search_results(report: FitReport) -> dict[str, Any]:
-    """What the search found; warns if it ended early, or if its criterion is doubtful."""
+    """Attributes from the search; warns if it ended early, or if its criterion is doubtful."""
     found: dict[str, Any] = {"plan_": report.plan, "start_": report.start, "interrupted_": report.interrupted}
     found |= {"verdicts_": (), "trace_": (), "criterion_value_": np.nan, "stopped_early_": ""}
     tuned = report.tuned
@@ -41,8 +43,8 @@ def search_results(report: FitReport) -> dict[str, Any]:
     return found
 
 
-def fit_results(result: FitResult, model: FittedModel, tolerance: float, operator: str) -> dict[str, Any]:
-    """What the final fit found, for any estimator."""
+def fit_results(result: FitResult, model: AnyModel, tolerance: float, operator: str) -> dict[str, Any]:
+    """Attributes from the final fit, for any estimator."""
     return {
         "model_": model,
         "kernels_": model.specification.kernels,
@@ -54,20 +56,20 @@ def fit_results(result: FitResult, model: FittedModel, tolerance: float, operato
     }
 
 
-def class_results(data: TrainingData, model: FittedModel, seed: int) -> dict[str, Any]:
-    """What a classifier has beside: classes, coefficients, and the training data for leave-one-out."""
+def class_results(data: TrainingData, model: AnyModel, seed: int) -> dict[str, Any]:
+    """Further attributes of a classifier: classes, coefficients, and the training data for leave-one-out."""
     found = {"_training": data, "_seed": seed, "classes_": data.classes}
     found["dual_coef_"] = _coefficients(data, model.dual)
     return found | input_results(data) | ({} if data.tree is None else {"tree_": data.tree})
 
 
 def input_results(data: TrainingData) -> dict[str, Any]:
-    """The encoder, where the kernel takes encoded inputs."""
+    """The encoder, if the kernel takes encoded inputs."""
     return {} if data.encoder is None else {"encoder_": data.encoder}
 
 
 def number_results(own: Numbers, model: FittedModel) -> dict[str, Any]:
-    """What a regressor has beside: outputs and coefficients."""
+    """Further attributes of a regressor: outputs and coefficients."""
     coefficients = _coefficients(own.data, model.dual)
     return {
         "n_outputs_": len(own.scale),
@@ -80,26 +82,21 @@ def fitted_numbers(report: FitReport, points: Any, own: Numbers) -> FittedModel:
     """The model of a regression in units of y."""
     dual, bias_variance = report.result.dual[0], report.specification.bias_variance
     is_free = np.isinf(bias_variance)
-    constants = free_constants(report.covariance, report.result) if is_free else bias_variance * dual.sum(axis=1)
+    constants = report.free_constants() if is_free else bias_variance * dual.sum(axis=1)
     return FittedModel(report.specification, points, dual * own.scale[:, None], own.offset + own.scale * constants)
 
 
 def _coefficients(data: TrainingData, dual: Array) -> Array:
-    """One row for each row given, zero for rows of weight zero."""
+    """One row for each given row, zero for rows of weight zero."""
     coefficients = np.zeros((data.n_rows, len(data.classes)), dtype=dual.dtype)
     coefficients[data.kept] = dual.T
     return coefficients
 
 
 def binary_results(binaries: tuple[Any, ...], classes: Array, has_own_scalings: bool) -> dict[str, Any]:
-    """Results of one binary model for each class, put together.
+    """Combined attributes of one binary model per class.
 
-    Parameters
-    ----------
-    binaries : tuple of KernelLogisticClassifier
-    classes : array of shape (n_classes,)
-    has_own_scalings : bool
-        Whether each model scales inputs that are encoded for all without a scale.
+    With `has_own_scalings` each model scales inputs itself, and the shared encoder does not.
     """
     scalings = tuple(binary.encoder_.scaling for binary in binaries) if has_own_scalings else ()
     return {

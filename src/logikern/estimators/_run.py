@@ -2,18 +2,23 @@
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from logikern.estimators._cells.fit import CellFitter
 from logikern.estimators._failures import refuse_failure
+from logikern.estimators._inputs.alternatives import Alternative
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._plan import FitPlan
 from logikern.estimators._search import Tuned, search
 from logikern.estimators._solver_plan import SolverPlan
+from logikern.fitting.newton.free_bias import free_constants
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem
 from logikern.kernels import KernelRows, reference_points
+from logikern.model.fitted import FittedModel
+from logikern.model.neighbourhoods import LocalModels, NeighbourhoodModel
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.numerics.parallel import own_threads
 from logikern.selection.search import Callback
@@ -31,8 +36,20 @@ class FitReport:
     tuned: Tuned | None  # the search; None for fixed hyperparameters
     specification: Specification  # the final model
     result: FitResult
-    covariance: ClassCovariance  # of the final fit
+    covariance: ClassCovariance | None  # of the final fit; None if it was divided into neighbourhoods
     operator: str  # how products were computed, and why
+    members: tuple[LocalModels, ...] = ()  # fits of partitions into neighbourhoods, if it was divided
+
+    def model(self, points: Any, constants: Array | None) -> FittedModel | NeighbourhoodModel:
+        """The model of the fit on points as they are stored, with constants if these are free."""
+        if self.members:
+            return NeighbourhoodModel(self.specification, points, self.members)
+        return FittedModel(self.specification, points, self.result.dual[0], constants)
+
+    def free_constants(self) -> Array:
+        """Constants (C,) of a fit without a penalty on them."""
+        assert self.covariance is not None
+        return free_constants(self.covariance, self.result)
 
     @property
     def interrupted(self) -> bool:
@@ -48,14 +65,46 @@ def run(
     chosen = plan.alternatives[0] if tuned is None else tuned.alternative
     specification = chosen.start if tuned is None else tuned.specification
     data = chosen.view(data)
+    solver = plan.solver_for(specification)
+    if solver.cells is not None:
+        return _run_cells(plan, solver, chosen, tuned, data, on_step)
     result, covariance, operator = solve(
-        plan.solver_for(specification), specification, data, on_step, keep_interrupted=_keeps_interrupted(plan, tuned)
+        solver, specification, data, on_step, keep_interrupted=_keeps_interrupted(plan, tuned)
     )
     return FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
 
 
+def _run_cells(
+    plan: FitPlan,
+    solver: SolverPlan,
+    chosen: Alternative,
+    tuned: Tuned | None,
+    data: TrainingData,
+    on_step: Callable[[NewtonStep], None],
+) -> FitReport:
+    """Fit several partitions into neighbourhoods; an interruption may keep those that are complete."""
+    assert solver.cells is not None
+    specification = chosen.start if tuned is None else tuned.specification
+    fitter = CellFitter(solver.cells, solver.operator, solver.build, solver.state, specification, data)
+    members: list[LocalModels] = []
+    results: list[FitResult] = []
+    try:
+        for number in range(solver.cells.n_partitions):
+            member, result = fitter.fit(solver.seed + number, on_step)
+            members.append(member)
+            results.append(result)
+    except KeyboardInterrupt:
+        if not members or not _keeps_interrupted(plan, tuned):
+            raise
+        results[-1] = replace(results[-1], outcomes=(Outcome.INTERRUPTED,))
+    worst = next((own for own in results if not own.outcome.converged), results[-1])
+    refuse_failure(worst, specification.kernels[0], data.points)
+    reason = solver.operator.reason
+    return FitReport(plan, data, chosen.start, tuned, specification, worst, None, reason, tuple(members))
+
+
 def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:
-    """Whether the first Ctrl-C in the final fit keeps it as it stands: if a search would be lost otherwise."""
+    """Whether the first Ctrl-C in the final fit keeps the current fit: if a search would be lost otherwise."""
     if plan.search is None or tuned is None:
         return False
     return plan.search.keep_interrupted and bool(tuned.verdicts) and not tuned.interrupted
@@ -71,7 +120,7 @@ def solve(
 ) -> tuple[FitResult, ClassCovariance, str]:
     """Fit all points, from a dual (C, n) if given; returns the fit, its covariance, and how products were computed.
 
-    An interrupted fit raises, unless it is to be kept and has taken a step.
+    An interrupted fit raises, unless it should be kept and has taken a step.
     """
     covariance = specification.bind(plan.operator.points(data.points, len(specification.kernels) > 1))
     targets, weights = data.targets.astype(plan.state, copy=False), data.weights[None].astype(plan.state, copy=False)
@@ -94,10 +143,10 @@ def solve(
 
 
 def threads(n_jobs: int | None) -> contextlib.AbstractContextManager[None]:
-    """A context with at most this many threads; None and -1 take as many as the BLAS is allowed."""
+    """A context with at most this many threads; None and -1 mean the number that the BLAS may use."""
     return own_threads(None if n_jobs == -1 else n_jobs)
 
 
 def stored_points(data: TrainingData) -> Any:
-    """What prediction needs of the training points: only their places if a kernel matrix was given."""
+    """The training points for prediction; only their places if a kernel matrix was given."""
     return reference_points(data.kept) if isinstance(data.points, KernelRows) else data.points

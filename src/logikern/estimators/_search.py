@@ -10,18 +10,22 @@ import numpy as np
 
 from logikern.criteria.base import Criterion, CriterionData
 from logikern.criteria.leave_one_out.spot_check import SpotCheck
+from logikern.criteria.neighbourhoods import SeveralNeighbourhoods
 from logikern.estimators._checkpoint import open_journal
 from logikern.estimators._fitted.doubts import check_search
 from logikern.estimators._inputs.alternatives import Alternative, carry_over
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._memory import size_of
 from logikern.estimators._names.solvers import inner_solver
-from logikern.estimators._search_plan import Rung, SearchPlan
+from logikern.estimators._search_plan import SearchPlan
+from logikern.estimators._subsets.cells import Subset
+from logikern.estimators._subsets.rungs import Rung, draw_rung
 from logikern.fitting.footprint import Size
 from logikern.fitting.problem import Problem, Solver
 from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array
 from logikern.operators.choose import PointSet
+from logikern.operators.partition import mean_metric
 from logikern.selection.growth import FirstModel, learn
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import INTERRUPTED, Callback, Record, SearchData, SearchLog
@@ -48,11 +52,13 @@ class Tuned:
 
 
 def search(plan: SearchPlan, alternatives: Sequence[Alternative], data: TrainingData, callback: Callback) -> Tuned:
-    """Learn the hyperparameters of a model; they stay at a start that cannot be fitted."""
+    """Learn the hyperparameters of a model; they keep their start values if the start cannot be fitted."""
     deadline = np.inf if plan.max_time is None else time.monotonic() + plan.max_time
     data = replace(data, weights=data.weights / plan.unit)
     first_models = [_first_model(plan, own, data) for own in alternatives]
-    partitions = [(len(rung.rows), _criterion(plan, rung, data).partition) for rung in plan.rungs]
+    # Neighbourhoods of later rungs follow from the answers before them.
+    drawn = [rung for rung in plan.rungs if isinstance(rung.subset, Subset)]
+    partitions = [(len(rung.drawn.rows), _criterion(plan, rung, data).partition) for rung in drawn]
     with open_journal(plan.checkpoint, plan.identity, plan.seed, partitions) as journal:
         log = SearchLog(journal, callback, deadline, keep_interrupted=plan.keep_interrupted)
         random = np.random.default_rng(plan.seed)
@@ -79,22 +85,42 @@ def _check(log: SearchLog, rung: SearchData, found: Specification, seed: int, si
         return None
 
 
+def _draw_rung(
+    plan: SearchPlan, number: int, data: TrainingData, alternative: Alternative, specification: Specification
+) -> Rung:
+    """A rung with its points; neighbourhoods are cut in the metric of a specification."""
+    planned = plan.rungs[number]
+    if isinstance(planned.subset, Subset):
+        return planned
+    points = alternative.points(data.points)
+    weights = mean_metric(specification.kernels, points.shape[1])
+    return draw_rung(planned, planned.subset, points, weights, data, plan.cv, plan.seed + number)
+
+
 def _first_model(plan: SearchPlan, alternative: Alternative, data: TrainingData) -> FirstModel:
     start = alternative.start.scaled(plan.unit)
 
-    def rung(number: int) -> SearchData:
-        return _search_data(plan, plan.rungs[number], data, alternative)
+    def rung(number: int, specification: Specification) -> SearchData:
+        drawn = _draw_rung(plan, number, data, alternative, specification)
+        return _search_data(plan, drawn, data, alternative)
 
     return FirstModel(alternative.name, start, rung, partial(carry_over, start))
 
 
 def _criterion(plan: SearchPlan, rung: Rung, data: TrainingData) -> Criterion:
+    """The criterion on a subset, or the mean over neighbourhoods."""
+    parts = tuple(_criterion_at(plan, rung, data, part) for part in rung.drawn.parts)
+    return parts[0] if len(parts) == 1 else SeveralNeighbourhoods(parts, rung.drawn.edges)
+
+
+def _criterion_at(plan: SearchPlan, rung: Rung, data: TrainingData, part: slice) -> Criterion:
+    rows, folds = rung.drawn.rows[part], rung.folds
     given = CriterionData(
         data.likelihood,
-        np.ascontiguousarray(data.targets[:, rung.rows]),
-        data.weights[rung.rows],
-        rung.folds,
-        rung.groups,
+        np.ascontiguousarray(data.targets[:, rows]),
+        data.weights[rows],
+        folds if folds is None or rung.drawn.n_cells == 1 else folds.at(part),
+        None if rung.groups is None else rung.groups[part],
         inner_solver(rung.is_exact, rung.conditioning, plan.seed),
         plan.sharpen,
     )
@@ -103,31 +129,33 @@ def _criterion(plan: SearchPlan, rung: Rung, data: TrainingData) -> Criterion:
 
 def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: Alternative) -> SearchData:
     """The points of a rung with the criterion on them."""
-    points = rung.operator.points(alternative.points(data.points[rung.rows]), keep_distances=True)
+    subset = rung.drawn
+    own = alternative.points(data.points[subset.rows])
+    points = rung.operator.points(own, keep_distances=True, layout=subset.layout)
     unseen = None
-    if len(rung.unseen):
+    if len(subset.unseen):
         solver = inner_solver(False, rung.conditioning, plan.seed, plan.effort.last_tolerance)
-        unseen = UnseenRows(points, alternative.points(data.points[rung.unseen]), data, rung, solver)
-    return SearchData(_criterion(plan, rung, data), points, len(rung.rows), unseen)
+        unseen = UnseenRows(points, alternative.points(data.points[subset.unseen]), data, subset, solver)
+    return SearchData(_criterion(plan, rung, data), points, len(subset.rows), unseen)
 
 
 @dataclass(frozen=True, eq=False)
 class UnseenRows:
-    """Rows beyond those of a rung, which judge models that were learned on it."""
+    """Rows outside a rung, which judge models that were learned on it."""
 
     points: PointSet  # of the rung
     new_points: Any
     data: TrainingData
-    rung: Rung
+    subset: Subset
     solver: Solver
 
     @property
     def weights(self) -> Array:
-        return self.data.weights[self.rung.unseen]
+        return self.data.weights[self.subset.unseen]
 
     def losses(self, specification: Specification) -> Array | None:
         """Losses of the model fitted to all rows of the rung, (m,); None if the fit fails."""
-        data, rows = self.data, self.rung.rows
+        data, rows = self.data, self.subset.rows
         targets, weights = np.ascontiguousarray(data.targets[:, rows]), data.weights[None, rows]
         problem = Problem(specification.bind(self.points), data.likelihood, targets, weights)
         result = self.solver.fit(problem)
@@ -135,4 +163,4 @@ class UnseenRows:
             return None
         model = FittedModel(specification, self.points.in_double, result.dual[0])
         latent = model.latents(self.new_points).T[None]
-        return data.likelihood.losses(latent, data.targets[:, self.rung.unseen])[0]
+        return data.likelihood.losses(latent, data.targets[:, self.subset.unseen])[0]

@@ -5,105 +5,30 @@ from typing import Any
 
 import numpy as np
 
-from logikern.criteria.folds import Folds
-from logikern.estimators import _memory
 from logikern.estimators._callbacks import SearchLength
 from logikern.estimators._checkpoint import identify
 from logikern.estimators._inputs.arguments import is_auto
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._inputs.splits import GivenRows, list_splits
-from logikern.estimators._inputs.subsets import check_groups, draw_folds, nested_order, whole_folds
+from logikern.estimators._inputs.subsets import (
+    nested_order,
+)
 from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators._memory import Resources
 from logikern.estimators._names.criteria import CRITERIA, CriterionKind, criterion_kind
 from logikern.estimators._parameters import Parameters
-from logikern.estimators._solver_plan import solver_name
-from logikern.fitting.footprint import search_conditioning
+from logikern.estimators._subsets.cells import CellPlan, Subset
+from logikern.estimators._subsets.policy import USUAL
+from logikern.estimators._subsets.rungs import Rung, plan_rung
 from logikern.kernels import DistanceKernel, Kernel, Linear
 from logikern.kernels.inputs import is_sparse
-from logikern.numerics.outcome import Array, Indices
-from logikern.operators.choose import Choice, choose
+from logikern.numerics.outcome import Indices
 from logikern.selection import nelder_mead
 from logikern.selection.growth import Plan, plan_tyings
 from logikern.selection.refinement import spread
 from logikern.selection.search import Effort
 from logikern.structure.specification import Specification
 from logikern.structure.tying import ever_finer, tie
-
-
-@dataclass(frozen=True)
-class SearchPolicy:
-    """How many points a search sees, and what "auto" lets it try.
-
-    No field depends on the memory of the machine, so a search that is resumed elsewhere asks the same questions.
-
-    Parameters
-    ----------
-    coarse_size, coarse_per_class : int, default=1000, 40
-        Points on which a model grows, and at least so many for each class, before it is finished on more.
-    fine_size, fine_per_class : int, default=2000, 20
-        Points on which "auto" finishes it; with many classes, points for each class.
-    entries : int, default=1_500_000
-        Folds times classes times points of one evaluation; beyond it there are fewer points.
-    enlargement : float, default=2.5
-        Factor between subsets of texts, whose evaluations take time linear in the points.
-    most_entries : int, default=75_000_000
-        Classes times points of the largest of these subsets: 12 GB for Newton's method, 3 GB point by point. All 1733
-        classes of wordnet with 20 points each have 60 million.
-    loo_work : float, default=12e9
-        Operations of one evaluation of leave-one-out, about classes squared times points cubed.
-    loo_up_to : int, default=700
-        Points of two classes up to which leave-one-out is faster than five folds on average
-        (benchmarks/loo_or_cv.py); from 400 to 1500 points it depends on the data.
-    smallest_class : int, default=4
-        Points of each class that every subset has, if there are as many.
-    most_kernels, most_kernel_entries : int and float, default=30, 1e9
-        The stage "separate" is tried for at most so many kernels, whose matrices over all points have at most so many
-        entries (4 GB in single precision).
-    rows_per_parameter : int, default=20
-        Finer ties of classes are tried if there are so many rows for each of their parameters: with fewer, single
-        classes have too few rows to learn from.
-    most_inputs : int, default=100
-        Columns up to which a rate for each is tried.
-    most_filled : float, default=0.2
-        Largest share of entries that are not zero in a table of words.
-    fewest_unseen, most_unseen : int, default=200, 2000
-        Rows beyond those of the first subset that judge what was learned on it.
-    """
-
-    coarse_size: int = 1000
-    coarse_per_class: int = 40
-    fine_size: int = 2000
-    fine_per_class: int = 20
-    entries: int = 1_500_000
-    enlargement: float = 2.5
-    most_entries: int = 75_000_000
-    loo_work: float = 12e9
-    loo_up_to: int = 700
-    smallest_class: int = 4
-    most_kernels: int = 30
-    most_kernel_entries: float = 1e9
-    rows_per_parameter: int = 20
-    most_inputs: int = 100
-    most_filled: float = 0.2
-    fewest_unseen: int = 200
-    most_unseen: int = 2000
-
-
-USUAL = SearchPolicy()
-
-
-@dataclass(frozen=True, eq=False)
-class Rung:
-    """One subset of the points, and how the criterion is evaluated on it."""
-
-    rows: Indices
-    folds: Folds | None  # None for leave-one-out
-    groups: Array | None  # points that are held out together
-    is_exact: bool  # whether inner fits have dense factors
-    operator: Choice
-    conditioning: float  # bytes of the preconditioner
-    unseen: Indices  # other rows, which judge models that were learned on these
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +41,12 @@ class SearchPlan:
     effort: Effort
     sharpen: bool  # whether an adaptive temperature is learned
     unit: float  # weight that counts as one row
+    cv: Any  # a number of folds where neighbourhoods are drawn on the way
     seed: int
     identity: str  # fingerprint of data and settings, if there is a checkpoint
     checkpoint: Any
     max_time: float | None
-    keep_interrupted: bool  # whether Ctrl-C keeps the best so far, rather than raise
+    keep_interrupted: bool  # whether Ctrl-C keeps the best model so far instead of raising
 
     @property
     def length(self) -> SearchLength:
@@ -133,11 +59,11 @@ class SearchPlan:
         folds, how = self.rungs[0].folds, self.criterion.title
         if folds is not None and self.criterion is CRITERIA["cv"]:
             how = f"{len(folds.kept)}-fold {how}"
-        sizes = ", then ".join(str(len(rung.rows)) for rung in self.rungs)
+        sizes = ", then ".join(str(rung.subset) for rung in self.rungs)
         stages = self.growth.stages
         inner = f"{'dense' if self.rungs[0].is_exact else 'iterative'}, {self.rungs[0].operator.dtype.name}"
         return (
-            f"{how} on {sizes} points; stages {', '.join(stages)}; inner fits {inner}, tolerance "
+            f"{how} on {sizes}; stages {', '.join(stages)}; inner fits {inner}, tolerance "
             f"{self.effort.first_tolerance:g} to {self.effort.last_tolerance:g}"
             f"{'; adaptive temperature' if self.sharpen else ''}."
         )
@@ -158,35 +84,38 @@ def plan_search(
     given: GivenRows,
     resources: Resources,
 ) -> SearchPlan:
-    """Criterion, subsets, folds and operators of a search; refused if the memory does not suffice."""
+    """Criterion, subsets, folds and operators of a search; an error if the memory does not suffice."""
     n, n_classes = len(data.weights), len(data.classes)
     criterion = "loo" if leaves_one_out(parameters, n, n_classes) else "cv"
     identity = identify(parameters, data, given.groups)
-    # With a checkpoint and no `random_state` the seed comes from the data: a search that draws other folds could not
-    # continue with the answers of the first.
+    # With a checkpoint and without `random_state` the seed comes from the data: with other folds, a search could not
+    # continue from the checkpoint.
     seed = int(identity[:7], 16) if identity and parameters.random_state is None else parameters.draw_seed()
     unit = weight_unit(data.weights)
     data = replace(data, weights=data.weights / unit)  # with variances times the unit, the same model
+    finest = spread(start, growth.tyings[-1][1])
     few = _subset_sizes(parameters, data, criterion)
     larger = _larger_sizes(parameters, data, start, criterion, few[-1])
-    sizes = larger or few
-    finest = spread(start, growth.tyings[-1][1])
-    order = nested_order(data, USUAL.smallest_class, seed)
-    rows = [np.sort(order[:size]) for size in sizes]
+    at_density = not larger and _sees_neighbourhoods(parameters, data, start, criterion, given)
+    sizes = few[:1] if at_density else larger or few
+    subsets: list[Subset | CellPlan] = [*_subsets(parameters, data, given, sizes, seed, judged=not larger)]
+    subsets += [USUAL.cells] * at_density
     is_unused = criterion == "loo" and data.labels is not None
-    cv = None if is_unused else list_splits(parameters.cv, given, data, data.kept[rows[-1]])
+    last = subsets[-1]
+    cv = parameters.cv
+    if not is_unused and isinstance(last, Subset):
+        cv = list_splits(cv, given, data, data.kept[last.rows])
     rungs = tuple(
-        _plan_rung(parameters, data, finest, resources, own, criterion, cv, given.groups, seed) for own in rows
+        plan_rung(parameters, data, finest, resources, own, criterion, cv, given.groups, seed) for own in subsets
     )
-    if not larger:
-        rungs = (replace(rungs[0], unseen=_unseen(parameters, data, order[sizes[0] :], given)), *rungs[1:])
     return SearchPlan(
         criterion_kind(parameters.criterion, criterion == "loo"),
-        replace(growth, grow_last=bool(larger)),
+        replace(growth, grow_last=bool(larger), at_density=at_density),
         rungs,
         _plan_effort(parameters, data),
         data.labels is not None and _sharpens(parameters, data, start.kernels[0]),
         unit,
+        parameters.cv,
         seed,
         identity,
         parameters.checkpoint,
@@ -195,48 +124,34 @@ def plan_search(
     )
 
 
+def _sees_neighbourhoods(
+    parameters: Parameters, data: TrainingData, start: Specification, criterion: str, given: GivenRows
+) -> bool:
+    """Whether the search learns on neighbourhoods: from so many rows on, if distances make neighbours."""
+    is_drawn = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
+    usual = is_auto(parameters.search_size) and is_drawn and criterion == "cv" and given.groups is None
+    has_cells = isinstance(start.kernels[0], DistanceKernel) and data.labels is not None
+    return usual and has_cells and len(data.weights) >= USUAL.neighbourhoods_from
+
+
+def _subsets(
+    parameters: Parameters, data: TrainingData, given: GivenRows, sizes: list[int], seed: int, judged: bool
+) -> list[Subset]:
+    """Nested random subsets, the first one with rows that judge it."""
+    order = nested_order(data, USUAL.smallest_class, seed)
+    found = []
+    for number, size in enumerate(sizes):
+        others = order[size:] if judged and number == 0 else order[:0]
+        unseen = _unseen(parameters, data, others, given)
+        found.append(Subset(np.sort(order[:size]), np.array([0, size]), unseen))
+    return found
+
+
 def _unseen(parameters: Parameters, data: TrainingData, others: Indices, given: GivenRows) -> Indices:
     """Rows that judge models of the first rung; empty if they are few, or may be related to rows of the search."""
     is_drawn = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
     usable = data.labels is not None and given.groups is None and is_drawn and not parameters.is_bias_free
     return np.sort(others[: USUAL.most_unseen]) if usable and len(others) >= USUAL.fewest_unseen else others[:0]
-
-
-def _plan_rung(
-    parameters: Parameters,
-    data: TrainingData,
-    finest: Specification,
-    resources: Resources,
-    rows: Indices,
-    criterion: str,
-    cv: Any,
-    groups: Array | None,
-    seed: int,
-) -> Rung:
-    """A criterion on some of the points, for all models up to the finest one."""
-    by_loo = criterion == "loo"
-    if by_loo and len(data.targets) != len(data.classes):
-        raise ValueError(
-            "`criterion` is leave-one-out, but some labels are inner nodes of the hierarchy. Use criterion='cv'."
-        )
-    folds = None if by_loo else draw_folds(cv, data, rows, groups, seed, USUAL.entries)
-    is_exact = by_loo or solver_name(parameters, data, len(rows)) == "exact"
-    size = _memory.size_of(data, finest.tying, len(rows), n_batch=1 if folds is None else len(folds.kept))
-    kind = "loo" if by_loo else "exact" if is_exact else "newton"
-    operator = choose(
-        finest.kernels[:1],
-        data.points[rows],
-        parameters.operator,
-        "double" if is_exact or parameters.precision == "double" else "single",
-        _memory.room_for_search(parameters, data, resources, kind, size, finest.kernels[0]),
-        _memory.search_matrices(finest.kernels[0], data, size.n_kernels),
-    )
-    own_groups = None if groups is None else np.asarray(groups)[data.kept[rows]]
-    if by_loo and data.labels is None and cv is not None:
-        own_groups = whole_folds(draw_folds(cv, data, rows, groups, seed, USUAL.entries))
-    elif by_loo and own_groups is not None:
-        check_groups(own_groups)
-    return Rung(rows, folds, own_groups, is_exact, operator, search_conditioning(size), rows[:0])
 
 
 def _plan_effort(parameters: Parameters, data: TrainingData) -> Effort:
@@ -258,10 +173,10 @@ def plan_growth(parameters: Parameters, data: TrainingData, start: Specification
     relevance = is_possible if is_auto(parameters.ard) else bool(parameters.ard)
     if parameters.ard is True:
         _check_rates(start.kernels[0])
-        tyings = tyings[:n_given] if compare else tyings  # asked for, so it is not one candidate among others
+        tyings = tyings[:n_given] if compare else tyings  # `ard` is True, so there are no other candidates
         compare = False
     if start.tying != tyings[0][1]:
-        tyings = tyings[-1:]  # values were given for every group: nothing leads up to them
+        tyings = tyings[-1:]  # values are given for every group, so no coarser tying comes first
     plan = Plan(tyings, compare, relevance, n_inputs, n, bool(parameters.learn_bias), int(parameters.n_starts))
     return replace(plan, n_given=n_given, columns=columns)
 
@@ -330,7 +245,7 @@ def _larger_sizes(
     """
     n, n_classes = len(data.weights), len(data.classes)
     is_text = is_sparse(data.points) and isinstance(start.kernels[0], Linear)
-    # Given splits may be many at a time.
+    # There may be many given splits.
     is_counted = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
     if not (is_text and is_counted and is_auto(parameters.search_size) and criterion == "cv"):
         return []
@@ -350,8 +265,8 @@ def _loo_size(data: TrainingData) -> int:
     size = int(np.cbrt(USUAL.loo_work) / n_classes)
     if size < min(len(data.weights), USUAL.smallest_class * n_classes):
         raise ValueError(
-            f"Leave-one-out of a hierarchy costs the cube of rows times classes, too much for {n_classes} classes. "
-            "Use criterion='cv'."
+            f"The cost of leave-one-out with a hierarchy is the cube of rows times classes, too much for {n_classes} "
+            "classes. Use criterion='cv'."
         )
     return size
 

@@ -1,4 +1,4 @@
-"""Which solver makes the final fit, with which products and in which precision."""
+"""Which solver does the final fit, with which products and in which precision."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from logikern.estimators import _memory
+from logikern.estimators._cells.plan import FinalCells, plan_cells
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._memory import Resources
 from logikern.estimators._names.solvers import SOLVERS, Demand
@@ -22,28 +23,16 @@ from logikern.structure.tying import tie
 
 @dataclass(frozen=True)
 class SolverPolicy:
-    """Which solver "auto" takes, and in which precision it keeps coefficients.
+    """Which solver "auto" chooses, and the precision of its coefficients."""
 
-    Parameters
-    ----------
-    exact_up_to : int, default=100
-        Points up to which dense factors are cheaper than the bookkeeping of conjugate gradients.
-    exact_up_to_where_quadratic : int, default=1500
-        The same for the squared loss, which needs one factorisation.
-    pairs_from : int, default=200_000
-        Classes times points from which pairwise training of one kernel is faster than Newton's method (letter in
-        benchmarks/solvers.py), also with a hierarchy (imclef07a in benchmarks/hierarchy_cost.py).
-    state_share : float, default=0.5
-        Share of the memory that coefficients and latents may take in double precision.
-    finest_single : float, default=1e-5
-        Smallest tolerance for coefficients in single precision.
-    """
-
+    # Largest number of points for which dense factors are cheaper than the overhead of conjugate gradients.
     exact_up_to: int = 100
-    exact_up_to_where_quadratic: int = 1500
+    exact_up_to_where_quadratic: int = 1500  # the same for the squared loss, which needs one factorisation
+    # Classes times points from which pairwise training of one kernel is faster than Newton's method (letter in
+    # benchmarks/solvers.py), also with a hierarchy (imclef07a in benchmarks/hierarchy_cost.py).
     pairs_from: int = 200_000
-    state_share: float = 0.5
-    finest_single: float = 1e-5
+    state_share: float = 0.5  # share of the memory that coefficients and latents may take in double precision
+    finest_single: float = 1e-5  # smallest tolerance for coefficients in single precision
 
 
 USUAL = SolverPolicy()
@@ -62,6 +51,7 @@ class SolverPlan:
     seed: int
     fallback: "SolverPlan | None" = None  # continues where this solver stops before it converges
     own: Solver | None = None  # the user's solver
+    cells: FinalCells | None = None  # neighbourhoods that are fitted one by one; None for one exact fit
 
     def build(self) -> Solver:
         """The solver itself."""
@@ -78,9 +68,9 @@ class SolverPlan:
 
 
 def solver_name(parameters: Parameters, data: TrainingData, n_points: int) -> str:
-    """The solver for so many points, before pairwise training is considered.
+    """The solver for `n_points` points, before pairwise training is considered.
 
-    The user's own solver counts as Newton's method: it is given products, and inner fits are not its task.
+    The user's own solver counts as Newton's method: it gets products, and is not used for inner fits.
     """
     if parameters.is_bias_free:
         return "exact"
@@ -89,10 +79,10 @@ def solver_name(parameters: Parameters, data: TrainingData, n_points: int) -> st
     if parameters.solver != "auto":
         return parameters.solver
     likelihood: Likelihood = data.likelihood
-    # Labels that are completed in every step take many steps; digits beyond the tolerance would cost most of them.
+    # Coarse labels are completed in every step, so fits take many steps, and digits beyond the tolerance are costly.
     quadratic = likelihood.is_quadratic
     largest = USUAL.exact_up_to_where_quadratic if quadratic else USUAL.exact_up_to
-    # Coupled classes would have one matrix for all of them together.
+    # Coupled classes would need one matrix for all classes together.
     few = n_points <= largest and likelihood.majoriser is likelihood and not data.mixing.is_coupled
     return "exact" if few else "newton"
 
@@ -110,6 +100,9 @@ def _pays_by_pairs(parameters: Parameters, data: TrainingData, model: Specificat
 def plan_solver(
     parameters: Parameters, data: TrainingData, model: Specification, resources: Resources, seed: int
 ) -> SolverPlan:
+    cells = plan_cells(parameters, data, model, resources)
+    if cells is not None:
+        return _plan_cellwise(parameters, data, model, resources, seed, cells)
     name = solver_name(parameters, data, len(data.weights))
     if name == "newton" and _pays_by_pairs(parameters, data, model):
         name = "smo"
@@ -123,6 +116,23 @@ def plan_solver(
     return SolverPlan(title, operator, state, float(parameters.tol), int(parameters.max_iter), seed, fallback, own)
 
 
+def _plan_cellwise(
+    parameters: Parameters,
+    data: TrainingData,
+    model: Specification,
+    resources: Resources,
+    seed: int,
+    cells: FinalCells,
+) -> SolverPlan:
+    """Each neighbourhood has its matrices in memory while it is fitted."""
+    n_matrices = _memory.fit_matrices(model.kernels[0], data, len(model.kernels))
+    found = choose(model.kernels, data.points[: cells.size], "dense", parameters.precision, cells.memory, n_matrices)
+    reason = f"{len(data.weights)} rows are divided: {cells}."
+    state = state_dtype(parameters, data, resources)
+    steps = int(parameters.max_iter)
+    return SolverPlan("newton", replace(found, reason=reason), state, float(parameters.tol), steps, seed, cells=cells)
+
+
 def _plan_operator(
     parameters: Parameters,
     data: TrainingData,
@@ -131,7 +141,7 @@ def _plan_operator(
     solver: str,
     state: np.dtype,
 ) -> Choice:
-    # Factors of few points gain no time from single precision, and conjugate gradients would need twice the steps.
+    # Single precision does not speed up small factors, and conjugate gradients would need twice the steps.
     double = solver == "exact" or (solver == "kcg" and parameters.precision == "auto")
     by_rows = solver == "smo" and parameters.operator == "auto"
     size = _memory.size_of(data, model.tying, itemsize=state.itemsize)
@@ -152,8 +162,9 @@ def _plan_operator(
 
 def state_dtype(parameters: Parameters, data: TrainingData, resources: Resources) -> np.dtype:
     """Single precision on request, or if many classes of many rows would not fit in memory."""
-    if data.labels is None:
-        return np.dtype(np.float64)  # numbers have few outputs
+    # Regressions have few outputs; with free constants, coefficients are small beside the dense factors.
+    if data.labels is None or parameters.is_bias_free:
+        return np.dtype(np.float64)
     in_double = functions(_memory.size_of(data, tie("shared", data.mixing)), MODEL.newton_arrays)
     is_large = in_double > USUAL.state_share * resources.memory
     single = parameters.state_precision == "single" or (

@@ -15,8 +15,8 @@ from .stationary import Stationary, decay
 class Laplacian(Stationary):
     """k = exp(-s), s = sum_j rate_j |x_j - z_j|.
 
-    Every input contributes a factor of its own, so that functions may change abruptly along one input and not along
-    others: fit for tables whose columns mean different things.
+    Every input contributes a factor of its own, so functions may change abruptly along one input and not along
+    others. This suits tables whose columns mean different things.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def positive(default: float, *, per_input: bool = False, role: str = "shape") ->
     Parameters
     ----------
     default : float
-        Value when none is given.
+        Default value.
     per_input : bool, default=False
         Whether a sequence is accepted as well: one value per input.
     role : str, default="shape"
@@ -48,10 +48,7 @@ def whole(default: int) -> Any:
 def places(values: str) -> Any:
     """Declare a fixed keyword field: None, or for every input the place of its value in another field.
 
-    Parameters
-    ----------
-    values : str
-        Name of the field with the values, made by `positive` with `per_input`.
+    `values` names that field, made by `positive` with `per_input`.
     """
     return dataclasses.field(default=None, kw_only=True, repr=False, metadata={_KIND: _PLACES, _VALUES: values})
 
@@ -64,8 +61,8 @@ def part() -> Any:
 def normalise(record: Any) -> None:
     """Check the declared fields and store them as float, int or tuple.
 
-    Records then compare and hash by value, whatever sequence or number was given. For `__post_init__` of frozen
-    dataclasses only.
+    Records then compare and hash by value, for any type of sequence or number. Only for `__post_init__` of frozen
+    dataclasses.
     """
     for field, value in _declared(record):
         kind = field.metadata[_KIND]

@@ -49,7 +49,7 @@ class DistanceKernel(Kernel):
     @property
     @abstractmethod
     def metrics(self) -> tuple[Metric, ...]:
-        """What each s_m is."""
+        """The metric of each s_m."""
 
     @property
     @abstractmethod
@@ -103,7 +103,7 @@ class DistanceKernel(Kernel):
         return np.concatenate([by_rate, by_shape])
 
     def spread_rate(self, n_inputs: int, columns: tuple[int, ...] | None = None) -> DistanceKernel:
-        """The same kernel with its one rate repeated for every input, or for every one of its columns."""
+        """The same kernel with its one rate repeated for every input, or for every column."""
         columns = columns if self.columns is None else self.columns
         n_rates = n_inputs if columns is None else max(columns) + 1
         return replace(self, rate=(cast(float, self.rate),) * n_rates, columns=columns)
@@ -115,7 +115,7 @@ class DistanceKernel(Kernel):
         if len(self.columns) != n_inputs:
             raise ValueError(
                 f"`columns` must name a rate for every input, but has {len(self.columns)} places for {n_inputs} "
-                "inputs. Pass as many as `X` has columns."
+                "inputs. Pass one for each column of `X`."
             )
         return tuple(self.rate[place] for place in self.columns)
 
@@ -130,7 +130,7 @@ class DistanceKernel(Kernel):
         return [metric.compare(X, Z, own, dtype) for metric, own in rates]
 
     def _by_rate(self, pair: Pair, pull: Matrix, distance: Matrix) -> Vector:
-        """sum_ij pull_ij s_ij, or what the inputs of each rate add to it."""
+        """sum_ij pull_ij s_ij, or the contribution of the inputs of each rate."""
         if not isinstance(self.rate, tuple):
             return np.array([np.vdot(pull, distance)])
         return self.sum_by_rate(pair.contract_inputs(pull))
@@ -157,7 +157,7 @@ class Stationary(DistanceKernel):
     @property
     @abstractmethod
     def metric(self) -> Metric:
-        """What s is."""
+        """The metric of s."""
 
     @abstractmethod
     def to_correlation(self, distance: Matrix) -> None:

@@ -26,7 +26,7 @@ class Curvature(ABC):
     @property
     @abstractmethod
     def pointwise(self) -> "PointwiseCurvature":
-        """Its part at single points, for preconditioning; itself if no points are coupled."""
+        """The part of W at single points, for preconditioning; W itself if no points are coupled."""
 
     @property
     def couples_points(self) -> bool:
@@ -63,7 +63,7 @@ class Curvature(ABC):
 
     @abstractmethod
     def in_precision(self, dtype: np.dtype) -> "Curvature":
-        """The same in another precision."""
+        """The same curvature in another precision."""
 
 
 class Merged(NamedTuple):

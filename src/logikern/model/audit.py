@@ -1,4 +1,4 @@
-"""What a model file may contain, checked from its bytes before anything in it becomes an object.
+"""Checks of the bytes of a model file, before anything in it becomes an object.
 
 A file is an archive of arrays and of `schema.json`, a tree of nodes from which skops builds objects. Every node names
 a loader and a type; both must be on the lists below. skops then checks the types again.
@@ -42,21 +42,13 @@ OLDEST_PROTOCOL = 2
 
 @dataclass(frozen=True)
 class AuditPolicy:
-    """Limits of a model file.
+    """Limits of a model file."""
 
-    Parameters
-    ----------
-    max_depth : int, default=200
-        Levels of nested nodes. A sum of twenty kernels needs about fifty.
-    unpacked_bytes : int, default=2**28
-        Bytes to which the arrays may always unpack. Sparse matrices are compressed.
-    unpacked_ratio : int, default=100
-        Bytes to which the arrays may unpack, relative to the size of the file, if that is more.
-    """
-
+    # Levels of nested nodes. A sum of twenty kernels needs about fifty.
     max_depth: int = 200
+    # Size to which arrays may unpack for any file. Sparse matrices are compressed.
     unpacked_bytes: int = 2**28
-    unpacked_ratio: int = 100
+    unpacked_ratio: int = 100  # size to which arrays may unpack, relative to the size of the file, if that is more
 
 
 DEFAULT_POLICY = AuditPolicy()

@@ -1,4 +1,4 @@
-"""Consistency of a loaded encoder: its columns, levels and scales must fit together and into the table."""
+"""Consistency of a loaded encoder: its columns, levels and scales must match each other and the table."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from logikern.encoding.scaling import Ranked, Standardised, Unscaled
 
 
 def check_encoder(encoder: Any, n_columns: int, names: Any) -> None:
-    """Raise a ValueError if the encoder is not one of a table with these columns; names may be None."""
+    """Raise a ValueError if the encoder does not belong to a table with these columns; names may be None."""
     _require(isinstance(encoder, Encoder), "it has no encoder")
     _require(encoder.n_columns == n_columns, "its encoder has another number of columns")
     own = encoder.names
@@ -62,7 +62,7 @@ def _check_notes(notes: Any, n_columns: int) -> None:
 
 
 def check_scaling(scaling: Any, n_inputs: int) -> None:
-    """Raise a ValueError if the scaling is not one of so many inputs."""
+    """Raise a ValueError if the scaling does not have `n_inputs` inputs."""
     complaint = "its scaling belongs to other inputs"
     if isinstance(scaling, Standardised):
         for values in (scaling.shift, scaling.scale):

@@ -18,7 +18,7 @@ TILE_ENTRIES = 2**22
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """Latents u_c(x) = sum_i dual_ic v_c k_c(x, x_i) + constant_c, constant_c = bias_variance sum_i dual_ic.
+    """Latents u_c(x) = sum_i dual_ic v_c k_c(x, x_i) + constant_c with constant_c = bias_variance sum_i dual_ic.
 
     Predictions scale them by the specification's temperature.
     """
@@ -56,7 +56,7 @@ class FittedModel:
 
     @cached_property
     def _expansions(self) -> tuple[KernelExpansion, ...]:
-        """Functions of each kernel: of the classes if they share one, else of those that use it."""
+        """Functions of each kernel: all class functions if they share one kernel, else the functions that use it."""
         specification = self.specification
         if len(specification.kernels) == 1:
             return (KernelExpansion(specification.kernels[0], self.points, self.dual),)
@@ -67,7 +67,7 @@ class FittedModel:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a file stores: nothing that can be computed again."""
+        """The state for a file, without anything that can be computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 

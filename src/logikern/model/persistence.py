@@ -1,7 +1,7 @@
 """Model files: written atomically, read without running code.
 
-A file is what skops makes of the model, an archive of arrays and a description, with `logikern.json` beside them:
-the number of the format and the versions of the libraries that wrote it.
+A file is a skops archive of arrays and a description. It also has `logikern.json` with the number of the format and
+the versions of the libraries that wrote it.
 """
 
 import copy

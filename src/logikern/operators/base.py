@@ -35,6 +35,11 @@ class KernelOperator(ABC):
         """functions @ K, (r, n) -> (r, n), in the precision of the functions."""
 
     @property
+    def parts(self) -> "tuple[KernelOperator, ...]":
+        """Operators on consecutive points whose coupling a preconditioner may ignore; itself if all are coupled."""
+        return (self,)
+
+    @property
     def n_reads(self) -> float:
         """Stored numbers that a product reads."""
         return float(self.n_points) ** 2

@@ -1,8 +1,9 @@
 """How a kernel's products are computed: the only place that decides it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,11 +12,15 @@ from logikern.kernels.base import Kernel
 from logikern.kernels.metrics import Metric
 from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.free_memory import available_memory
+from logikern.numerics.outcome import Indices
+from logikern.numerics.parallel import for_each
 from logikern.operators.base import KernelOperator, count_points, in_precision
 from logikern.operators.dense import dense
 from logikern.operators.fourier import ModePlan, has_modes, require_finufft
 from logikern.operators.isotropic import Distances, distances_at, is_isotropic, isotropic, metric_rates
+from logikern.operators.landmarks import approximate, random_landmarks
 from logikern.operators.linear import feature_product
+from logikern.operators.neighbourhoods import Neighbourhoods
 from logikern.operators.sparse import PairCount, has_near_pairs
 from logikern.operators.tiled import tiled
 
@@ -87,9 +92,18 @@ class Choice:
     exact: str = "tiled"
     fast_memory: float = np.inf
 
-    def points(self, X: Any, keep_distances: bool = False) -> "PointSet":
-        """The points, ready to be bound to one kernel after the other."""
-        return PointSet(self, X, keep_distances)
+    def points(self, X: Any, keep_distances: bool = False, layout: "BlockLayout | None" = None) -> "PointSet":
+        """The points, ready to be bound to one kernel after the other; a layout of blocks approximates matrices."""
+        return PointSet(self, X, keep_distances, layout)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockLayout:
+    """Blocks of consecutive points inside which kernel matrices are exact, and the rank of what couples them."""
+
+    edges: Indices  # (n_blocks + 1,): block b has the points from edges[b] to edges[b + 1]
+    rank: int = 0  # landmarks; 0 for independent blocks
+    seed: int = 0  # of the landmarks
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +114,38 @@ class PointSet:
     X: Any
     # Whether distances are kept: worth a second matrix in memory only if more than one kernel is bound.
     keep_distances: bool
+    layout: BlockLayout | None = None  # None for exact matrices
     _distances: dict[Metric, Distances] = field(default_factory=dict, repr=False)
+    # Chosen once: a search needs a smooth criterion.
+    _landmarks: list[Indices] = field(default_factory=list, repr=False)
 
     def bind(self, kernel: Kernel) -> KernelOperator:
         """The operator of one kernel on the points."""
         choice = self.choice
+        if self.layout is not None:
+            return self._bind_blocks(kernel, self.layout)
         if choice.own is not None:
             return choice.own(kernel, self.in_double, choice.dtype, choice.memory)
         return OPERATORS[choice.name](self, kernel)
+
+    def _bind_blocks(self, kernel: Kernel, layout: BlockLayout) -> KernelOperator:
+        blocks = tuple(for_each(lambda points: points.bind(kernel), self._blocks))
+        operator = Neighbourhoods(kernel, self.in_double, layout.edges, blocks)
+        if not layout.rank:
+            return operator
+        exact = tiled(kernel, self.in_double, np.dtype(np.float64), POLICY.tile_fraction * self.choice.memory)
+        if not self._landmarks:
+            self._landmarks.append(random_landmarks(exact, layout.rank, layout.seed))
+        return replace(operator, coupling=approximate(exact, self._landmarks[0]))
+
+    @cached_property
+    def _blocks(self) -> "tuple[PointSet, ...]":
+        """The points of each block."""
+        assert self.layout is not None
+        n_blocks = len(self.layout.edges) - 1
+        choice = replace(self.choice, spare_memory=self.choice.spare_memory / n_blocks)
+        parts = pairwise(self.layout.edges.tolist())
+        return tuple(PointSet(choice, self.X[start:stop], self.keep_distances) for start, stop in parts)
 
     @cached_property
     def in_double(self) -> Any:
@@ -117,7 +155,7 @@ class PointSet:
     def distances_for(self, kernel: DistanceKernel) -> tuple[Distances, ...]:
         """Distances of all pairs in each metric of the kernel, recomputed only if a rate is too large for them.
 
-        Those of other metrics are dropped.
+        Distances in other metrics are dropped.
         """
         known = dict(self._distances)
         self._distances.clear()
@@ -186,7 +224,7 @@ def choose(
     operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
     precision : {"auto", "single", "double"}, default="auto"
     memory_limit : float or None, default=None
-        Bytes; None takes what the machine has free.
+        Bytes; None uses the free memory of the machine.
     n_matrices : int or None, default=None
         Matrices in memory at once; None counts one for each kernel, and one for shared distances.
     """
@@ -196,7 +234,7 @@ def choose(
     dtype = np.dtype(np.float32 if single else np.float64)
     if not isinstance(operator, str):
         name = getattr(operator, "__name__", type(operator).__name__)
-        return Choice(name, dtype, f"Products are those of {name}, as requested.", memory, own=operator)
+        return Choice(name, dtype, f"Products are computed by {name}, as requested.", memory, own=operator)
     n_matrices = n_matrices or len(kernels) + (len(kernels) > 1)
     matrices, room = n_matrices * n * n * dtype.itemsize, POLICY.matrix_fraction * memory
     if operator == "features" and any(kernel.features(X[:1]) is None for kernel in kernels):

@@ -17,8 +17,8 @@ from logikern.operators.tiled import tiled
 class ProductPolicy:
     """When compiled loops multiply a stored matrix instead of the BLAS."""
 
-    # Largest number of functions. With 10,000 points in single precision, loops take 0.4 to 0.5 of the CPU time of the
-    # BLAS for 6 to 10 functions, 0.6 for 16, 0.7 for 24, and 0.8 for 32.
+    # Largest number of functions. With 10,000 points in single precision, loops take 0.4 to 0.5 of the CPU time of
+    # the BLAS for 6 to 10 functions, 0.6 for 16, 0.7 for 24, and 0.8 for 32.
     most_functions: int = 24
     # Fewest entries of the matrix: with fewer, a fit would save less time than the compiler takes to load.
     fewest_entries: float = 4e7

@@ -1,4 +1,4 @@
-"""A fitted model in words: its kernel, who shares it, and its variances."""
+"""A fitted model in words: its kernels, which classes share them, and its variances."""
 
 from dataclasses import dataclass
 
@@ -14,28 +14,19 @@ from logikern.structure.tying import tie
 
 @dataclass(frozen=True)
 class DescriptionPolicy:
-    """How much of a model is described.
+    """Length of a description."""
 
-    Parameters
-    ----------
-    values : int, default=6
-        Variances that are listed one by one; of more, the smallest and the largest are told.
-    inputs : int, default=3
-        Inputs of the largest rates that are named.
-    characters : int, default=30
-        Longest name of a group of classes.
-    """
-
+    # Maximum number of variances in a list; if there are more, only the smallest and the largest are given.
     values: int = 6
-    inputs: int = 3
-    characters: int = 30
+    inputs: int = 3  # number of inputs that are named, by largest rate
+    characters: int = 30  # longest name of a group of classes
 
 
 USUAL = DescriptionPolicy()
 
 
 def describe_model(found: Specification, names: Array, unit: str, inputs: Array | None) -> list[str]:
-    """A line for each of kernel, sharing, variances, and what else there is.
+    """One line each for kernel, sharing and variances, and for the temperature if there is one.
 
     Parameters
     ----------
@@ -69,7 +60,7 @@ def _kernels(kernels: tuple[Kernel, ...], inputs: Array | None) -> str:
 
 
 def _inputs(kernels: tuple[Kernel, ...], inputs: Array | None) -> str:
-    """Which inputs count most, if each has its rate."""
+    """The inputs with the largest rates, if each has its own rate."""
     if len(kernels) > 1 or leaves(kernels[0]) != [kernels[0]]:
         return ""
     rates = np.array(getattr(kernels[0], "rate", ()))

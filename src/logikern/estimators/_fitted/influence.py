@@ -1,4 +1,4 @@
-"""What a fitted model would say of its training rows had it not seen them, and which rows look wrong."""
+"""Leave-one-out predictions of the training rows, and rows whose labels look wrong."""
 
 import copy
 from dataclasses import dataclass, replace
@@ -26,31 +26,20 @@ from logikern.operators.choose import choose
 
 @dataclass(frozen=True)
 class InfluencePolicy:
-    """How leave-one-out after a fit is computed.
+    """How leave-one-out after a fit is computed."""
 
-    Parameters
-    ----------
-    largest_work : float, default=2e11
-        Classes times points cubed up to which dense factors take seconds; beyond it landmarks are used.
-    largest_rank : float, default=3000
-        Landmarks of all classes together.
-    largest_product : float, default=1.25e8
-        Landmarks times points times squared classes.
-    refit_tolerance : float, default=1e-6
-        Of refits without a row.
-    """
-
+    # Classes times points cubed up to which dense factors take seconds; above it, landmarks are used.
     largest_work: float = 2e11
-    largest_rank: float = 3000
-    largest_product: float = 1.25e8
-    refit_tolerance: float = 1e-6
+    largest_rank: float = 3000  # largest number of landmarks, over all classes
+    largest_product: float = 1.25e8  # largest number of landmarks times points times squared classes
+    refit_tolerance: float = 1e-6  # tolerance of refits without a row
 
 
 USUAL = InfluencePolicy()
 
 
 class InfluenceMixin:
-    """Leave-one-out predictions of the training rows, by one more look at the final fit."""
+    """Leave-one-out predictions of the training rows, from the final fit."""
 
     n_jobs: int | None
     memory_limit: Any
@@ -61,11 +50,11 @@ class InfluenceMixin:
     def loo_proba_(self) -> Array:
         """Probabilities of each training row without it, (n_samples, n_classes), approximately.
 
-        One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes). Some rows
-        are left out by fitting again, and a warning tells if the closed form is far from that, as it may be at large
+        One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes). A sample of
+        rows is checked by refits. A warning says if the closed form is far from them, which may happen at large
         variances.
-        Computed when first asked for, in O(n_classes * n^3), or of many rows from few landmarks, which make it
-        too pessimistic; `loo_method_` tells which. It is nan for rows without weight.
+        Computed on first access, in O(n_classes * n^3). With many rows it is computed from few landmarks, which makes
+        it too pessimistic; see `loo_method_`. It is nan for rows without weight.
         """
         return np.exp(self._loo_log_proba())
 
@@ -82,7 +71,7 @@ class InfluenceMixin:
         return float(np.average(self._loo_losses(), weights=data.weights))
 
     def exact_loo(self) -> Array:
-        """The same as `loo_proba_` by fitting again without each row, (n_samples, n_classes): slow, a reference."""
+        """`loo_proba_` by refits without each row, (n_samples, n_classes): slow, a reference."""
         with threads(self.n_jobs):
             data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
             is_free = bool(np.isinf(specification.bias_variance))
@@ -92,25 +81,25 @@ class InfluenceMixin:
             solver = refitting_solver(specification.bias_variance, USUAL.refit_tolerance, memory, self._seed)
             refits = exact_leave_one_out(problem, solver, start=latent, batch=batch)
         if not refits.outcome.converged:
-            raise ValueError(f"A fit without one of the rows failed: {refits.outcome.value}")
+            raise ValueError(f"A refit without one of the rows failed: {refits.outcome.value}")
         return np.exp(self._on_all_rows(self._log_probabilities(refits.latent)))
 
     def suspects(self, n_suspects: int | None = None) -> Any:
-        """Training rows in the order of their leave-one-out loss, the worst first.
+        """Training rows sorted by their leave-one-out loss, largest first.
 
-        A row that the others contradict has a wrong label more often than not.
+        A row that the other rows contradict often has a wrong label.
 
         Parameters
         ----------
         n_suspects : int or None, default=None
-            How many are wanted; None gives all.
+            Number of rows; None gives all.
 
         Returns
         -------
         frame with the columns row, label, probability, likely, loss
-            `row` is the place in the data that were fitted, from 0, `label` its label (the most probable one of a
-            distribution), `probability` that of the label without the row, `likely` the label that is then most
-            probable. If X was a pandas frame, its index labels the rows: `X.loc[suspects.index]` shows them.
+            `row` is the position in the training data, from 0. `label` is the given label (the most probable one of a
+            distribution) and `probability` its leave-one-out probability. `likely` is the most probable label without
+            the row. If X was a pandas frame, the result has its index: `X.loc[suspects.index]` shows the rows.
         """
         if n_suspects is not None:
             check_whole("n_suspects", n_suspects, 1)
@@ -134,7 +123,7 @@ class InfluenceMixin:
     def _loo_losses(self) -> Array:
         data = self._training_data()
         log_proba = self._loo_log_proba()[data.kept].T
-        # Where a target is zero nothing is lost, however small the probability.
+        # A target of zero has no loss, however small the probability.
         return -np.where(data.targets > 0, data.targets * log_proba, 0.0).sum(axis=0)
 
     def _loo_log_proba(self) -> Array:
@@ -150,27 +139,27 @@ class InfluenceMixin:
                 left_out = _leave_out(problem, result, rank, self._seed)
                 specification = self.model_.specification
                 found = None if rank else check_fit(specification, problem, latent, left_out, self._seed, size)
-            tell(found, "Use `exact_loo`, which fits again without each row, or cross-validate.", stacklevel=3)
+            tell(found, "Use `exact_loo`, which refits without each row, or cross-validate.", stacklevel=3)
             kept = self._on_all_rows(self._log_probabilities(left_out))
             self.__dict__["_left_out"] = kept
         return kept
 
     def _log_probabilities(self, latent: Array) -> Array:
-        """Those that the model makes of latents, (C, n)."""
+        """Log probabilities of the model from latents, (C, n)."""
         return log_probabilities(self.model_.specification.temperature.apply(latent))
 
     def _on_all_rows(self, log_proba: Array) -> Array:
-        """From (C, n) of the rows with weight to (n_rows, C), nan for the others."""
+        """From (C, n) for the rows with weight to (n_rows, C), nan for the others."""
         data = self._training_data()
         result = np.full((data.n_rows, len(data.classes)), np.nan)
         result[data.kept] = log_proba.T
         return result
 
     def _final_problem(self, room: float | None = None) -> tuple[Problem, Array]:
-        """The problem that the final fit has solved, in double precision, and its latents.
+        """The problem of the final fit, in double precision, and its latents.
 
-        Its kernel matrices are stored, unless there is only so much room for values: then they are computed for a few
-        rows at a time, which suffices for landmarks.
+        Its kernel matrices are stored, unless `room` limits the bytes of kernel values. They are then computed for a
+        few rows at a time, which suffices for landmarks.
         """
         data = self._training_data()
         specification = self.model_.specification
@@ -200,7 +189,7 @@ class InfluenceMixin:
         return _memory.size_of(data, self.model_.specification.tying)
 
     def _loo_rank(self) -> int:
-        """Rank of the factors that stand for the kernel matrices; zero where these are factored whole."""
+        """Rank of the factors that replace the kernel matrices; zero for dense factors."""
         data = self._training_data()
         n_points, n_classes = len(data.weights), len(data.classes)
         is_free = np.isinf(self.model_.specification.bias_variance)
@@ -210,7 +199,7 @@ class InfluenceMixin:
         return int(np.clip(min(USUAL.largest_rank / n_classes, by_work), 4, n_points))
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """The attributes that scikit-learn shows in a notebook, where nothing is to be computed for it."""
+        """The attributes that scikit-learn shows in a notebook, without computing leave-one-out."""
         # Without its training data the copy has no leave-one-out.
         shown = copy.copy(self)
         shown.__dict__.pop("_training", None)
@@ -218,18 +207,18 @@ class InfluenceMixin:
         return whole._get_fitted_attr_html(doc_link)
 
     def _training_data(self) -> Any:
-        """What was fitted; where it is not there, nor are the attributes that need it."""
+        """The training data; an AttributeError without it, so that dependent attributes do not exist either."""
         check_is_fitted(self)
         if "binaries_" in self.__dict__:
             raise AttributeError(
-                "Leave-one-out of all classes together is not there with one_vs_rest=True. "
-                "Each model in `binaries_` has its own."
+                "Leave-one-out of all classes together is not available with one_vs_rest=True. "
+                "Use the models in `binaries_`."
             )
         data = self.__dict__.get("_training")
         if data is None:
             raise AttributeError(
-                "The labels that leave-one-out needs are not kept in a model file. Ask for it before the model is "
-                "saved, or fit again."
+                "Leave-one-out needs the training labels, which a model file does not contain. Use it before saving "
+                "the model, or fit again."
             )
         return data
 
@@ -241,6 +230,6 @@ def _leave_out(problem: Problem, result: FitResult, rank: int, seed: int) -> Arr
         return ExactExpansion(problem, result).leave_out()
     except np.linalg.LinAlgError as error:
         raise ValueError(
-            "Leave-one-out cannot be computed: without one of its rows this fit has no optimum that double precision "
-            "can tell. Use a smaller variance."
+            "Leave-one-out cannot be computed: without one of its rows, this fit has no optimum in double precision. "
+            "Use a smaller variance."
         ) from error

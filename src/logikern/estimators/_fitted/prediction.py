@@ -19,7 +19,7 @@ def new_data(estimator: Any, X: Any) -> Any:
     kernel = estimator.kernels_[0]  # `kernel` may have been set to another one since the fit
     if takes_objects(kernel):
         return as_objects(X)
-    # In double precision also where the training rows are not: kernel values are then computed and kept so.
+    # In double precision, even if the training rows are in single: kernel values are then in double as well.
     form = {"accept_sparse": "csr", "dtype": np.float64, "reset": False}
     if is_precomputed(kernel):
         X = validate_data(estimator, X, **form)
@@ -34,7 +34,7 @@ def new_data(estimator: Any, X: Any) -> Any:
 
 
 def latents(estimator: Any, X: Any) -> Array:
-    """Functions of a fitted model at new points, (n_new, C); values that are no numbers are refused."""
+    """Functions of a fitted model at new points, (n_new, C); values that are not finite are an error."""
     check_is_fitted(estimator)
     points = new_data(estimator, X)
     tile = prediction_tile(estimator.model_, points, parse_memory(estimator.memory_limit))
@@ -43,7 +43,7 @@ def latents(estimator: Any, X: Any) -> Array:
     wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if wrong.size:
         raise ValueError(
-            f"The kernel gives no finite values between row {wrong[0]} of `X` and the training points. "
-            "Check that row for values far beyond those of the training data."
+            f"The kernel values between row {wrong[0]} of `X` and the training points are not finite. "
+            "Check that row for values far outside the range of the training data."
         )
     return values

@@ -21,12 +21,12 @@ TERMS = (
     "gain: decrease of the criterion against the model accepted before, on the same rows.",
     "noise: standard error of the gain.",
     "better: the gain exceeds the noise; for a first model, its criterion is lower.",
-    "asked for: part of the settings, better or not.",
+    "asked for: required by the settings, better or not.",
 )
 
 
 class Words(NamedTuple):
-    """What an estimator calls what has a function of its own, and its criterion."""
+    """Words for what has its own function (class or output), and for the criterion."""
 
     unit: str
     criterion: str
@@ -47,7 +47,7 @@ def explain(fitted: dict[str, Any], words: Words) -> str:
 
 
 def explain_each(headings: list[str], fitted: list[dict[str, Any]], words: Words) -> str:
-    """The same for several models of the same kind, with the terms and the plan once."""
+    """`explain` for several models of the same kind, with the terms and the plan once."""
     sections = []
     for heading, own in zip(headings, fitted, strict=True):
         sections += [[f"{heading}:"], *_story(own, words)]
@@ -74,8 +74,8 @@ def _heading(final: Verdict | None, fitted: dict[str, Any]) -> str:
     if final is not None:
         return f"Final model: {final.stage}, {final.n_parameters} learned hyperparameters."
     if "criterion_method_" in fitted:
-        return "Final model: as the search began, because it found nothing."
-    return "Final model: hyperparameters were fixed, and nothing was searched for."
+        return "Final model: the start of the search, because the search failed."
+    return "Final model: fixed hyperparameters, without a search."
 
 
 def _compared(verdicts: tuple[Verdict, ...], final: Verdict, records: tuple[Record, ...]) -> list[str]:
@@ -116,7 +116,7 @@ def _cost(records: tuple[Record, ...]) -> str:
 
 
 def _terms(verdicts: tuple[Verdict, ...], words: Words) -> list[str]:
-    """The words of the table, if there is one, each with its meaning."""
+    """The meaning of the words in the table, if there is a table."""
     fates = {verdict.fate for verdict in verdicts}
     if all(np.isnan(verdict.gain) for verdict in verdicts):
         return []
@@ -125,7 +125,7 @@ def _terms(verdicts: tuple[Verdict, ...], words: Words) -> list[str]:
 
 
 def _plan(fitted: dict[str, Any]) -> list[list[str]]:
-    """The plan, unless the file of the model has none."""
+    """The plan; empty if the model file has none."""
     return [["Plan, decided before the fit:", *str(fitted["plan_"]).splitlines()]] if "plan_" in fitted else []
 
 
@@ -142,7 +142,7 @@ def _indented(line: str) -> str:
 
 
 class SearchStory:
-    """What every estimator tells about its fit, and how it is kept."""
+    """Methods of every estimator that explain, draw and save its fit."""
 
     _words = Words("class", "the mean held-out log loss per row")
     kernel: Any

@@ -26,8 +26,8 @@ class Block:
 class JointRows:
     """k((x, c), (x', e)) = sum_o couplings[o, c, e] k_o(x, x'). Build it by `joint_rows`."""
 
-    # (O, C, C): one for each operator, and a last one for the bias, whose kernel is one, unless it is part of the
-    # only kernel.
+    # (O, C, C): one for each operator, and a last one for the bias, whose kernel is the constant one. The last one is
+    # missing if the bias is part of the only kernel.
     couplings: Array
     users: list[Indices]  # classes that each operator's coupling changes
     fetch: list[Callable[[Indices], Array]]  # rows of each operator

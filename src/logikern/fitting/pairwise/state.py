@@ -93,6 +93,6 @@ def _data(problem: Problem, member: int) -> tuple[Array, Array]:
 
 
 def _state(targets: Array, weights: Array, log_shares: Array) -> DualState:
-    # Points without weight have no dual, whatever their shares.
+    # Points without weight have no dual, for any shares.
     log_shares = np.where(weights > 0, np.maximum(log_shares, LOG_ZERO), -np.log(len(targets)))
     return DualState(targets, weights, np.zeros(targets.shape), np.zeros(targets.shape), log_shares)

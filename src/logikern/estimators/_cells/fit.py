@@ -1,0 +1,132 @@
+"""The final fit of large data: neighbourhood by neighbourhood, for several partitions of the points."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from logikern.estimators._cells.plan import FinalCells
+from logikern.estimators._inputs.data import TrainingData
+from logikern.fitting.problem import FitResult, Problem, Solver
+from logikern.model.neighbourhoods import Landmarks, LocalModels
+from logikern.numerics.outcome import Array, Indices, NewtonStep
+from logikern.numerics.parallel import for_each
+from logikern.operators.choose import BlockLayout, Choice
+from logikern.operators.neighbourhoods import Neighbourhoods
+from logikern.operators.partition import Partition, divide, mean_metric
+from logikern.structure.covariance import ClassCovariance
+from logikern.structure.specification import Specification
+
+
+@dataclass(frozen=True, eq=False)
+class CellFitter:
+    """Fits a model to cells of the training points."""
+
+    plan: FinalCells
+    operator: Choice
+    make_solver: Callable[[], Solver]
+    state: np.dtype
+    specification: Specification
+    data: TrainingData
+
+    def fit(self, seed: int, callback: Callable[[NewtonStep], None]) -> tuple[LocalModels, FitResult]:
+        """The fit of one partition; its result is in the order of the training points."""
+        partition, cells = self.divide(seed, self.plan.size)
+        order, edges = np.concatenate(cells), np.cumsum([0, *map(len, cells)])
+        if self.plan.rank:
+            return self._fit_coupled(partition, order, edges, seed, callback)
+        progress = _Progress(callback)
+
+        def fit_cell(cell: Indices) -> FitResult:
+            return progress.add(self.fit_rows(cell))
+
+        found = _together(for_each(fit_cell, cells), progress.trace)
+        sums = np.add.reduceat(found.dual[0], edges[:-1], axis=1, dtype=np.float64)  # (C, n_cells)
+        constants = self.specification.bias_variance * sums.T
+        member = LocalModels(partition, order, edges, found.dual[0], constants)
+        return member, _in_order(found, order)
+
+    def divide(self, seed: int, size: int) -> tuple[Partition, list[Indices]]:
+        """Cells in the metric of the model."""
+        points, kernels = self.data.points, self.specification.kernels
+        weights = mean_metric(kernels, points.shape[1])
+        return divide(points, weights, size, np.random.default_rng(seed))
+
+    def fit_rows(self, rows: Indices) -> FitResult:
+        """The fit of some points without the others."""
+        points = self.operator.points(self.data.points[rows], len(self.specification.kernels) > 1)
+        return self.make_solver().fit(self._problem(self.specification.bind(points), rows))
+
+    def _problem(self, covariance: ClassCovariance, rows: Indices) -> Problem:
+        data = self.data
+        targets = np.ascontiguousarray(data.targets[:, rows].astype(self.state, copy=False))
+        return Problem(covariance, data.likelihood, targets, data.weights[None, rows].astype(self.state, copy=False))
+
+    def _fit_coupled(
+        self, partition: Partition, order: Indices, edges: Indices, seed: int, callback: Callable[[NewtonStep], None]
+    ) -> tuple[LocalModels, FitResult]:
+        """All cells in one problem, coupled by landmarks."""
+        specification, layout = self.specification, BlockLayout(edges, self.plan.rank, seed)
+        points = self.operator.points(self.data.points[order], len(specification.kernels) > 1, layout)
+        covariance = specification.bind(points)
+        result = self.make_solver().fit(self._problem(covariance, order), callback=callback)
+        dual = result.dual[0]
+        constants = np.tile(specification.bias_variance * dual.sum(axis=1), (len(edges) - 1, 1))
+        landmarks = _landmarks(covariance, specification, order, dual)
+        return LocalModels(partition, order, edges, dual, constants, landmarks), _in_order(result, order)
+
+
+def _landmarks(covariance: ClassCovariance, specification: Specification, order: Indices, dual: Array) -> Landmarks:
+    """Coefficients at the landmarks for points of each cell: those of all other cells."""
+    inner = specification.mixing.adjoint(dual[None])[0]  # (P, n)
+    coefficients, chosen = None, order[:0]
+    for number, operator in enumerate(covariance.operators):
+        assert isinstance(operator, Neighbourhoods) and operator.coupling is not None
+        interpolation = operator.coupling.interpolation
+        parts = np.stack([inner[:, own] @ interpolation[:, own].T for own in operator.block_slices])
+        if coefficients is None:
+            coefficients, chosen = np.zeros(parts.shape), order[operator.coupling.landmarks]
+        users = covariance.assignment == number
+        coefficients[:, users] = (parts.sum(axis=0) - parts)[:, users]
+    assert coefficients is not None
+    return Landmarks(chosen, coefficients)
+
+
+class _Progress:
+    """Tells about cells as they are fitted, from any thread."""
+
+    def __init__(self, callback: Callable[[NewtonStep], None]):
+        self.callback = callback
+        self.lock = threading.Lock()
+        self.trace: tuple[NewtonStep, ...] = ()
+
+    def add(self, result: FitResult) -> FitResult:
+        with self.lock:
+            last = self.trace[-1] if self.trace else NewtonStep(0, 0.0, 0.0, 1.0, 0)
+            loss = result.trace[-1].loss if result.trace else 0.0
+            norm = max(last.gradient_norm, float(result.gradient_norm.max()))
+            step = NewtonStep(last.step + 1, last.loss + loss, norm, 1.0, last.products + result.n_products)
+            self.trace = (*self.trace, step)
+            self.callback(step)
+        return result
+
+
+def _together(results: list[FitResult], trace: tuple[NewtonStep, ...]) -> FitResult:
+    """One result of fits to consecutive points."""
+    failed = next((own for own in results if not own.outcome.converged), results[0])
+    return FitResult(
+        np.concatenate([own.dual for own in results], axis=-1),
+        np.concatenate([own.latent for own in results], axis=-1),
+        np.max([own.gradient_norm for own in results], axis=0),
+        failed.outcomes,
+        trace,
+        sum(own.n_products for own in results),
+    )
+
+
+def _in_order(result: FitResult, order: Indices) -> FitResult:
+    """The result with points in the order of the training data."""
+    dual, latent = np.empty_like(result.dual), np.empty_like(result.latent)
+    dual[..., order], latent[..., order] = result.dual, result.latent
+    return FitResult(dual, latent, result.gradient_norm, result.outcomes, result.trace, result.n_products)

@@ -1,0 +1,34 @@
+"""How a user says that a fit is divided into neighbourhoods."""
+
+from dataclasses import dataclass
+
+from logikern.estimators._inputs.arguments import check_whole
+
+NAME = "neighbourhoods"
+
+
+@dataclass(frozen=True)
+class NeighbourhoodSettings:
+    """How a model of large data is divided into neighbourhoods: `operator=NeighbourhoodSettings(size=5000)`.
+
+    Parameters
+    ----------
+    size : int, default=2500
+        Largest number of training rows of a neighbourhood, less if memory is short.
+    landmarks : int, default=0
+        Rows through which all neighbourhoods are coupled. With none they are fitted apart, which takes less time and
+        memory; larger neighbourhoods lower the loss more than landmarks do for the same time.
+    partitions : int, default=3
+        Models whose probabilities are averaged, each with other neighbourhoods.
+    """
+
+    size: int = 2500
+    landmarks: int = 0
+    partitions: int = 3
+
+
+def check_neighbourhoods(settings: NeighbourhoodSettings) -> None:
+    """Raise unless all settings are whole numbers in their range."""
+    check_whole("size", settings.size, 2)
+    check_whole("landmarks", settings.landmarks, 0)
+    check_whole("partitions", settings.partitions, 1)
