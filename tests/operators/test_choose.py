@@ -78,6 +78,10 @@ def test_precision_follows_the_number_of_points(n, dtype):
     assert choose((Gaussian(),), table(n)).dtype == dtype
 
 
+def test_products_through_fourier_modes_are_double():
+    assert choose((LONG,), grid_points(), operator="fourier").dtype == np.float64
+
+
 @pytest.mark.parametrize("precision, dtype", [("single", np.float32), ("double", np.float64)])
 @pytest.mark.parametrize("n", [10, POLICY.single_from])
 def test_precision_can_be_overruled(n, precision, dtype):

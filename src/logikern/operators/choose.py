@@ -230,7 +230,8 @@ def choose(
     """
     n = count_points(X)
     memory = available_memory() if memory_limit is None else memory_limit
-    single = precision == "single" or (precision == "auto" and n >= POLICY.single_from)
+    # Fourier modes are in double precision always.
+    single = precision == "single" or (precision == "auto" and n >= POLICY.single_from and operator != "fourier")
     dtype = np.dtype(np.float32 if single else np.float64)
     if not isinstance(operator, str):
         name = getattr(operator, "__name__", type(operator).__name__)
