@@ -88,11 +88,10 @@ def fit_alone(operator: str, precision: str, size: str, target: str) -> None:
     split = letter(size)
     before = peak_memory()
     limit = LIMIT if operator == "tiled" else None
-    name = "auto" if operator == "tiled" and size == "full" else operator
     model = KernelLogisticClassifier(
         rate=9.0 / split.total_variance,
         variance=30.0,
-        operator=name,
+        operator=operator,
         precision=precision,
         memory_limit=limit,
         criterion=None,

@@ -93,10 +93,17 @@ def test_pairs_are_counted_before_they_are_stored():
     assert count.n_pairs == count.bind(DOUBLE).n_reads
 
 
-def test_memory_is_that_of_the_stored_arrays():
+@pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])
+def test_memory_is_that_of_the_stored_arrays_and_of_those_in_double(dtype):
     count = PairCount(Gaussian(3000.0), points(), PairPolicy(work_bytes=0))
-    operator = count.bind(SINGLE)
-    assert count.n_bytes(SINGLE) == sum(block.data.nbytes + block.indices.nbytes for block in operator.blocks)
+    operator = count.bind(dtype)
+    double = operator.in_double()
+    arrays = {own.ctypes.data: own for each in (operator, double) for own in _arrays(each)}
+    assert count.n_bytes(dtype) == sum(own.nbytes for own in arrays.values())
+
+
+def _arrays(operator):
+    return [own for block in operator.blocks for own in (block.data, block.indices)]
 
 
 def test_pairs_of_long_length_scales_are_estimated_and_refused():

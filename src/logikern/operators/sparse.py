@@ -221,9 +221,11 @@ class PairCount:
         return self.policy.values_per_pair * self.n_pairs if is_sparse else np.inf
 
     def n_bytes(self, dtype: np.dtype) -> float:
-        """Memory of the stored pairs, and of a block that is being computed."""
-        stored = self.n_pairs * (self.policy.index_bytes + dtype.itemsize)
-        return float(stored + self.policy.work_bytes * min(self.n_pairs, n_threads() * self.policy.block_pairs))
+        """Memory of the stored pairs, of their values in double precision as well, and of blocks at work."""
+        values = sum(own.itemsize for own in {dtype, np.dtype(np.float64)})
+        stored = self.n_pairs * (self.policy.index_bytes + values)
+        working = min(self.n_pairs, n_threads() * self.policy.block_pairs)
+        return float(stored + self.policy.work_bytes * working)
 
     def bind(self, dtype: np.dtype) -> NearPairs:
         """The operator: values of all pairs, some rows at a time."""
