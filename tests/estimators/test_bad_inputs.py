@@ -94,7 +94,7 @@ TARGETS = {
     "NaN in distributions": (fit(targets=np.tile([np.nan, 1.0], (30, 1))), "NaN or NA in rows 0, 1"),
     "NA in distributions": (fit(targets=pd.DataFrame({"a": [None, 0.5] * 15, "b": 0.5})), "NaN or NA in rows 0, 2"),
     "words in distributions": (fit(targets=np.tile(["a", "b"], (30, 1))), "holds values that are not numbers"),
-    "of one class alone": (fit(targets=np.tile([1.0, 0.0], (30, 1))), "at least two classes, but 1 of 2"),
+    "of one class alone": (fit(targets=np.tile([1.0, 0.0], (30, 1))), "at least two classes, but belong to 1 of 2"),
     "more classes than memory": (fit(targets=np.arange(29)), "inconsistent numbers of samples"),
 }
 
@@ -107,7 +107,7 @@ WEIGHTS = {
     "two dimensions": (fit(weights=np.ones((30, 1))), r"must have shape \(30,\), but has \(30, 1\)"),
     "a word": (fit(weights="balanced"), "`sample_weight` must hold numbers, but is 'balanced'"),
     "words": (fit(weights=["heavy"] * 30), "`sample_weight` must hold numbers"),
-    "on one class only": (fit(weights=(Y == 0) * 1.0), "at least two classes, but 1 of 3"),
+    "on one class only": (fit(weights=(Y == 0) * 1.0), "at least two classes, but belong to 1 of 3"),
     "huge": (fit(weights=np.full(30, 1e300)), "not finite"),
     "of unknown classes": (
         fit(class_weight={9: 1.0}),
@@ -115,7 +115,7 @@ WEIGHTS = {
     ),
     "of classes, negative": (fit(class_weight={0: -1.0}), "`class_weight` must hold finite weights"),
     "of classes, NaN": (fit(class_weight={0: np.nan}), "`class_weight` must hold finite weights"),
-    "of classes, all zero": (fit(class_weight=dict.fromkeys(range(3), 0.0)), "but 0 of 3 classes have any"),
+    "of classes, all zero": (fit(class_weight=dict.fromkeys(range(3), 0.0)), "but belong to 0 of 3"),
     "of classes, as a list": (fit(class_weight=[1, 2, 3]), "`class_weight` must be None, 'balanced' or a dict"),
     "of classes, unknown word": (fit(class_weight="even"), "`class_weight` must be None, 'balanced' or a dict"),
 }
@@ -168,7 +168,7 @@ SETTINGS = {
     "variance negative": (fit(variance=-1.0), "`variance` must be a positive number"),
     "variance zero": (fit(variance=0), "`variance` must be a positive number"),
     "variance NaN": (fit(variance=np.nan), "`variance` must be a positive number"),
-    "variance too long": (fit(variance=[1.0, 2.0]), "has 2 values, and"),
+    "variance too long": (fit(variance=[1.0, 2.0]), "has 2 values, whereas tying='auto' takes 1"),
     "variance a word": (fit(variance="large"), "`variance` must be a number or a sequence"),
     "bias variance negative": (fit(bias_variance=-1.0), "`bias_variance` must be a number that is not negative"),
     "bias variance NaN": (fit(bias_variance=np.nan), "`bias_variance` must be a number that is not negative"),
@@ -178,9 +178,9 @@ SETTINGS = {
     "tol true": (fit(tol=True), "`tol` must be a positive number, but is True"),
     "max_iter zero": (fit(max_iter=0), "`max_iter` must be a whole number of at least 1"),
     "max_iter a fraction": (fit(max_iter=1.5), "`max_iter` must be a whole number"),
-    "memory a word": (fit(memory_limit="lots"), "`memory_limit` must be bytes or a text like"),
-    "memory a point": (fit(memory_limit="."), "`memory_limit` must be bytes or a text like"),
-    "memory negative": (fit(memory_limit=-5), "`memory_limit` must be bytes or a text like"),
+    "memory a word": (fit(memory_limit="lots"), "`memory_limit` must be a number of bytes or text such as"),
+    "memory a point": (fit(memory_limit="."), "`memory_limit` must be a number of bytes or text such as"),
+    "memory negative": (fit(memory_limit=-5), "`memory_limit` must be a number of bytes or text such as"),
     "threads below all": (fit(n_jobs=-7), "`n_jobs` must be None, -1 or a positive"),
     "no threads": (fit(n_jobs=0), "`n_jobs` must be None, -1 or a positive"),
     "more threads than exist": (fit(n_jobs=10**30), "`n_jobs` must be None, -1 or a positive"),

@@ -80,10 +80,16 @@ INCONSISTENT = {
     "features of another model": (with_attribute("n_features_in_", value(7)), "number of columns"),
     "negative rate": (with_kernel(rate=value(-1.0)), "`rate` must be a positive"),
     "rate is text": (with_kernel(rate=value("x")), "`rate` must be a positive"),
-    "columns of other rates": (with_kernel(rate=RATES, columns=sequence(*map(value, (0, 1, 2, 0)))), "place 2"),
+    "columns of other rates": (
+        with_kernel(rate=RATES, columns=sequence(*map(value, (0, 1, 2, 0)))),
+        "position 2 occurs",
+    ),
     "columns that are no places": (with_kernel(rate=RATES, columns=sequence(value(0.5), value(1.5))), "`columns`"),
     "columns as text": (with_kernel(rate=RATES, columns=value("0101")), "`columns`"),
-    "columns of other features": (with_kernel(rate=RATES, columns=sequence(value(0), value(1))), "another number"),
+    "columns of other features": (
+        with_kernel(rate=RATES, columns=sequence(value(0), value(1))),
+        "rates for a different number of features",
+    ),
     "kernel is a number": (with_specification(kernels=sequence(value(1))), "is not a kernel"),
     "sum of numbers": (with_specification(kernels=sequence(SUM)), "is not a kernel"),
     "no kernels": (with_specification(kernels=sequence()), "do not belong together"),
@@ -109,7 +115,10 @@ INCONSISTENT = {
     "no tree to see": (with_attribute("tree_", value(None), TREE_PARTS), "hierarchy is incomplete"),
     "tree without a model": (with_attribute("tree_", tree_of(*TREE)), "hierarchy is incomplete"),
     "tree is text": (with_attribute("tree_", value("tree"), TREE_PARTS), "not a tree"),
-    "two trees": (with_attribute("tree_", tree_of(("a", "a/x", "b", "b/x"), TREE[1]), TREE_PARTS), "two hierarchies"),
+    "two trees": (
+        with_attribute("tree_", tree_of(("a", "a/x", "b", "b/x"), TREE[1]), TREE_PARTS),
+        "hierarchy is not that of its model",
+    ),
     "circle to fit again on": (
         with_attribute("hierarchy", tree_of(("a", "b"), (1, 0))),
         "positions of earlier labels",

@@ -220,7 +220,8 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_splits_that_are_not_of_these_rows_are_refused(kind):
-    with pytest.raises(ValueError, match=f"Split 0 of `cv` must name rows .* of the {N} rows"):
+    wanted = "Split 0 of `cv` must be two arrays of row numbers or two masks"
+    with pytest.raises(ValueError, match=f"{wanted}: which of the {N} rows .* This one is invalid"):
         tuned(cv=WRONG[kind]).fit(X, NAMES)
 
 

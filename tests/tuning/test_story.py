@@ -55,6 +55,19 @@ def test_inputs_are_called_by_their_names():
     assert f"largest for {'abcd'[np.argmax(model.kernels_[0].rate)]}" in " ".join(model.explain().split())
 
 
+def test_columns_of_several_inputs_are_called_columns_by_their_names():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=list("abcd"))
+    table.insert(0, "constant", 1.0)  # has no input, and therefore no rate
+    table.insert(2, "letter", np.array(["x", "y", "z"])[np.arange(len(X)) % 3])
+    model = tuned(tying="shared", ard=True).fit(table, NAMES)
+    rates = dict(zip(["a", "letter", "b", "c", "d"], model.kernels_[0].rate, strict=True))
+    told = " ".join(model.explain().split())
+    assert f"one per column; largest for {max(rates, key=rates.get)}, " in told
+    frame = model.hyperparameters_
+    assert frame["name"].tolist()[:5] == [f"rate[{name}]" for name in rates]
+
+
 @pytest.mark.parametrize(
     "kernel, told",
     [

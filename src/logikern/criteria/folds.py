@@ -14,6 +14,10 @@ class Folds(NamedTuple):
     kept: Array  # (F, n)
     held_out: Array  # (F, n)
 
+    def at(self, points: slice) -> "Folds":
+        """The folds of some points."""
+        return Folds(self.kept[:, points], self.held_out[:, points])
+
 
 def folds_from_splits(splits: Iterable[tuple[Indices, Indices]], weights: Array) -> Folds:
     """One fold per split (kept, held out) of the points; splits may repeat or leave out points."""

@@ -8,13 +8,13 @@ ADVICE = {
     "complex": "Use real and imaginary parts as two columns.",
     "mixed": "Correct the values, or name the column in `categorical_features` if they are categories.",
     "mixed dates": "Convert all values to dates, or all to text.",
-    "written dates": "Convert the column by `pd.to_datetime` (then it counts in days), or drop it, or name it in "
+    "written dates": "Convert the column with `pd.to_datetime` (it is then measured in days), drop it, or name it in "
     "`categorical_features` if dates recur.",
     "text": "Leave `categorical_features` at 'from_dtype', or drop the column.",
     "infinite": "Correct the values, or make them missing.",
     "not numbers": "Correct the values, or make them missing.",
     "not truths": "Correct the values, or make them missing.",
-    "not dates": "Convert the column by `pd.to_datetime`.",
+    "not dates": "Convert the column with `pd.to_datetime`.",
 }
 
 
@@ -26,13 +26,13 @@ class ColumnError(ValueError):
     column : str
         Its name.
     cause : str
-        One of `ADVICE`.
+        A key of `ADVICE`.
     problem : str
         The problem, as the rest of a sentence that begins with the column.
     row : int or None, default=None
         The first row with the problem, counted from 0.
     rule : str, default=""
-        What was expected, after the row.
+        What was expected; follows the row in the message.
     """
 
     def __init__(self, column: str, cause: str, problem: str, row: int | None = None, rule: str = "") -> None:
@@ -61,12 +61,12 @@ SENTENCES = {
     "empty": "is left out: all its values are missing.",
     "constant": "is left out: all its values are equal.",
     "alone": "is constant, and no other column varies: there is nothing to learn from.",
-    "identifier": "is left out: its {count} values almost all differ, so it looks like an identifier or prose. Drop "
-    "it, name it in `categorical_features` to use it as a category, or turn prose into numbers by TfidfVectorizer in "
-    "a pipeline.",
-    "counter": "looks like an identifier: its {count} whole numbers all differ. Drop it if it does not help to "
+    "identifier": "is left out: almost all of its {count} values are distinct, so it looks like an identifier or "
+    "prose. Drop it, name it in `categorical_features` to use it as a category, or turn prose into numbers with "
+    "TfidfVectorizer in a pipeline.",
+    "counter": "looks like an identifier: its {count} whole numbers are all distinct. Drop it if it does not help to "
     "predict.",
-    "spelled": "holds numbers as text, which are taken as numbers. Convert them to numbers, or name the column in "
+    "spelled": "holds numbers as text, which are treated as numbers. Convert them to numbers, or name the column in "
     "`categorical_features` if they are categories.",
     "pooled": "has {count} levels. The most frequent ones have one input each, and the others share one.",
 }

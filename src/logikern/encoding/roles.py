@@ -70,7 +70,7 @@ def _chosen_places(entries: list[Any], names: Sequence[str], has_names: bool) ->
     if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
         if len(entries) != len(names):
             raise ValueError(
-                f"`categorical_features` must have one truth value for each of the {len(names)} columns of `X`, but "
+                f"`categorical_features` must have one boolean for each of the {len(names)} columns of `X`, but "
                 f"has {len(entries)}."
             )
         return {place for place, entry in enumerate(entries) if entry}
@@ -121,7 +121,7 @@ def _role_of_objects(column: Column, values: list[Any], may_be_levels: bool) -> 
     if others and not may_be_levels:
         row = _first(values, lambda value: spell(value) in others)
         raise ColumnError(
-            column.name, "text", f"is not to be a category, but holds {values[row]!r}, which is not a number,", row
+            column.name, "text", f"must hold numbers, because it is not a category, but holds {values[row]!r}", row
         )
     if not others:
         is_code = may_be_levels and any(map(WRITTEN_CODE.match, texts))

@@ -20,7 +20,7 @@ FEW_POINTS, SOME_POINTS = 100, 500
 _ADVICE = {
     Outcome.ROUNDING: "Use precision='double', or a smaller variance.",
     Outcome.OUT_OF_STEPS: "Raise `max_iter`, or use a smaller variance.",
-    Outcome.OUT_OF_PRODUCTS: "Use a smaller variance, or solver='exact' if the data are few.",
+    Outcome.OUT_OF_PRODUCTS: "Use a smaller variance, or solver='exact' if there are few rows.",
     Outcome.INTERRUPTED: "Fit again for better probabilities.",
     Outcome.STALLED: "Check that the kernel is positive semidefinite, or use precision='double'.",
     Outcome.NOT_FINITE: "Check the kernel for values that are not finite, and the size of inputs, weights and "
@@ -57,7 +57,7 @@ def refuse_before(solver: Any, kernel: Kernel, data: TrainingData) -> None:
     if solver == "smo" and len(data.classes) ** 2 > pairwise.POLICY.most_couplings:
         raise ValueError(
             f"`solver` is 'smo', which keeps couplings between all pairs of classes, but {len(data.classes)} classes "
-            f"have more than {pairwise.POLICY.most_couplings}. Use solver='newton'."
+            f"have more than the limit of {pairwise.POLICY.most_couplings} couplings. Use solver='newton'."
         )
     given = [type(leaf) for leaf in leaves(kernel)]
     if Precomputed in given or FunctionKernel in given:
@@ -99,3 +99,14 @@ def warn_search(reason: str) -> None:
     warnings.warn(
         f"The search for hyperparameters ended early: {reason}.", ConvergenceWarning, stacklevel=4 + WRAPPER_FRAMES
     )
+
+
+def warn_partitions(n_fitted: int, n_planned: int) -> None:
+    """One warning if an interruption has left out partitions into neighbourhoods."""
+    if n_fitted < n_planned:
+        warnings.warn(
+            f"The final fit was interrupted after {n_fitted} of {n_planned} partitions into neighbourhoods, which "
+            "are used.",
+            ConvergenceWarning,
+            stacklevel=4 + WRAPPER_FRAMES,
+        )

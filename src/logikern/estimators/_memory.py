@@ -14,6 +14,7 @@ from logikern.fitting.footprint import Size
 from logikern.kernels import DistanceKernel, Kernel, KernelRows
 from logikern.kernels.inputs import is_sparse
 from logikern.model.fitted import TILE_ENTRIES as PREDICTION_ENTRIES
+from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.free_memory import available_memory
 from logikern.numerics.parallel import n_threads
 from logikern.operators.linear import BLOCK
@@ -29,6 +30,9 @@ class MemoryPolicy:
     bytes_per_value: int = 24  # bytes of a kernel value while it is computed
     values_kept: int = 10  # numbers per row that a fitted model of two classes keeps beside its points
     prediction_arrays: int = 6  # arrays with one value per row and class that prediction holds
+    places_kept: int = 6  # numbers per new row while prediction by neighbourhoods finds its cells
+    # Predictions with fewer kernel values use one thread: setting up threads takes 3 ms, as long as 300,000 values.
+    fewest_values: int = 2**20
     # Predictions below this many bytes skip the check of free memory, which takes longer than predicting one row.
     small_prediction: float = 1e8
 
@@ -53,14 +57,18 @@ class Resources:
 
     def __str__(self) -> str:
         allowed = f"`memory_limit` allows {describe(self.memory)}"
-        return allowed if self.is_given else f"{describe(self.memory)} are free"
+        return allowed if self.is_given else f"{describe(self.memory)} is free"
+
+    def allow(self, needed: float) -> bool:
+        """Whether a call that needs so many bytes fits."""
+        return needed + footprint.MODEL.overhead <= self.memory
 
     def require(self, what: str, needed: float, advice: str) -> float:
         """Raise an error if a call needs more memory than it may use; returns the bytes that it may use.
 
         `what` is the subject of the error's sentence, and `advice` an alternative to more memory.
         """
-        if needed + footprint.MODEL.overhead <= self.memory:
+        if self.allow(needed):
             return self.memory
         more = "Pass a larger `memory_limit`" if self.is_given else "Free some memory"
         total = describe(needed + footprint.MODEL.overhead)
@@ -247,8 +255,8 @@ def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, siz
     else:
         needed += footprint.leave_one_out(size)
         least = (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix
-    what = f"Leave-one-out of {n} rows and {_classes(data)}"
-    allowed = resources.require(what, needed + least, "fit to fewer rows, or cross-validate")
+    what = f"Leave-one-out for {n} rows and {_classes(data)}"
+    allowed = resources.require(what, needed + least, "fit to fewer rows, or use cross-validation")
     return allowed - needed - footprint.MODEL.overhead if rank else allowed
 
 
@@ -266,17 +274,30 @@ def refits_at_a_time(data: TrainingData, resources: Resources, size: Size, kerne
 def prediction_tile(model: Any, X: Any, memory_limit: float | None) -> int:
     """Kernel values that prediction may compute at a time; an error if not even one row fits."""
     models = getattr(model, "models", (model,))
-    points, n_new, n_train = models[0].points, X.shape[0], models[0].points.shape[0]
-    n_classes = len(models) if len(models) > 1 else len(models[0].dual)
-    n_bytes = 0.0 if isinstance(points, KernelRows) else bytes_of(points)
-    needed = footprint.MODEL.point_copies * n_bytes + 8.0 * USUAL.prediction_arrays * n_new * n_classes
-    features = models[0].specification.kernels[0].features(points[:1])
+    first, n_new = models[0], X.shape[0]
+    n_classes = len(models) if len(models) > 1 else first.n_classes
+    needed = _prediction_points(first) + 8.0 * USUAL.prediction_arrays * n_new * n_classes
+    row = USUAL.bytes_per_value * float(first.n_compared)
+    if isinstance(first, NeighbourhoodModel):
+        needed += 8.0 * n_new * (len(first.members) * first.n_classes + USUAL.places_kept)
+        row *= n_threads()
+    features = first.specification.kernels[0].features(first.points[:1])
     if features is not None:
-        needed += 16.0 * len(models) * len(models[0].dual) * features.shape[1]
-    row = USUAL.bytes_per_value * float(n_train)
+        needed += 16.0 * len(models) * first.n_classes * features.shape[1]
     if memory_limit is None and needed + row <= USUAL.small_prediction:
         return PREDICTION_ENTRIES
-    what = f"Prediction of {n_classes} values for each of {n_new} rows, from {n_train} training rows,"
+    what = f"Prediction of {n_classes} values for each of {n_new} rows, from {first.n_compared} training rows,"
     allowed = find_resources(memory_limit).require(what, needed + row, "predict fewer rows at a time")
     left = (allowed - needed - footprint.MODEL.overhead) // USUAL.bytes_per_value
-    return int(np.clip(left, n_train, PREDICTION_ENTRIES))
+    return int(np.clip(left, row // USUAL.bytes_per_value, PREDICTION_ENTRIES))
+
+
+def _prediction_points(model: Any) -> float:
+    """Bytes of the copies of training points that a kernel makes: of all points, or of a neighbourhood per thread."""
+    points = model.points
+    if isinstance(points, KernelRows):
+        return 0.0
+    copies = float(footprint.MODEL.point_copies)
+    if isinstance(model, NeighbourhoodModel):
+        copies = (copies + 1.0) * n_threads() * model.n_compared / points.shape[0]
+    return copies * bytes_of(points)

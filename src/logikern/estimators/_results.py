@@ -32,6 +32,10 @@ def search_results(report: FitReport) -> dict[str, Any]:
     """Attributes from the search; warns if it ended early, or if its criterion is doubtful."""
     found: dict[str, Any] = {"plan_": report.plan, "start_": report.start, "interrupted_": report.interrupted}
     found |= {"verdicts_": (), "trace_": (), "criterion_value_": np.nan, "stopped_early_": ""}
+    if report.members or report.approximation is not None:
+        found["approximation_"] = report.approximation
+    if report.members:
+        _failures.warn_partitions(len(report.members), report.n_partitions)
     tuned = report.tuned
     if tuned is None:
         return found

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from logikern.estimators._cells.check import check_cells
 from logikern.estimators._cells.fit import CellFitter
 from logikern.estimators._failures import refuse_failure
 from logikern.estimators._inputs.alternatives import Alternative
@@ -18,7 +19,7 @@ from logikern.fitting.newton.free_bias import free_constants
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem
 from logikern.kernels import KernelRows, reference_points
 from logikern.model.fitted import FittedModel
-from logikern.model.neighbourhoods import LocalModels, NeighbourhoodModel
+from logikern.model.neighbourhoods import Approximation, LocalModels, NeighbourhoodModel
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.numerics.parallel import own_threads
 from logikern.selection.search import Callback
@@ -39,12 +40,19 @@ class FitReport:
     covariance: ClassCovariance | None  # of the final fit; None if it was divided into neighbourhoods
     operator: str  # how products were computed, and why
     members: tuple[LocalModels, ...] = ()  # fits of partitions into neighbourhoods, if it was divided
+    approximation: Approximation | None = None  # how good the division was measured to be
 
     def model(self, points: Any, constants: Array | None) -> FittedModel | NeighbourhoodModel:
         """The model of the fit on points as they are stored, with constants if these are free."""
         if self.members:
             return NeighbourhoodModel(self.specification, points, self.members)
         return FittedModel(self.specification, points, self.result.dual[0], constants)
+
+    @property
+    def n_partitions(self) -> int:
+        """Planned number of partitions into neighbourhoods; 0 if the fit was not divided."""
+        cells = self.plan.solver_for(self.specification).cells
+        return 0 if cells is None else cells.n_partitions
 
     def free_constants(self) -> Array:
         """Constants (C,) of a fit without a penalty on them."""
@@ -65,13 +73,19 @@ def run(
     chosen = plan.alternatives[0] if tuned is None else tuned.alternative
     specification = chosen.start if tuned is None else tuned.specification
     data = chosen.view(data)
-    solver = plan.solver_for(specification)
+    solver, approximation = plan.solver_for(specification), None
     if solver.cells is not None:
-        return _run_cells(plan, solver, chosen, tuned, data, on_step)
+        approximation = _check(solver, specification, data, _keeps_interrupted(plan, tuned))
+        if solver.otherwise is not None and solver.cells.is_too_small(approximation):
+            solver = solver.otherwise.because(f"Neighbourhoods of {solver.cells.size} rows are too small.")
+    if solver.cells is not None:
+        found = _run_cells(plan, solver, chosen, tuned, data, on_step)
+        return replace(found, approximation=approximation)
     result, covariance, operator = solve(
         solver, specification, data, on_step, keep_interrupted=_keeps_interrupted(plan, tuned)
     )
-    return FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
+    report = FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
+    return replace(report, approximation=approximation)
 
 
 def _run_cells(
@@ -85,7 +99,7 @@ def _run_cells(
     """Fit several partitions into neighbourhoods; an interruption may keep those that are complete."""
     assert solver.cells is not None
     specification = chosen.start if tuned is None else tuned.specification
-    fitter = CellFitter(solver.cells, solver.operator, solver.build, solver.state, specification, data)
+    fitter = _fitter(solver, specification, data)
     members: list[LocalModels] = []
     results: list[FitResult] = []
     try:
@@ -99,8 +113,25 @@ def _run_cells(
         results[-1] = replace(results[-1], outcomes=(Outcome.INTERRUPTED,))
     worst = next((own for own in results if not own.outcome.converged), results[-1])
     refuse_failure(worst, specification.kernels[0], data.points)
-    reason = solver.operator.reason
-    return FitReport(plan, data, chosen.start, tuned, specification, worst, None, reason, tuple(members))
+    how = solver.operator.reason
+    return FitReport(plan, data, chosen.start, tuned, specification, worst, None, how, tuple(members))
+
+
+def _fitter(solver: SolverPlan, specification: Specification, data: TrainingData) -> CellFitter:
+    assert solver.cells is not None
+    return CellFitter(solver.cells, solver.operator, solver.build, solver.state, specification, data)
+
+
+def _check(
+    solver: SolverPlan, specification: Specification, data: TrainingData, is_kept: bool
+) -> Approximation | None:
+    """How good neighbourhoods are, compared with twice as large ones; an interruption skips this if fits are kept."""
+    try:
+        return check_cells(_fitter(solver, specification, data), solver.seed)
+    except KeyboardInterrupt:
+        if not is_kept:
+            raise
+        return None
 
 
 def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:
@@ -120,7 +151,7 @@ def solve(
 ) -> tuple[FitResult, ClassCovariance, str]:
     """Fit all points, from a dual (C, n) if given; returns the fit, its covariance, and how products were computed.
 
-    An interrupted fit raises, unless it should be kept and has taken a step.
+    An interrupted fit raises an error, unless `keep_interrupted` is True and the fit has taken a step.
     """
     covariance = specification.bind(plan.operator.points(data.points, len(specification.kernels) > 1))
     targets, weights = data.targets.astype(plan.state, copy=False), data.weights[None].astype(plan.state, copy=False)

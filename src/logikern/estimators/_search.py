@@ -64,7 +64,7 @@ def search(plan: SearchPlan, alternatives: Sequence[Alternative], data: Training
         random = np.random.default_rng(plan.seed)
         learned = learn(first_models, plan.growth, len(plan.rungs), plan.effort, log, random)
     if learned is None:
-        reason = f"{log.stopped or 'no start could be fitted'} before anything was found"
+        reason = f"{log.stopped or 'no starting point could be fitted'}, and no model was found"
         return Tuned(alternatives[0], alternatives[0].start, np.nan, (), tuple(log.records), reason, "")
     method = f"{plan.criterion.title} ({log.method})" if log.method else plan.criterion.title
     size = size_of(data, learned.specification.tying, learned.rung.n_points)

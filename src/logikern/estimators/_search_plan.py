@@ -211,7 +211,7 @@ def _excluded(data: TrainingData, start: Specification) -> set[str]:
 def _check_rates(kernel: Kernel) -> None:
     if not isinstance(kernel, DistanceKernel):
         raise ValueError(
-            f"`ard` is True, but a rate per input needs a kernel of distances, and `kernel` is {kernel!r}. "
+            f"`ard` is True, but a rate per input needs a distance-based kernel, and `kernel` is {kernel!r}. "
             "Use a Gaussian, a Matern, a rational quadratic or a Laplacian kernel."
         )
 
@@ -265,8 +265,8 @@ def _loo_size(data: TrainingData) -> int:
     size = int(np.cbrt(USUAL.loo_work) / n_classes)
     if size < min(len(data.weights), USUAL.smallest_class * n_classes):
         raise ValueError(
-            f"The cost of leave-one-out with a hierarchy is the cube of rows times classes, too much for {n_classes} "
-            "classes. Use criterion='cv'."
+            "The cost of leave-one-out with a hierarchy grows with the cube of rows times classes, which is too much "
+            f"for {n_classes} classes. Use criterion='cv'."
         )
     return size
 

@@ -1,11 +1,13 @@
 """Which solver does the final fit, with which products and in which precision."""
 
+import contextlib
 import logging
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from logikern.estimators import _memory
+from logikern.estimators._cells import plan as cells_policy
 from logikern.estimators._cells.plan import FinalCells, plan_cells
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._memory import Resources
@@ -52,6 +54,11 @@ class SolverPlan:
     fallback: "SolverPlan | None" = None  # continues where this solver stops before it converges
     own: Solver | None = None  # the user's solver
     cells: FinalCells | None = None  # neighbourhoods that are fitted one by one; None for one exact fit
+    otherwise: "SolverPlan | None" = None  # taken if neighbourhoods turn out to be too small
+
+    def because(self, reason: str) -> "SolverPlan":
+        """The same plan, with a sentence that says why it was taken."""
+        return replace(self, operator=replace(self.operator, reason=f"{reason} {self.operator.reason}"))
 
     def build(self) -> Solver:
         """The solver itself."""
@@ -61,6 +68,9 @@ class SolverPlan:
 
     def __str__(self) -> str:
         then = "" if self.fallback is None else f", {self.fallback.name} if that stops early"
+        if self.otherwise is not None:
+            how = self.otherwise.name if self.otherwise.cells is None else f"{self.otherwise.cells.size} rows each"
+            then += f", {how} if larger neighbourhoods are much better"
         return (
             f"{self.name}{then}, tolerance {self.tolerance:g}, at most {self.max_steps} steps, coefficients in "
             f"{self.state.name}, products in {self.operator.dtype.name}. {self.operator.reason}"
@@ -101,8 +111,22 @@ def plan_solver(
     parameters: Parameters, data: TrainingData, model: Specification, resources: Resources, seed: int
 ) -> SolverPlan:
     cells = plan_cells(parameters, data, model, resources)
-    if cells is not None:
-        return _plan_cellwise(parameters, data, model, resources, seed, cells)
+    if cells is None:
+        return _plan_whole(parameters, data, model, resources, seed)
+    found = _plan_cellwise(parameters, data, model, resources, seed, cells)
+    if cells.larger is not None:
+        return replace(found, otherwise=_plan_cellwise(parameters, data, model, resources, seed, cells.larger))
+    if parameters.divides or len(data.weights) > cells_policy.USUAL.undivided_up_to:
+        return found
+    with contextlib.suppress(ValueError):  # the memory suffices for neighbourhoods only
+        return replace(found, otherwise=_plan_whole(parameters, data, model, resources, seed))
+    return found
+
+
+def _plan_whole(
+    parameters: Parameters, data: TrainingData, model: Specification, resources: Resources, seed: int
+) -> SolverPlan:
+    """One fit of all points."""
     name = solver_name(parameters, data, len(data.weights))
     if name == "newton" and _pays_by_pairs(parameters, data, model):
         name = "smo"
@@ -110,7 +134,7 @@ def plan_solver(
     operator = _plan_operator(parameters, data, model, resources, name, state)
     fallback = None
     if name == "smo" and parameters.solver == "auto":
-        fallback = plan_solver(replace(parameters, solver="newton"), data, model, resources, seed)
+        fallback = _plan_whole(replace(parameters, solver="newton"), data, model, resources, seed)
     own = parameters.solver if isinstance(parameters.solver, Solver) else None
     title = "free bias" if parameters.is_bias_free else name if own is None else type(own).__name__
     return SolverPlan(title, operator, state, float(parameters.tol), int(parameters.max_iter), seed, fallback, own)

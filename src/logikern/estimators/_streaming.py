@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
 from logikern.estimators._callbacks import FinalFit
+from logikern.estimators._cells.settings import is_divided
 from logikern.estimators._failures import warn_unless_converged
 from logikern.estimators._inputs.alternatives import Alternative, list_alternatives
 from logikern.estimators._inputs.data import (
@@ -34,6 +35,7 @@ from logikern.estimators._results import class_results, fit_results, forget_fit,
 from logikern.estimators._run import FitReport, solve, stored_points, threads
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
+from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.outcome import Array, Outcome
 from logikern.structure.hierarchy import encode, read_tree
 from logikern.structure.targets import from_labels
@@ -48,6 +50,7 @@ def _can_stream(model: Any) -> bool:
             model.kernel
         ),
         "`bias_variance` is infinite": model.bias_variance == np.inf,
+        "`operator` divides the fit into neighbourhoods": is_divided(model.operator),
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
             model.class_weight, str
         ),
@@ -146,6 +149,11 @@ def _read_fitted(attributes: dict[str, Any]) -> _Fitted | None:
         raise ValueError(
             "No points can be added, because a model file does not contain the training labels. Fit again."
         )
+    if isinstance(attributes["model_"], NeighbourhoodModel):
+        raise ValueError(
+            "The last fit was divided into neighbourhoods, to which no points can be added. Fit again, with "
+            "operator='tiled' for one fit of all points."
+        )
     model: FittedModel = attributes["model_"]
     # The settings may have been changed since.
     if is_precomputed(model.specification.kernels[0]) or np.isinf(model.specification.bias_variance):
@@ -222,7 +230,7 @@ def _chunk(
     if not kept.size and fitted is None:
         raise ValueError(
             "The first rows for `partial_fit` all have weight 0, by `sample_weight` or `class_weight`. Start with "
-            "rows of positive weight; later calls may have rows without weight only."
+            "rows of positive weight; later calls may pass only rows of weight 0."
         )
     return TrainingData(
         X[kept],
@@ -259,7 +267,8 @@ def _targets(y: Any, names: Any, classes: Array) -> Array:
         if y.shape[1] != len(classes) or set(columns) != set(classes.tolist()):
             raise ValueError(
                 f"`y` with {y.shape[1]} columns must hold distributions over the {len(classes)} classes "
-                f"{list(classes)!r}, one column for each: in this order, or a frame with their names."
+                f"{list(classes)!r}, one column for each. Pass columns in this order, or a frame "
+                "whose columns have these names."
             )
         return read_distributions(y)[[columns.index(label) for label in classes.tolist()]]
     found, rows = read_labels(y)
@@ -284,7 +293,7 @@ def _leaf_targets(known: TreeTargets) -> Array:
 
 def _joined(before: TrainingData, chunk: TrainingData) -> TrainingData:
     if not isinstance(before.likelihood, Softmax) or before.labels is None or chunk.labels is None:
-        raise ValueError("Some labels of the fit were inner nodes of the hierarchy: no points can be added to it.")
+        raise ValueError("No rows can be added to a fit with labels that are inner nodes. Fit all rows with `fit`.")
     # The scale that a search has chosen stays fixed, like the hyperparameters.
     points = chunk.points if before.encoder is None else before.encoder.scaling.transform(chunk.points)
     return replace(

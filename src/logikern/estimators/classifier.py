@@ -69,7 +69,7 @@ class KernelLogisticClassifier(
         Scale of numbers: unscaled, standardised, or ranks in the training rows. Levels of categories keep 0 and 1.
         "auto" compares these by the criterion; "raw" only if many columns share a unit, as pixels do. If
         hyperparameters are fixed or a rate is given, "auto" standardises tables that have categories, booleans or
-        dates beside numbers, and does not scale others.
+        dates besides numbers, and does not scale others.
     hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", Mixing or None, default=None
         A tree whose leaves are the classes, in any form that `read_tree` accepts; "paths" reads it from labels such
         as "physics/optics/lasers". Classes are then similar to the extent that their paths overlap, labels may name
@@ -126,17 +126,18 @@ class KernelLogisticClassifier(
         fit at a time, and only for the same data and settings, including the code of functions. In a folder every
         search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
         the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
-        the current fit. A second Ctrl-C always raises.
+        the current fit, or the partitions into neighbourhoods that are complete. A second Ctrl-C always raises.
     solver : {"auto", "newton", "exact", "kcg", "smo"} or Solver, default="auto"
         Solver of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3);
         "kcg" is conjugate gradients in function space, one product per step; "smo" is ascent over pairs of classes,
         from rows of a kernel matrix that it never stores; "auto" chooses by size. Any other Solver has its own
         tolerance and budget.
-    operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features, by pairs of near
-        rows, by Fourier modes, or by the faster of these two. A function (kernel, X, dtype, bytes) makes another one.
+    operator : str, NeighbourhoodSettings or callable, default="auto"
+        "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features, "sparse"
+        by near rows, "fourier" by Fourier modes, "fast" by either; "neighbourhoods" or NeighbourhoodSettings fit parts
+        of the rows, as "auto" does above 12,000 rows. A function (kernel, X, dtype, memory in bytes) makes another.
     precision : {"auto", "single", "double"}, default="auto"
         Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
         latents recomputed in double before the fit counts as converged.
@@ -151,7 +152,7 @@ class KernelLogisticClassifier(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' likelihoods.
     memory_limit : int, str or None, default=None
-        Memory that a call may use beside its data, in bytes or as text ("2GB"): `fit`, predictions, leave-one-out.
+        Memory that a call may use besides its data, in bytes or as text ("2GB"): `fit`, predictions, leave-one-out.
         None uses the free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed
         in tiles; if that does not suffice, the call raises an error before its work begins.
     n_jobs : int or None, default=None
@@ -168,7 +169,7 @@ class KernelLogisticClassifier(
     ----------
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (n_samples, n_classes)
-        The expansion coefficients; zero for rows of weight zero.
+        The expansion coefficients; zero for rows of weight zero. By neighbourhoods, the mean over partitions.
     kernels_ : tuple of Kernel
         One per kernel group.
     variances_ : array of shape (n_classes,)
@@ -180,7 +181,7 @@ class KernelLogisticClassifier(
     trace_ : tuple of Record or NewtonStep
         The evaluations of the search; without a search, the steps of the fit.
     newton_trace_ : tuple of NewtonStep
-        The steps of the final fit.
+        Steps of the final fit.
     criterion_value_ : float
         Criterion at the learned hyperparameters: mean held-out loss per case, plus a penalty of the temperature.
     hyperparameters_ : frame
@@ -195,6 +196,8 @@ class KernelLogisticClassifier(
         Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
         How products were computed, and why, as a sentence.
+    approximation_ : Approximation or None
+        Held-out loss of neighbourhoods, compared with twice as large ones, if the plan has neighbourhoods.
     encoder_ : Encoder
         How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
         Kernels of objects and matrices have no encoder.

@@ -52,7 +52,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         level, numbers and booleans one input. None allows numbers only.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
         Scale of numbers: unscaled, standardised, or ranks in the training rows. Levels of categories keep 0 and 1.
-        "auto" standardises tables that have categories, booleans or dates beside numbers, and does not scale others.
+        "auto" standardises tables that have categories, booleans or dates besides numbers, and does not scale others.
     tying : {"auto", "shared", "scaled", "separate"} or list, default="shared"
         "shared": one kernel and one variance for all outputs; "scaled": one kernel, a variance per output;
         "separate": a kernel and a variance per output. A list has one group label per output. "auto" grows from
@@ -96,7 +96,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         fit at a time, and only for the same data and settings, including the code of functions. In a folder every
         search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
         the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
         the current fit. A second Ctrl-C always raises.
     solver : {"auto", "newton", "exact", "kcg"} or Solver, default="auto"
@@ -115,7 +115,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Maximum number of Newton steps, of which the squared loss takes one or two; "kcg" may take a hundred times as
         many steps.
     memory_limit : int, str or None, default=None
-        Memory that a call may use beside its data, in bytes or as text ("2GB"): `fit` and predictions. None uses the
+        Memory that a call may use besides its data, in bytes or as text ("2GB"): `fit` and predictions. None uses the
         free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed in tiles; if
         that does not suffice, the call raises an error before its work begins.
     n_jobs : int or None, default=None

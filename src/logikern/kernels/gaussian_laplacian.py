@@ -29,7 +29,7 @@ class GaussianLaplacian(DistanceKernel):
     share : float, default=1.0
         Weight of the Laplacian relative to the Gaussian. Positive; learned as log(share).
     columns : tuple of int or None, default=None
-        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+        Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
 
     roughness: float = positive(1.0)

@@ -205,9 +205,10 @@ def _checked_places(name: str, value: Any, values: str, record: Any) -> tuple[in
     used = set(found.tolist())
     if used != set(range(n_values)):
         wrong = max(used) if max(used) >= n_values else min(set(range(n_values)) - used)
-        problem = "is named" if wrong in used else "is missing"
+        problem = "occurs" if wrong in used else "is missing"
         raise ValueError(
-            f"`{name}` must name the places 0 to {n_values - 1} of `{values}`, each for one input or more, but place "
-            f"{wrong} {problem}. Pass one value of `{values}` for each group of inputs, and the group of every input."
+            f"`{name}` must contain every position in `{values}`, from 0 to {n_values - 1}, and no other, but "
+            f"position {wrong} {problem}. Pass one value of `{values}` for each group of inputs, and the group of "
+            "every input."
         )
     return tuple(found.tolist())

@@ -114,7 +114,7 @@ class DistanceKernel(Kernel):
             return self.rate
         if len(self.columns) != n_inputs:
             raise ValueError(
-                f"`columns` must name a rate for every input, but has {len(self.columns)} places for {n_inputs} "
+                f"`columns` must name a rate for every input, but has {len(self.columns)} entries for {n_inputs} "
                 "inputs. Pass one for each column of `X`."
             )
         return tuple(self.rate[place] for place in self.columns)
@@ -147,7 +147,7 @@ class Stationary(DistanceKernel):
     rate : float or tuple of floats, default=1.0
         Inverse length scale to the power of the metric: one for all inputs, or one per input.
     columns : tuple of int or None, default=None
-        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+        Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
 
     exponents = (1.0,)

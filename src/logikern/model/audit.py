@@ -22,8 +22,10 @@ from logikern.encoding.numbers import Numbers
 from logikern.encoding.scaling import Ranked, Standardised, Unscaled
 from logikern.kernels import KERNELS, KernelRows, Precomputed, Product, Scaled, Sum
 from logikern.model.fitted import FittedModel, OneAgainstRest
+from logikern.model.neighbourhoods import Approximation, Landmarks, LocalModels, NeighbourhoodModel
 from logikern.numerics.outcome import NewtonStep
 from logikern.numerics.temperature import Temperature
+from logikern.operators.partition import Partition
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
 from logikern.structure.mixing import Flat
@@ -36,6 +38,7 @@ SCHEMA = "schema.json"
 CLASSIFIER = "logikern.estimators.classifier.KernelLogisticClassifier"
 REGRESSOR = "logikern.estimators.regressor.KernelRegressor"
 TRANSFORMER = "logikern.estimators._inputs.transformer.TableEncoder"
+SETTINGS = "logikern.estimators._cells.settings.NeighbourhoodSettings"
 # The first skops protocol with which model files were written.
 OLDEST_PROTOCOL = 2
 
@@ -62,6 +65,11 @@ _OURS: tuple[type, ...] = (
     KernelRows,
     FittedModel,
     OneAgainstRest,
+    NeighbourhoodModel,
+    LocalModels,
+    Landmarks,
+    Approximation,
+    Partition,
     Specification,
     Temperature,
     Tying,
@@ -78,7 +86,10 @@ _OURS: tuple[type, ...] = (
     Standardised,
     Ranked,
 )
-OUR_TYPES = (CLASSIFIER, REGRESSOR, TRANSFORMER, *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS))
+OUR_TYPES = (
+    *(CLASSIFIER, REGRESSOR, TRANSFORMER, SETTINGS),
+    *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS),
+)
 
 _PLAIN_TYPES = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "bool"))
 _NUMBER_TYPES = frozenset(
@@ -155,7 +166,7 @@ def _nodes(schema: Any, max_depth: int) -> Iterator[dict[str, Any]]:
     while waiting:
         value, depth = waiting.pop()
         if depth > max_depth:
-            raise ValueError(f"its records are nested more than {max_depth} deep")
+            raise ValueError(f"its records are nested more than {max_depth} levels deep")
         if isinstance(value, dict):
             if isinstance(value.get("__loader__"), str):
                 yield value

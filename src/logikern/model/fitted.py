@@ -30,6 +30,15 @@ class FittedModel:
     free_constants: Array | None = None
 
     @property
+    def n_classes(self) -> int:
+        return len(self.dual)
+
+    @property
+    def n_compared(self) -> int:
+        """Number of training points whose kernel values a prediction needs."""
+        return int(self.points.shape[0])
+
+    @property
     def constants(self) -> Array:
         """The constant of each class, (C,)."""
         if self.free_constants is not None:
@@ -39,10 +48,11 @@ class FittedModel:
     def latents(self, X: Any, tile_entries: int = TILE_ENTRIES) -> Array:
         """Scaled class functions at new points, (n_new, C)."""
         temperature, n_points = self.specification.temperature, self.points.shape[0]
-        tiles = [temperature.apply(self._latents(part).T).T for part in tiles_of(X, n_points, tile_entries)]
+        tiles = [temperature.apply(self.functions_at(part).T).T for part in tiles_of(X, n_points, tile_entries)]
         return np.concatenate(tiles) if tiles else np.empty((0, len(self.dual)))
 
-    def _latents(self, X: Any) -> Array:
+    def functions_at(self, X: Any) -> Array:
+        """Class functions before the temperature, (n_new, C); all kernel values are in memory at once."""
         specification, mixing = self.specification, self.specification.mixing
         if len(specification.kernels) == 1:
             latent = mixing.couple(self._expansions[0].at(X), specification.latent_variances)

@@ -249,7 +249,7 @@ def choose(
         reason = f"Products are {operator}, as requested."
         return Choice(operator, dtype, reason, memory, spare, exact=exact, fast_memory=room / n_matrices)
     if _features_pay(kernels, X):
-        return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
+        return Choice("features", dtype, "The kernel has few or sparse features: products use them.", memory)
     if exact == "dense":
         reason = f"{_describe(n_matrices, matrices)}: kept in memory."
         return Choice("dense", dtype, reason, memory, spare)

@@ -56,8 +56,13 @@ class Plan:
     columns: tuple[int, ...] | None = None  # column of every input; inputs of one column of a table share a rate
 
     @property
+    def n_rates(self) -> int:
+        """Rates of a model with a rate per column."""
+        return self.n_inputs if self.columns is None else max(self.columns) + 1
+
+    @property
     def stages(self) -> tuple[str, ...]:
-        """Names of the models that are tried, in their order."""
+        """Names of the models that are tried, in order."""
         return (*(name for name, _ in self.tyings), *([RELEVANCE] * self.relevance))
 
 
@@ -235,7 +240,7 @@ class _Growth:
             centre = with_relevance(centre, self.plan.n_inputs, self.plan.columns)
         roles = [role for kernel in start.kernels for role in kernel.parameter_roles]
         has_relevance = RATES[1] in [role for own in specification.kernels for role in own.parameter_roles]
-        of_rate = USUAL.relevance_scale if has_relevance else USUAL.deviation_scale
+        of_rate = USUAL.scale_of_rates(self.plan.n_rates) if has_relevance else USUAL.deviation_scale
         deviations = [of_rate if role in RATES else USUAL.deviation_scale for role in roles]
         n_variances, n_bias = len(start.variances), int(free_parameters(start, learn_bias)[-1])
         scale = [USUAL.kernel_scale] * len(roles) + [USUAL.variance_scale] * n_variances

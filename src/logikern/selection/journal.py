@@ -61,7 +61,7 @@ class Journal:
             entry = self.entries[self.cursor]
             if entry.point.shape != point.shape or not np.allclose(entry.point, point, rtol=1e-9, atol=1e-9):
                 raise ValueError(
-                    f"The checkpoint `{self.path}` was written by another search: it asked for other settings. "
+                    f"The checkpoint `{self.path}` was written by another search: its evaluations do not match. "
                     "Delete it, or choose another `checkpoint`."
                 )
             self.cursor += 1

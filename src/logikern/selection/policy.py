@@ -16,7 +16,12 @@ class GrowthPolicy:
     # Standard deviation of the mean log variance of a finer model around its value in the model it grew from.
     grown_variance_scale: float = 0.5
     deviation_scale: float = 1.5  # standard deviation of log parameters of single classes around their mean
-    relevance_scale: float = 1.0  # standard deviation of log rates of single columns around their mean
+    # Standard deviation of log rates of single columns around their mean, and root of the sum of their squared
+    # deviations; the smaller one counts, because few of many columns matter more than others. On 23 tables of 64 to
+    # 1031 rows, on six splits outside the benchmark, log losses were 1.6 % lower than with 1.0 alone (21 % for 134
+    # rows of 50 columns), and 2 % lower with a spread of 2, which loses if rates do matter.
+    relevance_scale: float = 1.0
+    relevance_spread: float = 3.0
     start_spread: float = 1.5  # standard deviation of further starts
     # Rates and variances change at most as these powers of the number of points.
     largest_power: float = 1.0
@@ -28,6 +33,10 @@ class GrowthPolicy:
     hurdle: float = 0.005
     # Early stopping: an alternative first model ends after this many evaluations if it is behind the best one.
     patience: int = 2
+
+    def scale_of_rates(self, n_rates: int) -> float:
+        """Standard deviation of the log rates of so many columns around their mean."""
+        return min(self.relevance_scale, self.relevance_spread / n_rates**0.5)
 
 
 USUAL = GrowthPolicy()

@@ -118,7 +118,7 @@ def _grow(how: str, parent_of: dict[Label, Label | None]) -> Tree:
     if len(place) < len(parent_of):
         circle = _chain(_find_circle(parent_of, place))
         raise ValueError(
-            f"{how} has a cycle of parents: {circle}. Remove one of these links, so that every node has a top."
+            f"{how} has a cycle of parents: {circle}. Remove one of these links: all must lead to the top."
         )
     leaves = [node for node in place if node not in children]
     if len(leaves) == 1:

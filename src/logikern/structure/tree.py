@@ -143,7 +143,7 @@ class Tree(Mixing):
 
     @property
     def latent_depths(self) -> Indices:
-        """Number of latent functions on the path to each one, itself included, (P,)."""
+        """Number of latent functions on the path to each latent function, including itself, (P,)."""
         return self.forest.latents.depths
 
     def forward(self, latent: Array) -> Array:

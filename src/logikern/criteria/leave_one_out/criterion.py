@@ -212,7 +212,7 @@ def with_landmarks(covariance: ClassCovariance, landmarks: tuple[Indices, ...]) 
     if covariance.mixing.is_coupled:
         raise ValueError(
             "Leave-one-out by landmarks, for many rows, does not support hierarchies. "
-            "Fit to fewer rows, or cross-validate."
+            "Fit to fewer rows, or use cross-validation."
         )
     pairs = zip(covariance.operators, landmarks, strict=True)
     return replace(covariance, operators=tuple(landmarked(operator, own) for operator, own in pairs))

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from logikern.operators.neighbourhoods import Neighbourhoods
 from logikern.operators.partition import Partition, divide, mean_metric
 from logikern.structure.covariance import ClassCovariance
 from logikern.structure.specification import Specification
+
+NOTHING_YET = NewtonStep(0, 0.0, 0.0, 1.0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +42,11 @@ class CellFitter:
         progress = _Progress(callback)
 
         def fit_cell(cell: Indices) -> FitResult:
-            return progress.add(self.fit_rows(cell))
+            result = self.fit_rows(cell)
+            progress.tell(result)
+            return result
 
-        found = _together(for_each(fit_cell, cells), progress.trace)
+        found = _together(for_each(fit_cell, cells))
         sums = np.add.reduceat(found.dual[0], edges[:-1], axis=1, dtype=np.float64)  # (C, n_cells)
         constants = self.specification.bias_variance * sums.T
         member = LocalModels(partition, order, edges, found.dual[0], constants)
@@ -94,27 +99,30 @@ def _landmarks(covariance: ClassCovariance, specification: Specification, order:
 
 
 class _Progress:
-    """Tells about cells as they are fitted, from any thread."""
+    """Tells about cells as they are fitted, from any thread: a step for each."""
 
     def __init__(self, callback: Callable[[NewtonStep], None]):
         self.callback = callback
         self.lock = threading.Lock()
-        self.trace: tuple[NewtonStep, ...] = ()
+        self.last = NOTHING_YET
 
-    def add(self, result: FitResult) -> FitResult:
+    def tell(self, result: FitResult) -> None:
         with self.lock:
-            last = self.trace[-1] if self.trace else NewtonStep(0, 0.0, 0.0, 1.0, 0)
-            loss = result.trace[-1].loss if result.trace else 0.0
-            norm = max(last.gradient_norm, float(result.gradient_norm.max()))
-            step = NewtonStep(last.step + 1, last.loss + loss, norm, 1.0, last.products + result.n_products)
-            self.trace = (*self.trace, step)
-            self.callback(step)
-        return result
+            self.last = _next_step(self.last, result)
+            self.callback(self.last)
 
 
-def _together(results: list[FitResult], trace: tuple[NewtonStep, ...]) -> FitResult:
-    """One result of fits to consecutive points."""
+def _next_step(last: NewtonStep, result: FitResult) -> NewtonStep:
+    """The fit of one more cell as a step: losses and products add up, and the largest gradient counts."""
+    loss = result.trace[-1].loss if result.trace else 0.0
+    norm = max(last.gradient_norm, float(result.gradient_norm.max()))
+    return NewtonStep(last.step + 1, last.loss + loss, norm, 1.0, last.products + result.n_products)
+
+
+def _together(results: list[FitResult]) -> FitResult:
+    """One result of fits to consecutive points; its trace has them in order, whichever was complete first."""
     failed = next((own for own in results if not own.outcome.converged), results[0])
+    trace = tuple(accumulate(results, _next_step, initial=NOTHING_YET))[1:]
     return FitResult(
         np.concatenate([own.dual for own in results], axis=-1),
         np.concatenate([own.latent for own in results], axis=-1),

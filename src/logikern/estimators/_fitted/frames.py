@@ -72,8 +72,14 @@ def _with_names(name: str, siblings: tuple[str, ...], encoder: Encoder | None) -
     if match is None or encoder is None or encoder.names is None:
         return name
     n_values = sum(sibling.startswith(f"{match[1]}[") for sibling in siblings)
-    names = {encoder.n_columns: encoder.names, encoder.n_inputs: encoder.input_names}.get(n_values)
+    names = rate_names(n_values, encoder)
     return name if names is None else f"{match[1]}[{names[int(match[2])]}]"
+
+
+def rate_names(n_rates: int, encoder: Encoder) -> tuple[str, ...] | None:
+    """Names of the inputs, or of the columns that have inputs, that so many rates belong to; None if neither fits."""
+    used = tuple(encoder.column_names[place] for place in np.unique(encoder.columns))
+    return {len(used): used, encoder.n_inputs: encoder.input_names}.get(n_rates)
 
 
 def users(group_of: tuple[int, ...], number: int, found: Specification, classes: Array) -> str:

@@ -1,6 +1,7 @@
 """Leave-one-out predictions of the training rows, and rows whose labels look wrong."""
 
 import copy
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,18 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 from logikern.criteria.leave_one_out.criterion import leave_out_by_landmarks
 from logikern.criteria.leave_one_out.expansion import ExactExpansion
 from logikern.criteria.leave_one_out.refits import exact_leave_one_out
+from logikern.criteria.leave_one_out.spot_check import SpotCheck
 from logikern.estimators import _memory
 from logikern.estimators._fitted.doubts import check_fit, tell
+from logikern.estimators._fitted.parts import AnyModel, Part, is_coupled, largest_part, partitions
 from logikern.estimators._inputs.arguments import check_whole
 from logikern.estimators._names.solvers import refitting_solver
 from logikern.estimators._parameters import parse_memory
 from logikern.estimators._run import threads
 from logikern.fitting.footprint import Size, search_conditioning
-from logikern.fitting.problem import FitResult, Problem
-from logikern.model.fitted import FittedModel
+from logikern.fitting.problem import FitResult, Solver
+from logikern.model.neighbourhoods import NeighbourhoodModel, mean_latents
 from logikern.numerics.outcome import Array, Outcome
 from logikern.numerics.simplex import log_probabilities
-from logikern.operators.choose import choose
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class InfluenceMixin:
 
     n_jobs: int | None
     memory_limit: Any
-    model_: FittedModel
+    model_: AnyModel
     _seed: int
 
     @property
@@ -55,6 +57,8 @@ class InfluenceMixin:
         variances.
         Computed on first access, in O(n_classes * n^3). With many rows it is computed from few landmarks, which makes
         it too pessimistic; see `loo_method_`. It is nan for rows without weight.
+        In a fit by neighbourhoods, each row is left out of its neighbourhood in every partition, and probabilities
+        are averaged as in predictions.
         """
         return np.exp(self._loo_log_proba())
 
@@ -62,7 +66,11 @@ class InfluenceMixin:
     def loo_method_(self) -> str:
         """How `loo_proba_` is computed: "exact" (given the Newton step), or "low rank" with the rank."""
         rank = self._loo_rank()
-        return f"low rank, {rank}: losses are overestimated" if rank else "exact"
+        told = f"low rank, {rank}: losses are overestimated" if rank else "exact"
+        if not isinstance(self.model_, NeighbourhoodModel):
+            return told
+        fixed = ", others held fixed" if is_coupled(self.model_) else ""
+        return f"{told}; within neighbourhoods{fixed}, mean over {len(self.model_.members)} partitions"
 
     @property
     def loo_log_loss_(self) -> float:
@@ -72,17 +80,22 @@ class InfluenceMixin:
 
     def exact_loo(self) -> Array:
         """`loo_proba_` by refits without each row, (n_samples, n_classes): slow, a reference."""
+        data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
+        if is_coupled(self.model_):
+            raise ValueError(
+                "`exact_loo` would refit all neighbourhoods without each row, because landmarks couple them. Use "
+                "`loo_proba_`, or fit with landmarks=0."
+            )
         with threads(self.n_jobs):
-            data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
             is_free = bool(np.isinf(specification.bias_variance))
             batch = _memory.refits_at_a_time(data, self._resources(), size, specification.kernels[0], is_free)
-            problem, latent = self._final_problem()
             memory = search_conditioning(replace(size, n_batch=batch))
             solver = refitting_solver(specification.bias_variance, USUAL.refit_tolerance, memory, self._seed)
-            refits = exact_leave_one_out(problem, solver, start=latent, batch=batch)
-        if not refits.outcome.converged:
-            raise ValueError(f"A refit without one of the rows failed: {refits.outcome.value}")
-        return np.exp(self._on_all_rows(self._log_probabilities(refits.latent)))
+            found = [
+                self._gather(parts, lambda part: _refit(part, solver, batch))
+                for parts in partitions(self.model_, data)
+            ]
+        return np.exp(self._on_all_rows(found))
 
     def suspects(self, n_suspects: int | None = None) -> Any:
         """Training rows sorted by their leave-one-out loss, largest first.
@@ -130,68 +143,57 @@ class InfluenceMixin:
         kept: Array | None = self.__dict__.get("_left_out")
         if kept is None:
             with threads(self.n_jobs):
-                rank, data, kernel = self._loo_rank(), self._training_data(), self.model_.specification.kernels[0]
-                size = self._loo_size()
+                rank, data, size = self._loo_rank(), self._training_data(), self._loo_size()
+                kernel = self.model_.specification.kernels[0]
                 room = _memory.check_leave_one_out(data, self._resources(), rank, size, kernel)
-                problem, latent = self._final_problem(room if rank else None)
-                dual = self.model_.dual[None]
-                result = FitResult(dual, latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
-                left_out = _leave_out(problem, result, rank, self._seed)
-                specification = self.model_.specification
-                found = None if rank else check_fit(specification, problem, latent, left_out, self._seed, size)
-            tell(found, "Use `exact_loo`, which refits without each row, or cross-validate.", stacklevel=3)
-            kept = self._on_all_rows(self._log_probabilities(left_out))
+                leaving = Leaving(rank, room, self._seed)
+                found = [self._gather(parts, leaving.leave_out) for parts in partitions(self.model_, data)]
+                check = self._check(found[0], leaving, size)
+            tell(check, "Use `exact_loo`, which refits without each row, or use cross-validation.", stacklevel=3)
+            kept = self._on_all_rows(found)
             self.__dict__["_left_out"] = kept
         return kept
 
-    def _log_probabilities(self, latent: Array) -> Array:
-        """Log probabilities of the model from latents, (C, n)."""
-        return log_probabilities(self.model_.specification.temperature.apply(latent))
-
-    def _on_all_rows(self, log_proba: Array) -> Array:
-        """From (C, n) for the rows with weight to (n_rows, C), nan for the others."""
+    def _gather(self, parts: Iterable[Part], leave_out: Callable[[Part], Array]) -> Array:
+        """Latents of rows left out, part by part, (C, n)."""
         data = self._training_data()
+        latent = np.empty((len(data.classes), len(data.weights)))
+        for part in parts:
+            latent[:, part.rows] = leave_out(part)
+        return latent
+
+    def _check(self, left_out: Array, leaving: "Leaving", size: Size) -> SpotCheck | None:
+        """Refits without some rows of the first part, unless it depends on others or on landmarks."""
+        if leaving.rank or is_coupled(self.model_):
+            return None
+        first = next(next(partitions(self.model_, self._training_data())))
+        problem, latent = first.problem()
+        return check_fit(self.model_.specification, problem, latent, left_out[:, first.rows], self._seed, size)
+
+    def _on_all_rows(self, found: list[Array]) -> Array:
+        """Log probabilities (n_rows, C) from latents (C, n) of each partition; nan for rows without weight."""
+        data, temperature = self._training_data(), self.model_.specification.temperature
         result = np.full((data.n_rows, len(data.classes)), np.nan)
-        result[data.kept] = log_proba.T
+        result[data.kept] = log_probabilities(mean_latents([temperature.apply(own).T for own in found]).T).T
         return result
-
-    def _final_problem(self, room: float | None = None) -> tuple[Problem, Array]:
-        """The problem of the final fit, in double precision, and its latents.
-
-        Its kernel matrices are stored, unless `room` limits the bytes of kernel values. They are then computed for a
-        few rows at a time, which suffices for landmarks.
-        """
-        data = self._training_data()
-        specification = self.model_.specification
-        how = choose(specification.kernels, data.points, "dense" if room is None else "auto", "double", room)
-        if room is not None and how.name == "dense":
-            how = replace(how, name="tiled")
-        covariance = specification.bind(how.points(data.points))
-        finite = covariance
-        if np.isinf(specification.bias_variance):
-            finite = replace(covariance, bias_variance=0.0)
-        latent = finite.matmul(self.model_.dual[None])
-        if np.isinf(specification.bias_variance):
-            latent += self.model_.constants[:, None]
-        return Problem(covariance, data.likelihood, data.targets, data.weights[None]), latent
 
     def _resources(self) -> _memory.Resources:
         return _memory.find_resources(parse_memory(self.memory_limit))
 
     def _loo_size(self) -> Size:
-        """Sizes of the problem; leave-one-out needs labels that are classes."""
+        """Sizes of the largest problem; leave-one-out needs labels that are classes."""
         data = self._training_data()
         if len(data.targets) != len(data.classes):
             raise ValueError(
                 "Leave-one-out needs labels that are classes, but some are inner nodes of the hierarchy. Use "
                 "cross-validation."
             )
-        return _memory.size_of(data, self.model_.specification.tying)
+        return _memory.size_of(data, self.model_.specification.tying, largest_part(self.model_))
 
     def _loo_rank(self) -> int:
         """Rank of the factors that replace the kernel matrices; zero for dense factors."""
         data = self._training_data()
-        n_points, n_classes = len(data.weights), len(data.classes)
+        n_points, n_classes = largest_part(self.model_), len(data.classes)
         is_free = np.isinf(self.model_.specification.bias_variance)
         if is_free or n_classes * n_points**3 <= USUAL.largest_work:
             return 0
@@ -223,13 +225,33 @@ class InfluenceMixin:
         return data
 
 
-def _leave_out(problem: Problem, result: FitResult, rank: int, seed: int) -> Array:
-    try:
-        if rank:
-            return leave_out_by_landmarks(problem, result, rank, seed)
-        return ExactExpansion(problem, result).leave_out()
-    except np.linalg.LinAlgError as error:
-        raise ValueError(
-            "Leave-one-out cannot be computed: without one of its rows, this fit has no optimum in double precision. "
-            "Use a smaller variance."
-        ) from error
+@dataclass(frozen=True)
+class Leaving:
+    """How rows are left out of a part in closed form."""
+
+    rank: int  # landmarks of each kernel; 0 for dense factors
+    room: float  # bytes for kernel values, if there are landmarks
+    seed: int
+
+    def leave_out(self, part: Part) -> Array:
+        """Latents of every row without it, (C, n)."""
+        problem, latent = part.problem(self.room if self.rank else None)
+        result = FitResult(part.model.dual[None], latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
+        try:
+            if self.rank:
+                return leave_out_by_landmarks(problem, result, min(self.rank, problem.shape[2]), self.seed)
+            return ExactExpansion(problem, result).leave_out()
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                "Leave-one-out cannot be computed: without one of its rows, this fit has no optimum in double "
+                "precision. Use a smaller variance."
+            ) from error
+
+
+def _refit(part: Part, solver: Solver, batch: int) -> Array:
+    """Latents of every row from a fit without it, (C, n)."""
+    problem, latent = part.problem()
+    refits = exact_leave_one_out(problem, solver, start=latent, batch=batch)
+    if not refits.outcome.converged:
+        raise ValueError(f"A refit without one of the rows failed: {refits.outcome.value}")
+    return refits.latent

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from logikern.estimators._fitted.description import describe_model
 from logikern.estimators._inputs.data import is_precomputed, takes_objects
 from logikern.model import persistence
+from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.outcome import Outcome
 from logikern.report.search import plot_search
 from logikern.selection.judgement import Verdict
@@ -18,9 +19,10 @@ COLUMNS = 100
 TERMS = (
     "learned: number of hyperparameters that the search learned.",
     "criterion: {criterion}; lower is better.",
-    "gain: decrease of the criterion against the model accepted before, on the same rows.",
+    "gain: mean decrease in loss relative to the model accepted before, on the same rows.",
     "noise: standard error of the gain.",
-    "better: the gain exceeds the noise; for a first model, its criterion is lower.",
+    "better: the gain exceeds the noise, or is positive on rows that the search has not seen; for a first model, "
+    "its criterion is lower.",
     "asked for: required by the settings, better or not.",
 )
 
@@ -60,14 +62,25 @@ def _story(fitted: dict[str, Any], words: Words) -> tuple[list[str], list[str], 
     verdicts, records = fitted["verdicts_"], fitted["trace_"]
     final = next((verdict for verdict in reversed(verdicts) if verdict.kept), None)
     names = fitted["classes_" if "classes_" in fitted else "outputs_"]
-    described = describe_model(fitted["model_"].specification, names, words.unit, fitted.get("feature_names_in_"))
-    steps = max(0, len(fitted["newton_trace_"]) - 1)
-    result = [f"Final fit: {steps} step{'' if steps == 1 else 's'}. {fitted['outcome_'].value}"]
+    described = describe_model(fitted["model_"].specification, names, words.unit, fitted.get("encoder_"))
+    result = [f"Final fit: {_extent(fitted)}. {fitted['outcome_'].value}"]
+    if fitted.get("approximation_") is not None:
+        result.append(str(fitted["approximation_"]))
     compared = []
     if final is not None:
         result = [*_criterion(fitted, records, words), _cost(records), *result]
         compared = _compared(verdicts, final, records) if len(verdicts) > 1 else []
     return [_heading(final, fitted), *described], compared, ["Result:", *result]
+
+
+def _extent(fitted: dict[str, Any]) -> str:
+    """How much the final fit had to do."""
+    model = fitted["model_"]
+    if isinstance(model, NeighbourhoodModel):
+        n_cells = sum(len(member.cells) for member in model.members)
+        return f"{n_cells} neighbourhoods in {len(model.members)} partitions"
+    steps = max(0, len(fitted["newton_trace_"]) - 1)
+    return f"{steps} step{'' if steps == 1 else 's'}"
 
 
 def _heading(final: Verdict | None, fitted: dict[str, Any]) -> str:

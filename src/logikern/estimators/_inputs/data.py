@@ -229,13 +229,13 @@ def _check_magnitude(X: Any) -> None:
     values = X.data[:, None] if is_sparse(X) else X
     highest, lowest = (values.max(axis=0), values.min(axis=0)) if len(values) else (np.zeros(1), np.zeros(1))
     largest = float(max(highest.max(), -lowest.min()))
-    advice = "Scale the inputs, for instance by StandardScaler or by a change of units."
+    advice = "Scale the inputs, for instance with StandardScaler or by a change of units."
     if largest > LARGEST_INPUT:
         raise ValueError(f"`X` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. {advice}")
     spread = largest if is_sparse(X) else float((highest - lowest).max())
     if 0 < spread < SMALLEST_INPUT:
         raise ValueError(
-            f"`X` must have rows that differ by {SMALLEST_INPUT:g} or more, or not at all, but the largest "
+            f"Rows of `X` must be equal or differ by at least {SMALLEST_INPUT:g}, but the largest "
             f"difference is {spread:g}, whose square vanishes. {advice}"
         )
 
@@ -292,6 +292,6 @@ def _check_enough(targets: Array, kept: Indices) -> None:
     n_present = int((targets[:, kept].sum(axis=1) > 0).sum())
     if n_present < 2:
         raise ValueError(
-            f"Points with positive weight must belong to at least two classes, but {n_present} of {len(targets)} "
-            "classes have any. Pass rows of others, or change `sample_weight` or `class_weight`."
+            f"Points with positive weight must belong to at least two classes, but belong to {n_present} of "
+            f"{len(targets)}. Add rows of other classes, or change `sample_weight` or `class_weight`."
         )

@@ -142,7 +142,7 @@ class _Reader:
         reduced = _reduced(value)
         if isinstance(reduced, str):
             if _looked_up(value, reduced) is not value:
-                raise _UnknownValueError(f"{value!r} is not found under its name")
+                raise _UnknownValueError(f"{value!r} cannot be imported by its name")
             return _named(value.__module__, reduced)
         parts: list[Any] = [*reduced[:5], None, None, None]
         maker, arguments, state, items, pairs = parts[:5]

@@ -41,7 +41,7 @@ def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
     if names is None and isinstance(hierarchy, str) and hierarchy == "paths":
         raise ValueError(
             "`hierarchy='paths'` reads the tree from the labels, but `y` is a table of numbers whose columns have no "
-            "names. Pass a frame whose columns are named by paths, or pass the hierarchy itself."
+            "names. Pass a frame whose columns are named after paths, or pass the hierarchy itself."
         )
     tree = read_tree(hierarchy, None if names is None else list(names))
     rows = from_distributions(table)  # (columns, n)
@@ -79,7 +79,7 @@ def _columns(tree: Tree, n_columns: int, names: Any) -> Indices:
     raise ValueError(
         f"`y` with {n_columns} columns must hold distributions over the {tree.n_classes} leaves or over all "
         f"{len(tree.labels)} nodes of the hierarchy, in the order of its `classes` or its `labels`. Pass such a "
-        "table, or a frame whose columns are named by nodes."
+        "table, or a frame whose columns are named after nodes."
     )
 
 
@@ -99,8 +99,9 @@ def warn_of_guesses(tree: Tree, targets: Array) -> None:
         names = ", ".join(shown(tree.labels[node]) for node in nodes[:N_NAMED])
         more = f" and {len(nodes) - N_NAMED} more" if len(nodes) > N_NAMED else ""
         warnings.warn(
-            f"No row is labelled below {names}{more}. The data cannot distinguish the classes there, so their shares "
-            "of its probability are a guess. Use its sum (`predict_node_proba`), or make it a leaf of the hierarchy.",
+            f"No row is labelled below {names}{more}. The data cannot distinguish the classes below such a node, "
+            "so how they share its probability is a guess. Use the probability of the node itself "
+            "(`predict_node_proba`), or make it a leaf of the hierarchy.",
             UserWarning,
             stacklevel=4 + WRAPPER_FRAMES,
         )
@@ -120,5 +121,5 @@ def describe_mergers(tree: Tree, named: Indices) -> str:
     more = f" (and {len(merged) - 1} more such nodes)" if len(merged) > 1 else ""
     return (
         f"Rows labelled {parent} count as rows of {child}, the only class below it{more}. If some do not belong "
-        "there, give them a class of their own beside it, such as 'other'."
+        "there, give them a separate class at the same level, such as 'other'."
     )

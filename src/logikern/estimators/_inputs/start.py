@@ -85,8 +85,8 @@ def _variances(parameters: Parameters, kernel: Any, data: TrainingData, n_varian
     values = (given,) * n_variances if isinstance(given, numbers.Real) else parse_numbers("variance", given)
     if len(values) != n_variances:
         raise ValueError(
-            f"`variance` must be one number or one per variance of the model, but has {len(values)} values, and "
-            f"tying={parameters.tying!r} has {n_variances}."
+            f"`variance` must be one number or one per variance of the model, but has {len(values)} values, whereas "
+            f"tying={parameters.tying!r} takes {n_variances}."
         )
     for value in values:
         check_positive("variance", value)
@@ -125,8 +125,8 @@ def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         if is_precomputed(kernel) and not all(isinstance(leaf, Precomputed) for leaf in leaves(kernel)):
             raise ValueError(
-                f"`kernel` mixes kernels on inputs with Precomputed, but is {kernel!r}: `X` cannot hold both inputs "
-                "and kernel values. Compute the other kernels as well, and pass their combination."
+                f"`kernel` must not mix kernels on inputs with Precomputed, but is {kernel!r}: `X` cannot hold both "
+                "inputs and kernel values. Compute the other kernels as well, and pass their combination."
             )
         return kernel
     if is_precomputed(kernel):

@@ -1,6 +1,7 @@
 """Which points a search sees, and which of them it holds out."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,3 +72,15 @@ def whole_folds(folds: Folds) -> Indices:
             "Pass None, a number of folds or other splits, or use criterion='cv'."
         )
     return held_out.argmax(axis=0)
+
+
+def data_at(data: TrainingData, rows: Indices) -> TrainingData:
+    """Some of the rows that were fitted."""
+    return replace(
+        data,
+        points=data.points[rows],
+        targets=np.ascontiguousarray(data.targets[:, rows]),
+        weights=data.weights[rows],
+        labels=None if data.labels is None else data.labels[rows],
+        kept=data.kept[rows],
+    )

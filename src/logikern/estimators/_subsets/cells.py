@@ -13,13 +13,14 @@ from logikern.operators.partition import divide
 
 @dataclass(frozen=True)
 class CellPlan:
-    """How many neighbourhoods a search sees, and how large they are.
+    """Number and size of the neighbourhoods that a search uses.
 
     Parameters
     ----------
     n_cells : int
+        Number of neighbourhoods.
     n_points : int
-        Largest number of points of each.
+        Largest number of points of a neighbourhood.
     """
 
     n_cells: int
@@ -31,11 +32,11 @@ class CellPlan:
 
 @dataclass(frozen=True, eq=False)
 class Subset:
-    """Training points that a search sees: neighbourhoods one after the other, or a random subset as one part."""
+    """Training points that a search uses: neighbourhoods one after another, or a random subset as a single part."""
 
     rows: Indices
     edges: Indices  # (n_cells + 1,): part b has rows[edges[b] : edges[b + 1]]
-    unseen: Indices  # other rows, which judge models that were learned on these
+    unseen: Indices  # other rows, on which models learned on this subset are judged
 
     @property
     def n_cells(self) -> int:
@@ -43,17 +44,17 @@ class Subset:
 
     @property
     def n_points(self) -> int:
-        """Points of the largest part."""
+        """Number of points of the largest part."""
         return int(np.diff(self.edges).max())
 
     @property
     def parts(self) -> list[slice]:
-        """Places of each part among the rows."""
+        """Positions of each part in `rows`."""
         return [slice(*pair) for pair in pairwise(self.edges.tolist())]
 
     @property
     def layout(self) -> BlockLayout | None:
-        """Independent blocks for neighbourhoods; None for one subset."""
+        """Independent blocks, one per neighbourhood; None if there is only one part."""
         return BlockLayout(self.edges) if self.n_cells > 1 else None
 
     def __str__(self) -> str:
@@ -61,18 +62,18 @@ class Subset:
 
 
 def draw_cells(points: Any, weights: Array, labels: Array, plan: CellPlan, smallest_class: int, seed: int) -> Subset:
-    """Cells of a partition of all points, so that as many classes as possible are present.
+    """Partition all points into cells, and draw cells that together cover as many classes as possible.
 
     Parameters
     ----------
     points : array or sparse matrix of shape (n, d)
     weights : array of shape (d,)
-        Factors of the inputs in the metric that makes points neighbours.
+        Factors that scale the inputs; neighbours are close in the scaled inputs.
     labels : array of shape (n,)
         The class of every point, or its most probable class.
     plan : CellPlan
     smallest_class : int
-        A class is present if the cells have this many of its points.
+        A class is covered if the drawn cells have this number of its points, or all of them.
     seed : int
     """
     random = np.random.default_rng(seed)
@@ -83,7 +84,7 @@ def draw_cells(points: Any, weights: Array, labels: Array, plan: CellPlan, small
 
 
 def _spread_over_classes(cells: list[Indices], labels: Array, n_cells: int, smallest_class: int) -> list[Indices]:
-    """The first cells, but for a cell that adds points of missing classes before others that add fewer."""
+    """Choose cells greedily by the number of points they add to classes not yet covered; ties keep the order."""
     _, numbers = np.unique(labels, return_inverse=True)
     n_classes = int(numbers.max()) + 1
     counts = np.stack([np.bincount(numbers[cell], minlength=n_classes) for cell in cells])

@@ -1,4 +1,4 @@
-"""The numbers that decide which points a search sees, and what it tries."""
+"""Settings that determine which points a search uses, and which models it tries."""
 
 from dataclasses import dataclass
 
@@ -7,49 +7,51 @@ from logikern.estimators._subsets.cells import CellPlan
 
 @dataclass(frozen=True)
 class SearchPolicy:
-    """How many points a search sees, and what "auto" lets it try.
+    """How many points a search uses, and which models "auto" tries.
 
-    No field depends on the memory of the machine, so a search that is resumed elsewhere asks the same questions.
+    No field depends on the memory of the machine, so a search that is resumed elsewhere makes the same evaluations.
 
     Parameters
     ----------
     coarse_size, coarse_per_class : int, default=1000, 40
-        Size of the subset on which a model grows: total, and at least per class.
+        Size of the subset on which a model grows: number of points in total, and at least this number per class.
     fine_size, fine_per_class : int, default=2000, 20
-        Size of the larger subset on which "auto" finishes the search: total, and per class if there are many classes.
+        Size of the larger subset on which "auto" finishes the search: number of points in total, and per class if
+        there are many classes.
     entries : int, default=1_500_000
-        Largest number of folds times classes times points in one evaluation. Subsets are smaller if they exceed it.
+        Largest number of folds times classes times points in one evaluation. Subsets that exceed it are reduced.
     enlargement : float, default=2.5
-        Ratio of successive subset sizes for text, whose evaluations take time linear in the points.
+        Ratio of successive subset sizes for text, where an evaluation costs time linear in the number of points.
     most_entries : int, default=75_000_000
         Largest number of classes times points in a subset for text: 12 GB for Newton's method, 3 GB point by point.
         All 1733 classes of wordnet with 20 points each have 60 million.
     loo_work : float, default=12e9
         Largest number of operations in one evaluation of leave-one-out, about classes squared times points cubed.
     loo_up_to : int, default=700
-        Points of two classes up to which leave-one-out is faster than five folds on average
-        (benchmarks/loo_or_cv.py); from 400 to 1500 points it depends on the data.
+        Largest number of points for which leave-one-out is used, for two classes. It is then faster than five folds
+        on average (benchmarks/loo_or_cv.py); from 400 to 1500 points it depends on the data.
     smallest_class : int, default=4
-        Every subset has at least this number of points of each class, if the class has them.
+        Smallest number of points of each class in a subset; a class with fewer points is included whole.
     most_kernels, most_kernel_entries : int and float, default=30, 1e9
-        The stage "separate" is tried only with at most this number of kernels, and at most this number of entries in
-        their matrices over all points (4 GB in single precision).
+        Limits for the stage "separate": number of kernels, and number of entries in their matrices over all points
+        (1e9 entries take 4 GB in single precision).
     rows_per_parameter : int, default=20
-        Finer tyings are tried only with at least this number of rows per parameter: with fewer, single classes have
-        too few rows to learn from.
+        Finer tyings are tried only with at least this number of rows per parameter. With fewer, some classes
+        have too few rows to learn their own parameters.
     most_inputs : int, default=100
         Largest number of columns for which a rate per column is tried.
     most_filled : float, default=0.2
-        Largest share of entries that are not zero in a table of words.
+        Largest share of nonzero entries for which a sparse table is treated as text.
     fewest_unseen, most_unseen : int, default=200, 2000
-        Smallest and largest number of rows outside the first subset that judge models learned on it.
+        Smallest and largest number of rows outside the first subset on which models learned on it are judged.
     neighbourhoods_from : int, default=4000
-        Number of rows from which the search finishes on whole neighbourhoods, at the density of all rows, instead of
-        a larger random subset with extrapolated rates.
+        Smallest number of rows for which the search finishes on whole neighbourhoods, which are as dense as the full
+        data, instead of a larger random subset with extrapolated rates.
     cells : CellPlan
-        The neighbourhoods. Log loss of a random subset and of neighbourhoods (benchmarks/density.py): satimage 0.212
-        and 0.210, usps 0.198 and 0.196, covtype with 20,000 rows 0.585 and 0.278. Growing the model on neighbourhoods
-        as well is worse on usps, where single neighbourhoods have few of the classes (0.241).
+        Number and size of these neighbourhoods. Log loss with a random subset and with neighbourhoods
+        (benchmarks/density.py): satimage 0.212 and 0.210, usps 0.198 and 0.196, covtype with 20,000 rows 0.585 and
+        0.278. If the model also grows on neighbourhoods, usps is worse (0.241), because each neighbourhood has only a
+        few of the classes.
     """
 
     coarse_size: int = 1000

@@ -1,4 +1,4 @@
-"""The subsets on which a search evaluates its criterion, from few points to many."""
+"""The subsets on which a search evaluates its criterion, from small to large."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,18 +24,17 @@ from logikern.structure.specification import Specification
 class Rung:
     """One subset of the points, and how the criterion is evaluated on it."""
 
-    subset: (
-        "Subset | CellPlan"  # neighbourhoods are drawn when the search comes to them, in the metric learned so far
-    )
+    # A CellPlan until the search reaches this rung: neighbourhoods are then drawn in the metric learned so far.
+    subset: Subset | CellPlan
     folds: Folds | None  # None for leave-one-out, and before neighbourhoods are drawn
-    groups: Array | None  # points that are held out together
-    is_exact: bool  # whether inner fits have dense factors
+    groups: Array | None  # group of each point; groups are held out together
+    is_exact: bool  # whether inner fits use dense factorisations
     operator: Choice
-    conditioning: float  # bytes of the preconditioner
+    conditioning: float  # bytes for the preconditioner
 
     @property
     def drawn(self) -> Subset:
-        """The subset, once it is drawn."""
+        """The subset, after it was drawn."""
         assert isinstance(self.subset, Subset)
         return self.subset
 
@@ -51,7 +50,7 @@ def plan_rung(
     groups: Array | None,
     seed: int,
 ) -> Rung:
-    """A criterion on some of the points, for all models up to the finest one."""
+    """Plan how the criterion is evaluated on a subset, with memory for all models up to the finest one."""
     by_loo, largest, n_cells = criterion == "loo", subset.n_points, subset.n_cells
     if by_loo and len(data.targets) != len(data.classes):
         raise ValueError(
@@ -78,7 +77,7 @@ def plan_rung(
 def _held_out(
     data: TrainingData, rows: Indices, by_loo: bool, cv: Any, groups: Array | None, seed: int
 ) -> tuple[Folds | None, Array | None]:
-    """Folds of a random subset, or groups of its points that leave-one-out holds out together."""
+    """The folds of a random subset for cross-validation, and the groups of its points."""
     own_groups = None if groups is None else np.asarray(groups)[data.kept[rows]]
     if not by_loo:
         return draw_folds(cv, data, rows, groups, seed, USUAL.entries), own_groups
@@ -92,7 +91,7 @@ def _held_out(
 def draw_rung(
     rung: Rung, plan: CellPlan, points: Any, weights: Array, data: TrainingData, cv: Any, seed: int
 ) -> Rung:
-    """The neighbourhoods of a rung among points (n, d), in a metric with weights (d,), and their folds."""
+    """Draw the neighbourhoods of a rung, and their folds, from points (n, d) in a metric with weights (d,)."""
     assert data.labels is not None
     cells = draw_cells(points, weights, data.labels, plan, USUAL.smallest_class, seed)
     return replace(rung, subset=cells, folds=draw_folds(cv, data, cells.rows, None, seed, USUAL.entries))

@@ -64,7 +64,7 @@ def joint_rows(covariance: ClassCovariance, memory: float, most_couplings: int =
     if n_operators * n_classes**2 > most_couplings:
         raise ValueError(
             f"Pairwise training keeps couplings between all pairs of classes, but {n_classes} classes with "
-            f"{n_operators} kernels have more than {most_couplings}. Use solver='newton'."
+            f"{n_operators} kernels have more than the limit of {most_couplings} couplings. Use solver='newton'."
         )
     if not np.isfinite(covariance.bias_variance):
         raise ValueError("`bias_variance` must be finite for pairwise training, but is inf. Use solver='exact'.")

@@ -36,8 +36,8 @@ class DualState:
     def renormalise(self) -> None:
         """Remove accumulated rounding: shares sum to one, duals to zero.
 
-        The largest share of a point is one minus the others, and its dual minus their sum, so small shares and duals
-        keep all their digits.
+        The largest share of a point is set to one minus the other shares, and its dual to minus the sum of the other
+        duals, so small shares and duals keep all their digits.
         """
         shares = np.exp(self.log_shares)
         largest, points = self.log_shares.argmax(axis=0), np.arange(shares.shape[1])

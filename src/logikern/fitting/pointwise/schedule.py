@@ -176,7 +176,7 @@ def group_points(points: Indices, numbers: Indices, weights: Array) -> Groups:
 
 
 def in_products(visits: list[int], n_points: int) -> int:
-    """Visits of one round, one number for each active weighting, in units of a product for all of them."""
+    """Cost of one round in products with all active weightings; `visits` has one count for each of them."""
     return -(-sum(visits) // (n_points * len(visits)))
 
 
