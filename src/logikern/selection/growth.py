@@ -240,7 +240,9 @@ class _Growth:
             centre = with_relevance(centre, self.plan.n_inputs, self.plan.columns)
         roles = [role for kernel in start.kernels for role in kernel.parameter_roles]
         has_relevance = RATES[1] in [role for own in specification.kernels for role in own.parameter_roles]
-        of_rate = USUAL.scale_of_rates(self.plan.n_rates) if has_relevance else USUAL.deviation_scale
+        # With many rows, chance moves rates little: the data decide how far they spread.
+        of_column = USUAL.relevance_scale if self.plan.at_density else USUAL.scale_of_rates(self.plan.n_rates)
+        of_rate = of_column if has_relevance else USUAL.deviation_scale
         deviations = [of_rate if role in RATES else USUAL.deviation_scale for role in roles]
         n_variances, n_bias = len(start.variances), int(free_parameters(start, learn_bias)[-1])
         scale = [USUAL.kernel_scale] * len(roles) + [USUAL.variance_scale] * n_variances
