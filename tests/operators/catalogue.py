@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from logikern.kernels import (
+    DistanceKernel,
     FunctionKernel,
     Gaussian,
     GaussianLaplacian,
@@ -22,7 +23,7 @@ from logikern.kernels import (
     RationalQuadratic,
 )
 from logikern.operators.base import KernelOperator
-from logikern.operators.choose import FAST_SUMS, Choice
+from logikern.operators.choose import FAST_SUMS, BlockLayout, Choice
 from logikern.operators.fourier import SPECTRA
 from logikern.operators.sparse import POLICY as PAIRS
 from tests.kernels import catalogue as kernels
@@ -122,17 +123,19 @@ class Case:
     dtype: np.dtype = DOUBLE
     tile: int | None = None
     keep_distances: bool = False
+    layout: BlockLayout | None = None
 
     def __str__(self) -> str:
         tile = f" of {self.tile}" if self.tile else ""
         kept = " with distances" if self.keep_distances else ""
-        return f"{self.operator}{tile}{kept} {self.dtype} on {self.on.name}"
+        blocks = f" in {len(self.layout.edges) - 1} blocks" if self.layout else ""
+        return f"{self.operator}{tile}{kept}{blocks} {self.dtype} on {self.on.name}"
 
     def bind(self) -> KernelOperator:
         if self.operator in FAST_SUMS:  # which estimators use for many points only
             return FAST_SUMS[self.operator].plan(self.on.kernel, self.on.points()).bind(self.dtype)
         choice = Choice(self.operator, self.dtype, "", 1e9)
-        bound = choice.points(self.on.points(), self.keep_distances).bind(self.on.kernel)
+        bound = choice.points(self.on.points(), self.keep_distances, self.layout).bind(self.on.kernel)
         return replace(bound, tile=self.tile) if self.tile else bound
 
     @property
@@ -141,9 +144,11 @@ class Case:
 
         In single precision the points are rounded first, and a square root at small distance magnifies
         that to 1e-5 a term. Fast sums state the error of each of at most 24 values; functions of this size have sums
-        of absolute values below 40.
+        of absolute values below 40. As many landmarks as points leave their jitter of 1e-9.
         """
-        rounding = 1e-11 if self.dtype == DOUBLE else 2e-3
+        if self.dtype != DOUBLE:
+            return 2e-3 + 40.0 * self.stated_error
+        rounding = 1e-5 if self.layout and self.layout.rank else 1e-11
         return rounding + 40.0 * self.stated_error
 
     @property
@@ -157,6 +162,15 @@ class Case:
 # 24 points: tiles of 8 divide them, of 7 do not, of 1 are single rows, of 24 and 100 hold them all.
 TILES = (1, 7, 8, 24, 100)
 
+# One block, and blocks that as many landmarks as points couple, have the exact matrix. POINTS[0] and the two with two
+# metrics and heavy tails are positive definite: their landmarks are independent.
+BLOCKS = (
+    BlockLayout(np.array([0, 24])),
+    BlockLayout(np.array([0, 24]), rank=5),
+    BlockLayout(np.array([0, 7, 8, 24]), 24),
+)
+WITH_DISTANCES = tuple(on for on in POINTS if isinstance(on.kernel, DistanceKernel))
+
 ALL = (
     *(Case("dense", on, dtype) for on in POINTS + WITH_FEATURES for dtype in (DOUBLE, SINGLE)),
     *(Case("tiled", on, dtype) for on in POINTS + WITH_FEATURES for dtype in (DOUBLE, SINGLE)),
@@ -165,5 +179,8 @@ ALL = (
     *(Case("dense", on, dtype, keep_distances=True) for on in POINTS for dtype in (DOUBLE, SINGLE)),
     *(Case("sparse", on, dtype) for on in WITH_NEAR_PAIRS for dtype in (DOUBLE, SINGLE)),
     *(Case("fourier", on, DOUBLE) for on in WITH_MODES),
+    *(Case("dense", on, layout=layout) for on in WITH_DISTANCES for layout in BLOCKS),
+    *(Case("tiled", on, layout=layout) for on in WITH_DISTANCES[:2] for layout in BLOCKS),
+    *(Case("dense", on, SINGLE, layout=BLOCKS[0]) for on in WITH_DISTANCES),
     *(Case("features", on, dtype) for on in WITH_FEATURES for dtype in (DOUBLE, SINGLE)),
 )
