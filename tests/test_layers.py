@@ -49,6 +49,7 @@ LIBRARIES = {
     "numpy": Library("numerics", at_module_level="numerics"),
     "scipy": Library("numerics", at_module_level="numerics"),
     "numba": Library("numerics"),
+    "finufft": Library("operators"),
     "sklearn": Library("model", at_module_level="model"),
     "skops": Library("model", at_module_level="model"),
     "joblib": Library("model", at_module_level="model"),
@@ -61,7 +62,7 @@ LIBRARIES = {
     "rich": Library("report", at_module_level="cli"),
     "typer": Library("cli", at_module_level="cli"),
 }
-SLOW_OR_OPTIONAL = ("jinja2", "matplotlib", "narwhals", "numba", "pandas", "pyarrow", "rich", "typer")
+SLOW_OR_OPTIONAL = ("finufft", "jinja2", "matplotlib", "narwhals", "numba", "pandas", "pyarrow", "rich", "typer")
 
 
 @dataclass(frozen=True)
