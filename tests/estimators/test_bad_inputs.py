@@ -158,7 +158,7 @@ KERNELS = {
 
 SETTINGS = {
     "solver": (fit(solver="lbfgs"), r"`solver` must be one of \['auto'"),
-    "operator": (fit(operator="sparse"), "`operator` must be one of"),
+    "operator": (fit(operator="sparce"), "`operator` must be one of"),
     "operator without features": (fit(operator="features"), "features"),
     "precision": (fit(precision="half"), "`precision` must be one of"),
     "tying": (fit(tying="tied"), "`tying` must be one of"),

@@ -56,11 +56,6 @@ class Plan:
     columns: tuple[int, ...] | None = None  # column of every input; inputs of one column of a table share a rate
 
     @property
-    def n_rates(self) -> int:
-        """Rates of a model with a rate per column."""
-        return self.n_inputs if self.columns is None else max(self.columns) + 1
-
-    @property
     def stages(self) -> tuple[str, ...]:
         """Names of the models that are tried, in order."""
         return (*(name for name, _ in self.tyings), *([RELEVANCE] * self.relevance))
@@ -239,10 +234,10 @@ class _Growth:
         if len(centre.log_parameters) != len(specification.log_parameters):
             centre = with_relevance(centre, self.plan.n_inputs, self.plan.columns)
         roles = [role for kernel in start.kernels for role in kernel.parameter_roles]
-        has_relevance = RATES[1] in [role for own in specification.kernels for role in own.parameter_roles]
+        n_rates = max(own.parameter_roles.count(RATES[1]) for own in specification.kernels)
         # With many rows, chance moves rates little: the data decide how far they spread.
-        of_column = USUAL.relevance_scale if self.plan.at_density else USUAL.scale_of_rates(self.plan.n_rates)
-        of_rate = of_column if has_relevance else USUAL.deviation_scale
+        of_column = USUAL.relevance_scale if self.plan.at_density else USUAL.scale_of_rates(n_rates)
+        of_rate = of_column if n_rates else USUAL.deviation_scale
         deviations = [of_rate if role in RATES else USUAL.deviation_scale for role in roles]
         n_variances, n_bias = len(start.variances), int(free_parameters(start, learn_bias)[-1])
         scale = [USUAL.kernel_scale] * len(roles) + [USUAL.variance_scale] * n_variances

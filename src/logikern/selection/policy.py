@@ -36,7 +36,7 @@ class GrowthPolicy:
 
     def scale_of_rates(self, n_rates: int) -> float:
         """Standard deviation of the log rates of so many columns around their mean."""
-        return min(self.relevance_scale, self.relevance_spread / n_rates**0.5)
+        return min(self.relevance_scale, self.relevance_spread / max(n_rates, 1) ** 0.5)
 
 
 USUAL = GrowthPolicy()
