@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from logikern.estimators._cells.fit import CellFitter
+from logikern.estimators._cells.fit import CellFitter, CellRecipe, FitCells, fit_here
 from logikern.estimators._failures import refuse_failure
 from logikern.estimators._inputs.alternatives import Alternative
 from logikern.estimators._inputs.data import TrainingData
@@ -58,16 +58,22 @@ class FitReport:
 
 
 def run(
-    plan: FitPlan, data: TrainingData, on_evaluation: Callback, on_step: Callable[[NewtonStep], None]
+    plan: FitPlan,
+    data: TrainingData,
+    on_evaluation: Callback,
+    on_step: Callable[[NewtonStep], None],
+    fit_cells: FitCells = fit_here,
 ) -> FitReport:
-    """Search if the plan has a search, then fit all points."""
+    """Search if the plan has a search, then fit all points; `fit_cells` fits neighbourhoods."""
     tuned = None if plan.search is None else search(plan.search, plan.alternatives, data, on_evaluation)
     chosen = plan.alternatives[0] if tuned is None else tuned.alternative
     specification = chosen.start if tuned is None else tuned.specification
     data = chosen.view(data)
     solver = plan.solver_for(specification)
     if solver.cells is not None:
-        return _run_cells(plan, solver, chosen, tuned, data, on_step)
+        recipe = CellRecipe(solver.operator, solver.build, solver.state, specification, data.likelihood)
+        fitter = CellFitter(solver.cells, recipe, data, fit_cells)
+        return _run_cells(plan, solver, chosen, tuned, fitter, on_step)
     result, covariance, operator = solve(
         solver, specification, data, on_step, keep_interrupted=_keeps_interrupted(plan, tuned)
     )
@@ -79,17 +85,15 @@ def _run_cells(
     solver: SolverPlan,
     chosen: Alternative,
     tuned: Tuned | None,
-    data: TrainingData,
+    fitter: CellFitter,
     on_step: Callable[[NewtonStep], None],
 ) -> FitReport:
     """Fit several partitions into neighbourhoods; an interruption may keep those that are complete."""
-    assert solver.cells is not None
-    specification = chosen.start if tuned is None else tuned.specification
-    fitter = CellFitter(solver.cells, solver.operator, solver.build, solver.state, specification, data)
+    specification, data = fitter.recipe.specification, fitter.data
     members: list[LocalModels] = []
     results: list[FitResult] = []
     try:
-        for number in range(solver.cells.n_partitions):
+        for number in range(fitter.plan.n_partitions):
             member, result = fitter.fit(solver.seed + number, on_step)
             members.append(member)
             results.append(result)
