@@ -93,8 +93,10 @@ def _run_cells(
     members: list[LocalModels] = []
     results: list[FitResult] = []
     try:
-        for number in range(fitter.plan.n_partitions):
-            member, result = fitter.fit(solver.seed + number, on_step)
+        # All begin before the first is waited for: a cluster has no gap between them.
+        begun = [fitter.begin(solver.seed + number, on_step) for number in range(fitter.plan.n_partitions)]
+        for finish in begun:
+            member, result = finish()
             members.append(member)
             results.append(result)
     except KeyboardInterrupt:

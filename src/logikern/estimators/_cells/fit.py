@@ -42,21 +42,22 @@ class CellRecipe:
         return Problem(covariance, self.likelihood, targets, weights[None].astype(self.state, copy=False))
 
 
-# Fits each cell, rows of the training data, by a recipe; tells each result as soon as it is known.
+# Begins the fits of all cells, which are rows of the training data, by a recipe. What it returns waits for them; each
+# result is told as soon as it is known.
 FitCells: TypeAlias = Callable[
-    [CellRecipe, TrainingData, list[Indices], Callable[[FitResult], FitResult]], list[FitResult]
+    [CellRecipe, TrainingData, list[Indices], Callable[[FitResult], FitResult]], Callable[[], list[FitResult]]
 ]
 
 
 def fit_here(
     recipe: CellRecipe, data: TrainingData, cells: list[Indices], tell: Callable[[FitResult], FitResult]
-) -> list[FitResult]:
-    """Fit all cells by the threads of this process."""
+) -> Callable[[], list[FitResult]]:
+    """Fits by the threads of this process, when they are waited for."""
 
     def fit_cell(rows: Indices) -> FitResult:
         return tell(recipe.fit(data.points[rows], data.targets[:, rows], data.weights[rows]))
 
-    return for_each(fit_cell, cells)
+    return lambda: for_each(fit_cell, cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,18 +69,24 @@ class CellFitter:
     data: TrainingData
     fit_cells: FitCells = fit_here
 
-    def fit(self, seed: int, callback: Callable[[NewtonStep], None]) -> tuple[LocalModels, FitResult]:
-        """The fit of one partition; its result is in the order of the training points."""
+    def begin(
+        self, seed: int, callback: Callable[[NewtonStep], None]
+    ) -> Callable[[], tuple[LocalModels, FitResult]]:
+        """Begin the fit of one partition; what it returns waits for it. The result has the order of the points."""
         partition, cells = self.divide(seed, self.plan.size)
         order, edges = np.concatenate(cells), np.cumsum([0, *map(len, cells)])
         if self.plan.rank:
-            return self._fit_coupled(partition, order, edges, seed, callback)
+            return lambda: self._fit_coupled(partition, order, edges, seed, callback)
         progress = _Progress(callback)
-        found = _together(self.fit_cells(self.recipe, self.data, cells, progress.add), progress.trace)
-        sums = np.add.reduceat(found.dual[0], edges[:-1], axis=1, dtype=np.float64)  # (C, n_cells)
-        constants = self.recipe.specification.bias_variance * sums.T
-        member = LocalModels(partition, order, edges, found.dual[0], constants)
-        return member, _in_order(found, order)
+        wait = self.fit_cells(self.recipe, self.data, cells, progress.add)
+
+        def finish() -> tuple[LocalModels, FitResult]:
+            found = _together(wait(), progress.trace)
+            sums = np.add.reduceat(found.dual[0], edges[:-1], axis=1, dtype=np.float64)  # (C, n_cells)
+            constants = self.recipe.specification.bias_variance * sums.T
+            return LocalModels(partition, order, edges, found.dual[0], constants), _in_order(found, order)
+
+        return finish
 
     def divide(self, seed: int, size: int) -> tuple[Partition, list[Indices]]:
         """Cells in the metric of the model."""
