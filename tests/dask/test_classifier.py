@@ -11,9 +11,9 @@ from logikern import KernelLogisticClassifier, load_model, save_model
 
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
+from dask import array
 from distributed import Client
 
-from dask import array
 from logikern.dask import DaskKernelLogisticClassifier
 from tests.dask.samples import SETTINGS, SHORT_SEARCH, UNEVEN, local_probabilities, rows
 

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
+from dask import array
 from distributed import Client, LocalCluster
 
-from dask import array
 from logikern.dask import DaskKernelLogisticClassifier, waiting
 from tests.dask.samples import SETTINGS, at_first_neighbourhood, local_probabilities, rows
 

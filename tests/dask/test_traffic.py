@@ -1,16 +1,15 @@
 """What travels: rows once per partition, and a model as one key of a graph."""
 
+import dask
 import numpy as np
 import pytest
-
-import dask
 
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
 import cloudpickle
+from dask import array
 from distributed import Client
 
-from dask import array
 from logikern.dask import DaskKernelLogisticClassifier
 from logikern.dask.traffic import FitSize, expected_traffic
 from tests.dask.samples import SETTINGS, rows

@@ -8,9 +8,9 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from dask import delayed
 from distributed import Future
 
-from dask import delayed
 from logikern.dask import tasks
 from logikern.dask.traffic import FitSize, expected_traffic
 from logikern.dask.waiting import Watch, fetch_each

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
+from dask import array, is_dask_collection
 from scipy import sparse
 
-from dask import array, is_dask_collection
 from logikern.numerics.free_memory import available_memory
 
 

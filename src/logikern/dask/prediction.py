@@ -4,9 +4,9 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-
 from dask import array, delayed
 from dask.highlevelgraph import HighLevelGraph
+
 from logikern.dask.chunks import row_chunks
 from logikern.dask.tasks import predict_chunk
 from logikern.numerics.outcome import Array

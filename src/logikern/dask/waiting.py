@@ -78,7 +78,7 @@ def fetch(wanted: Sequence[Future], watch: Watch) -> list[Any]:
     except KilledWorker as error:
         raise ClusterLostError(
             f"{error} If the memory of workers did not suffice, use smaller neighbourhoods, "
-            "operator=NeighbourhoodSettings(size=...), or fewer threads per worker. If workers die for other reasons, "
+            "operator=NeighbourhoodSettings(size=...), or fewer threads per worker. If they die for other reasons, "
             "raise `distributed.scheduler.allowed-failures` in the configuration of the scheduler."
         ) from error
     except (FutureCancelledError, futures.CancelledError) as error:
