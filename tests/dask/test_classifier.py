@@ -8,13 +8,14 @@ import pytest
 from sklearn.base import clone
 
 from logikern import KernelLogisticClassifier, load_model, save_model
+from logikern.estimators._cells.settings import NeighbourhoodSettings
 
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
 from dask import array
 from distributed import Client
 
-from logikern.dask import DaskKernelLogisticClassifier
+from logikern.dask import DaskKernelLogisticClassifier, shuffle
 from tests.dask.samples import SETTINGS, SHORT_SEARCH, UNEVEN, local_probabilities, rows
 
 # Solvers stop at 1e-4; equal probabilities to 1e-6 mean that they took the same steps on the same neighbourhoods.
@@ -53,6 +54,23 @@ def test_chunks_may_be_uneven_and_empty(client):
     assert np.abs(found.predict_proba(X) - local_probabilities()).max() < SAME
 
 
+def test_rows_may_travel_by_groups_of_cells(client, monkeypatch):
+    monkeypatch.setattr(shuffle, "USUAL", shuffle.ShufflePolicy(most_pieces=20))
+    X, y = rows()
+    weights = (np.arange(len(y)) % 5 > 0).astype(float)
+    local = KernelLogisticClassifier(**SETTINGS).fit(X, y, weights)
+    found = DaskKernelLogisticClassifier(**SETTINGS).fit(*lazy_rows(), weights)
+    assert np.abs(found.predict_proba(X) - local.predict_proba(X)).max() < SAME
+
+
+@pytest.mark.parametrize(("n_chunks", "n_cells", "n_groups"), [(10, 12, 12), (400, 4000, 64), (6, 10_000, 1666)])
+def test_shuffles_have_few_pieces(n_chunks, n_cells, n_groups):
+    policy = shuffle.ShufflePolicy(most_pieces=10_000)
+    planned = shuffle.Shuffle([None] * n_chunks, [1] * n_chunks, [np.arange(1)] * n_cells, "", policy)
+    assert planned.n_groups == n_groups
+    assert planned.n_hops == (1 if n_groups == n_cells else 2)
+
+
 def test_weights_may_be_lazy_and_zero(client):
     X, y = rows()
     weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
@@ -71,7 +89,7 @@ def test_targets_may_be_distributions(client):
 
 def test_models_against_the_rest_are_fitted_by_workers(client):
     X, y = rows()
-    settings = SETTINGS | {"one_vs_rest": True}
+    settings = SETTINGS | {"one_vs_rest": True, "operator": NeighbourhoodSettings(size=500, partitions=1)}
     local = KernelLogisticClassifier(**settings).fit(X, y)
     found = DaskKernelLogisticClassifier(**settings).fit(*lazy_rows(1000))
     assert np.abs(found.predict_proba(X) - local.predict_proba(X)).max() < SAME

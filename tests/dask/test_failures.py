@@ -11,10 +11,18 @@ import pytest
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
 from dask import array
-from distributed import Client, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster
 
 from logikern.dask import DaskKernelLogisticClassifier, waiting
 from tests.dask.samples import SETTINGS, at_first_neighbourhood, local_probabilities, rows
+
+
+@pytest.fixture
+def frail():
+    """A client of two processes of their own, of which a test kills one."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        yield client
 
 
 def kill_a_worker(client):
@@ -34,16 +42,16 @@ def keys_of_fits(client):
     return client.run_on_scheduler(list_keys)
 
 
-def test_worker_killed_between_neighbourhoods_costs_time_only(client):
-    with at_first_neighbourhood(lambda: kill_a_worker(client)) as done:
-        fit_and_compare(client)
+def test_worker_killed_between_neighbourhoods_costs_time_only(frail):
+    with at_first_neighbourhood(lambda: kill_a_worker(frail)) as done:
+        fit_and_compare(frail)
     assert done
 
 
-def test_worker_killed_at_the_beginning_costs_time_only(client):
-    killer = threading.Timer(0.1, kill_a_worker, [client])
+def test_worker_killed_at_the_beginning_costs_time_only(frail):
+    killer = threading.Timer(0.1, kill_a_worker, [frail])
     killer.start()
-    fit_and_compare(client)
+    fit_and_compare(frail)
     killer.join()
 
 
@@ -62,17 +70,13 @@ def test_interruption_cancels_all_tasks(client):
     assert keys_of_fits(client) == []
 
 
-def test_task_that_kills_workers_ends_with_an_error(client):
-    def allow_failures(number):
-        client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", number))
+def test_task_that_kills_workers_ends_with_an_error(client, monkeypatch):
+    def give_up(futures):
+        raise KilledWorker("logikern-fit", None, 3)
 
-    allow_failures(0)
-    try:
-        with at_first_neighbourhood(lambda: kill_a_worker(client)), pytest.raises(waiting.ClusterLostError) as error:
-            fit_and_compare(client)
-    finally:
-        allow_failures(3)
-    assert "allowed-failures" in str(error.value) and "NeighbourhoodSettings" in str(error.value)
+    monkeypatch.setattr(client, "gather", give_up)
+    with pytest.raises(waiting.ClusterLostError, match=r"NeighbourhoodSettings(.|\n)*allowed-failures"):
+        fit_and_compare(client)
 
 
 @pytest.fixture

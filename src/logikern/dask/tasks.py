@@ -40,16 +40,22 @@ def describe_rows(targets: Array, weights: Array) -> CellRows:
     return CellRows(compact, len(targets), None if (weights == 1).all() else np.ascontiguousarray(weights))
 
 
-def split_chunk(chunk: Any, cell_of: Indices, encoder: Encoder, reads_columns: bool) -> dict[int, Any]:
-    """Encoded rows of each cell; `cell_of` (m,) is negative for rows of weight zero."""
-    wanted = np.flatnonzero(cell_of >= 0)
-    if not len(wanted):
-        return {}
-    inputs = encode_rows(chunk, encoder, reads_columns)
-    order = wanted[np.argsort(cell_of[wanted], kind="stable")]
-    cells, starts = np.unique(cell_of[order], return_index=True)
+def split_chunk(chunk: Any, group_of: Indices, encoder: Encoder, reads_columns: bool) -> dict[int, Any]:
+    """Encoded rows of each group of cells; `group_of` (m,) is negative for rows of weight zero."""
+    return {} if (group_of < 0).all() else _split(encode_rows(chunk, encoder, reads_columns), group_of)
+
+
+def split_group(pieces: list[Any], cell_of: Indices) -> dict[int, Any]:
+    """Rows of each cell of a group, whose rows come piece by piece in the order of the chunks."""
+    return _split(stack(pieces), cell_of)
+
+
+def _split(inputs: Any, number_of: Indices) -> dict[int, Any]:
+    """Rows by number, where it is not negative, in their order."""
+    order = np.argsort(number_of, kind="stable")
+    numbers, starts = np.unique(number_of[order], return_index=True)
     groups = np.split(order, starts[1:])
-    return {int(cell): inputs[rows] for cell, rows in zip(cells, groups, strict=True)}
+    return {int(number): inputs[rows] for number, rows in zip(numbers, groups, strict=True) if number >= 0}
 
 
 def encode_rows(chunk: Any, encoder: Encoder, reads_columns: bool) -> Any:

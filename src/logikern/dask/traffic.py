@@ -30,6 +30,8 @@ class FitSize:
         The target of a row: 4 for a label, 8 times the number of classes for a distribution; 8 more with weights.
     state_bytes : float, default=8.0
         A coefficient.
+    n_hops : int, default=1
+        How often a row travels on its way to its cell: 2 if there are many chunks and cells.
     """
 
     n_rows: int
@@ -40,6 +42,7 @@ class FitSize:
     row_bytes: float
     label_bytes: float = 4.0
     state_bytes: float = 8.0
+    n_hops: int = 1
 
 
 def expected_traffic(size: FitSize) -> Traffic:
@@ -49,6 +52,6 @@ def expected_traffic(size: FitSize) -> Traffic:
     return Traffic(
         gathered=n * size.row_bytes,
         graphs=n_fits * (4.0 + size.label_bytes),
-        between_workers=leaves * (n * size.row_bytes + 8.0 * n_fits * size.n_inputs),
+        between_workers=leaves * (n * size.row_bytes + 8.0 * size.n_hops * n_fits * size.n_inputs),
         returned=n_fits * size.n_classes * size.state_bytes,
     )
