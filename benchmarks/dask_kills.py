@@ -49,22 +49,24 @@ def make_rows() -> tuple[np.ndarray, np.ndarray]:
     return X, (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
 
 
-def kill_later(client: Client, moment: float, random: np.random.Generator) -> None:
+def kill_later(client: Client, moment: float, random: np.random.Generator) -> threading.Timer:
     pids = list(client.run(os.getpid).values())
     victim = int(random.choice(pids))
     timer = threading.Timer(moment, os.kill, [victim, signal.SIGKILL])
     timer.daemon = True
     timer.start()
+    return timer
 
 
 def fit_once(client: Client, wanted: np.ndarray, moment: float, random: np.random.Generator) -> Kill:
     X, y = make_rows()
     client.wait_for_workers(3, timeout=60)
-    if np.isfinite(moment):
-        kill_later(client, moment, random)
+    timer = kill_later(client, moment, random) if np.isfinite(moment) else None
     began = time.perf_counter()
     model = DaskKernelLogisticClassifier(client, **SETTINGS).fit(array.from_array(X, chunks=(CHUNK, -1)), y)
     seconds = time.perf_counter() - began
+    if timer is not None:
+        timer.cancel()
     return Kill(moment, seconds, float(np.abs(model.predict_proba(X) - wanted).max()))
 
 
@@ -93,11 +95,13 @@ def no_nannies() -> Iterator[Client]:
 def kill_repeatedly(start: Callable[[], Any], wanted: np.ndarray, n_kills: int, seed: int) -> list[Kill]:
     """An undisturbed fit, then kills at random moments, each in a cluster of its own."""
     random, found = np.random.default_rng(seed), []
-    for _ in range(n_kills + 1):
+    while len(found) <= n_kills:
         with start() as client:
             fit_once(client, wanted, np.nan, random)  # workers import and compile
             moment = random.uniform(0, found[0].seconds) if found else np.nan
-            found.append(fit_once(client, wanted, moment, random))
+            kill = fit_once(client, wanted, moment, random)
+        if not kill.moment >= kill.seconds:  # a fit that ended before its moment came counts for nothing
+            found.append(kill)
     return found
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ def test_interruption_cancels_all_tasks(client):
 
 def test_task_that_kills_workers_ends_with_an_error(client, monkeypatch):
     def give_up(futures):
-        raise KilledWorker("logikern-fit", None, 3)
+        raise KilledWorker("logikern-fit", SimpleNamespace(address="tcp://gone"), 3)
 
     monkeypatch.setattr(client, "gather", give_up)
     with pytest.raises(waiting.ClusterLostError, match=r"NeighbourhoodSettings(.|\n)*allowed-failures"):
