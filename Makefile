@@ -1,12 +1,12 @@
-# Every target is complete on a machine that has Python 3.11 or newer and make:
-# it creates .venv and installs logikern there once (again when pyproject.toml changes).
+# Every target works on a machine with Python 3.11 or newer and make. It creates .venv and installs logikern there
+# once, and again when pyproject.toml changes.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
-# Of `make fuzz`: how long, and the first seed; without one, other cases every time.
+# Duration and first seed of `make fuzz`. The default seed is the time, so every run has other cases.
 MINUTES ?= 20
 FIRST ?= $(shell date +%s)000
 export LOGIKERN_DATA ?= ../shared/data

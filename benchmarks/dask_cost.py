@@ -17,10 +17,9 @@ import numpy as np
 from dask import delayed
 from distributed import Client, LocalCluster
 
-from logikern import KernelLogisticClassifier
+from logikern import KernelLogisticClassifier, NeighbourhoodSettings
 from logikern.dask.shuffle import Shuffle, ShufflePolicy
 from logikern.dask.traffic import FitSize, expected_traffic
-from logikern.estimators._cells.settings import NeighbourhoodSettings
 from logikern.operators.partition import divide
 
 N_INPUTS, N_CLASSES, CELL, PARTITIONS, CHUNK = 50, 7, 2500, 3, 25_000

@@ -23,9 +23,8 @@ import numpy as np
 from dask import array
 from distributed import Client, LocalCluster
 
-from logikern import KernelLogisticClassifier
+from logikern import KernelLogisticClassifier, NeighbourhoodSettings
 from logikern.dask import DaskKernelLogisticClassifier
-from logikern.estimators._cells.settings import NeighbourhoodSettings
 
 N_ROWS, N_INPUTS, CHUNK = 9000, 8, 600
 SETTINGS = {

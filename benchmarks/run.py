@@ -47,6 +47,8 @@ LEARNED = (
     "temperature",
     "regression",
     "tables",
+    "density",
+    "large",
 )
 TREES = ("hierarchies", "hierarchy_peers", "hierarchy_cost", "coarse_labels")
 NAMES = FIXED + THREADS + LEARNED + TREES

@@ -67,7 +67,11 @@ def test_missing_values_are_counted_by_role():
     ready, missing_text = prepare_text(frame, ("t",))
     assert (findings.missing_numbers, findings.missing_levels, missing_text) == (2, 1, 1)
     assert ready["t"].tolist() == ["x", "y", ""]
-    assert [note.split()[0] for note in gap_notes(findings, missing_text, "medians")] == ["imputed", "took", "took"]
+    assert [note.split()[0] for note in gap_notes(findings, missing_text, "medians")] == [
+        "imputed",
+        "treated",
+        "treated",
+    ]
 
 
 @pytest.mark.parametrize("cause", ADVICE)

@@ -206,7 +206,7 @@ def test_prose_separates_classes(fit_table, probabilities, table):
 def test_missing_prose_is_empty_and_counted(fit_table, table):
     note = pd.Series(["sweet fruit", None, "sour fruit"] * 20)
     result = fit_table("--text", "note", frame=table.assign(note=note))
-    assert result.exit_code == 0 and "took 20 missing texts as empty" in result.stderr
+    assert result.exit_code == 0 and "treated 20 missing texts as empty" in result.stderr
 
 
 def test_prose_without_words_is_refused(fit_table, table):

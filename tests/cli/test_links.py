@@ -89,7 +89,7 @@ def test_rows_of_inner_nodes_and_classes_without_rows_are_told(fit_texts, make_c
 BAD_LINKS = {
     "circle": (
         LINKS + "sport,ball\nball,sport\n",
-        "links.csv` runs in a circle of parents: 'sport' -> 'ball' -> 'sport'",
+        "links.csv` has a cycle of parents: 'sport' -> 'ball' -> 'sport'",
     ),
     "own parent": (LINKS + "sport,sport\n", "links.csv` makes 'sport' its own parent"),
     "two parents": (LINKS + "optics,biology\n", "links.csv` gives 'optics' two parents, 'physics' and 'biology'"),

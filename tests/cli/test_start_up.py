@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 from logikern.cli.options import KernelName, OperatorName
+from logikern.estimators._cells.settings import NAME as NEIGHBOURHOODS
 from logikern.kernels import KERNELS
 from logikern.operators.choose import OPERATORS
 
@@ -21,4 +22,4 @@ def test_kernel_names_are_those_of_the_library():
 
 
 def test_operator_names_are_those_of_the_library():
-    assert list(OperatorName) == ["auto", *OPERATORS]
+    assert list(OperatorName) == ["auto", *OPERATORS, NEIGHBOURHOODS]

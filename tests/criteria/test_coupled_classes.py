@@ -142,7 +142,7 @@ def test_huge_variances_give_finite_numbers(rate, variance):
 
 def test_infinite_bias_variance_is_refused():
     setting = replace(RAGGED, bias_variance=np.inf)
-    with pytest.raises(ValueError, match="`bias_variance` must be finite where a hierarchy couples"):
+    with pytest.raises(ValueError, match="`bias_variance` must be finite if a hierarchy couples"):
         setting.evaluate()
 
 

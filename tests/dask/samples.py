@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from logikern import KernelLogisticClassifier
-from logikern.estimators._cells.settings import NeighbourhoodSettings
+from logikern import KernelLogisticClassifier, NeighbourhoodSettings
 
 SETTINGS = {
     "operator": NeighbourhoodSettings(size=300, partitions=2),

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from logikern import KernelLogisticClassifier, load_model, save_model
-from logikern.estimators._cells.settings import NeighbourhoodSettings
+from logikern import KernelLogisticClassifier, NeighbourhoodSettings, load_model, save_model
 
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
@@ -160,7 +159,6 @@ def test_plain_rows_and_unknown_chunks_are_refused(client):
         DaskKernelLogisticClassifier(**SETTINGS).fit(X[X[:, 0] > 0], y)
 
 
-@pytest.mark.xfail(reason="files of divided models are not written yet", strict=False)
 def test_local_model_can_be_saved(fitted, tmp_path):
     X, _ = rows()
     save_model(fitted.to_local(), tmp_path / "model.skops")

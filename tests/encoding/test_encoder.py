@@ -265,7 +265,7 @@ def test_positions_choose_columns_of_an_array():
         (["kode"], "holds 'kode'"),
         ([3], "positions below 3, but holds 3"),
         ([-1], "holds -1"),
-        ([True, False], "one truth value for each of the 3 columns"),
+        ([True, False], "one boolean for each of the 3 columns"),
         ([1.5], "a list of names or positions"),
     ],
 )
@@ -275,7 +275,9 @@ def test_wrong_choice_is_refused(choice, fragment):
 
 
 def test_text_is_refused_where_no_column_may_be_a_category():
-    with pytest.raises(ColumnError, match="Column `colour` is not to be a category, but holds 'red'"):
+    with pytest.raises(
+        ColumnError, match="Column `colour` must hold numbers, because it is not a category, but holds 'red'"
+    ):
         learn_encoder(FRAME, None)
 
 
@@ -315,7 +317,7 @@ def test_chosen_identifier_is_used():
 )
 def test_numbers_of_rows_are_noted(name, values):
     encoder = learn_encoder(pd.DataFrame({name: values}))
-    assert "looks like an identifier: its 30 whole numbers all differ" in encoder.notes[0].tell(name)
+    assert "looks like an identifier: its 30 whole numbers are all distinct" in encoder.notes[0].tell(name)
     assert encoder.n_inputs == 1
 
 

@@ -45,6 +45,13 @@ def test_constants_alone_give_the_shares():
     np.testing.assert_allclose(far.predict_proba(X[:1] + 50.0)[0], shares, atol=1e-5)
 
 
+def test_single_precision_does_not_round_weights():
+    # Coefficients of free constants are always double; weights in single would be wrong by 6e-8 of themselves.
+    model = free(state_precision="single").fit(X, NAMES, WEIGHTS)
+    gradient = WEIGHTS[:, None] * (model.predict_proba(X) - (NAMES[:, None] == model.classes_))
+    assert np.abs(model.dual_coef_ + gradient).max() < 1e-9
+
+
 @pytest.mark.parametrize("points", [sparse.csr_matrix(X), X.astype(np.float32)], ids=["sparse", "single"])
 def test_kind_of_table_changes_nothing(points):
     np.testing.assert_allclose(

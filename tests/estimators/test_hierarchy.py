@@ -296,15 +296,19 @@ ERRORS = {
     "unknown tying": ({"tying": "tied"}, Y, "`tying` must be one of"),
     "unknown node in tying": ({"tying": {"arts": 1}}, Y, "'arts', which is not a node"),
     "tying too short": ({"tying": [0, 1]}, Y, "one group label per node with siblings"),
-    "variances too many": ({"variance": [1.0, 2.0], "tying": "level"}, Y, "has 3"),
+    "variances too many": ({"variance": [1.0, 2.0], "tying": "level"}, Y, "tying='level' takes 3"),
     "too many columns": ({}, np.full((len(X), 7), 1 / 7), "over the 6 leaves or over all 10 nodes"),
     "not a distribution": ({}, np.ones((len(X), 6)), "row 0 sums to 6"),
-    "circle": ({"hierarchy": {"a": "b", "b": "a"}}, Y, "circle"),
+    "circle": ({"hierarchy": {"a": "b", "b": "a"}}, Y, "cycle"),
     "no paths": ({"hierarchy": "path"}, Y, "`hierarchy` must be"),
     "too few rows": ({}, Y[:-1], "inconsistent numbers of samples"),
     "missing label": ({}, np.where(Y == "music", None, Y.astype(object)), "None, NaN or NA in rows"),
-    "unknown weight": ({"class_weight": {"arts": 2.0}}, Y, "'arts', which is no class, and nothing for 'biology'"),
-    "encoded labels": ({}, NUMBERS, "holds the numbers 0 to 5. Where a tool of scikit-learn made them"),
+    "unknown weight": (
+        {"class_weight": {"arts": 2.0}},
+        Y,
+        "'arts', which is not a class, and no weight for 'biology'",
+    ),
+    "encoded labels": ({}, NUMBERS, "holds the numbers 0 to 5. If scikit-learn made these"),
     "unknown column": ({}, pd.DataFrame({"music": 0.5, "musik": np.full(len(X), 0.5)}), "'musik' at column 1"),
     "paths of a table": ({"hierarchy": "paths"}, np.full((len(X), 7), 1 / 7), "whose columns have no names"),
 }
@@ -319,7 +323,7 @@ def test_error_says_what_is_wrong(name):
 
 @pytest.mark.parametrize("given", [{"X": NEW}, {"y": Y}])
 def test_tree_is_drawn_with_rows_and_labels_or_neither(given, reference):
-    with pytest.raises(ValueError, match="wants rows with their labels"):
+    with pytest.raises(ValueError, match="needs both X and y"):
         reference.plot_tree(**given)
 
 

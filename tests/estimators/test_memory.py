@@ -112,8 +112,8 @@ def test_stream_with_too_little_memory_is_refused():
 @pytest.mark.parametrize(
     "ask, subject",
     [
-        (lambda model: model.loo_proba_, "Leave-one-out of 200 rows and 4 classes"),
-        (lambda model: model.suspects(), "Leave-one-out of 200 rows and 4 classes"),
+        (lambda model: model.loo_proba_, "Leave-one-out for 200 rows and 4 classes"),
+        (lambda model: model.suspects(), "Leave-one-out for 200 rows and 4 classes"),
         (lambda model: model.exact_loo(), "A refit without each of 200 rows, with 4 classes,"),
         (lambda model: model.predict(X), "Prediction of 4 values for each of 200 rows"),
     ],

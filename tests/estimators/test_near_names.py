@@ -44,3 +44,8 @@ def test_nothing_is_suggested_for_something_else(wrong):
 def test_synonym_is_suggested_only_if_it_is_a_choice():
     assert suggest("rbf", ("linear", "polynomial")) == ""
     assert suggest("lbfgs", ("quasi-newton", "nelder-mead")) == " Did you mean 'quasi-newton'?"
+
+
+def test_american_spelling_of_neighbourhoods_is_suggested():
+    with pytest.raises(ValueError, match="Did you mean 'neighbourhoods'?"):
+        KernelLogisticClassifier(operator="neighborhoods").fit(X, SPECIES)

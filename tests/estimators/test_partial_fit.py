@@ -226,12 +226,12 @@ def test_classes_are_needed_in_the_first_call():
 
 def test_other_classes_are_refused_later():
     model = fixed().partial_fit(X, NAMES, CLASSES)
-    with pytest.raises(ValueError, match="must be those of the first call"):
+    with pytest.raises(ValueError, match="must be the same as in the first call"):
         model.partial_fit(X, NAMES, ["setosa", "rose", "virginica"])
 
 
 def test_labels_that_were_not_declared_are_refused():
-    with pytest.raises(ValueError, match="none of `classes`"):
+    with pytest.raises(ValueError, match="not in `classes`"):
         fixed().partial_fit(X, NAMES, ["setosa", "versicolor"])
 
 
@@ -274,7 +274,7 @@ def test_settings_that_no_stream_has_hide_the_method(settings):
 
 def test_a_model_from_a_file_takes_no_points(tmp_path):
     fixed().fit(X, NAMES).save_model(tmp_path / "model.skops")
-    with pytest.raises(ValueError, match="not kept in a model file"):
+    with pytest.raises(ValueError, match="model file does not contain"):
         load_model(tmp_path / "model.skops").partial_fit(X, NAMES)
 
 
@@ -347,7 +347,7 @@ def test_classes_of_a_hierarchy_may_be_repeated():
 def test_nothing_is_added_to_a_fit_that_cannot_grow_whatever_is_set_later(fitted, changed):
     model = fixed(**fitted).fit(X @ X.T if "kernel" in fitted else X, NAMES)
     model.set_params(**dict.fromkeys(fitted, changed))
-    with pytest.raises(ValueError, match="to which no points can be added"):
+    with pytest.raises(ValueError, match="No points can be added"):
         model.partial_fit(X, NAMES)
 
 
@@ -359,5 +359,5 @@ def test_hierarchies_cannot_come_later():
 
 def test_nothing_is_added_to_one_against_the_rest():
     model = fixed(one_vs_rest=True, **GIVEN).fit(X, NAMES).set_params(one_vs_rest=False)
-    with pytest.raises(ValueError, match="one against the rest"):
+    with pytest.raises(ValueError, match="one_vs_rest=True"):
         model.partial_fit(X, NAMES)

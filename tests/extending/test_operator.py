@@ -65,4 +65,4 @@ def test_estimator_computes_all_products_by_the_new_operator():
     assert len(made) > 2 and all(operator.n_matmuls for operator in made)
     assert own.criterion_value_ == pytest.approx(usual.criterion_value_, abs=1e-6)
     np.testing.assert_allclose(own.predict_proba(points()), usual.predict_proba(points()), atol=1e-5)
-    assert own.operator_ == "Products are those of recomputed, as requested."
+    assert own.operator_ == "Products are computed by recomputed, as requested."

@@ -17,6 +17,7 @@ from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.kernels import Gaussian, Precomputed, training_points
 from logikern.numerics.outcome import Outcome
 from tests.fitting import catalogue
+from tests.reference.softmax import SMALLEST_IN_SINGLE, relative_norm, relative_norm_per_weight, residual, softmax
 
 N_POINTS = 40
 POINTS = np.random.default_rng(0).standard_normal((N_POINTS, 3))
@@ -96,9 +97,35 @@ def test_a_fit_cut_short_reports_the_gradient_of_its_dual(solver):
     _, gradient = problem.likelihood.loss_and_gradient(
         problem.covariance.matmul(dual), problem.targets, problem.weights
     )
-    norm = max_norm(gradient + dual) / residual_sizes(gradient, usual_weights(problem.weights))
+    norm = max_norm(gradient + dual) / residual_sizes(
+        max_norm(gradient), usual_weights(problem.weights), result.dual.dtype
+    )
     np.testing.assert_allclose(result.gradient_norm, norm, rtol=0.1)
     assert result.trace[-1].gradient_norm == result.gradient_norm[0]
+
+
+def in_single(weights):
+    """Coefficients, targets and weights in single precision, products in double, one operator for each class."""
+    kernels, points = tuple(Precomputed() for _ in range(3)), training_points(MATRIX)
+    problem = catalogue.make_problem(kernels, points, catalogue.labels(N_POINTS), assignment=(0, 1, 2))
+    return replace(problem, targets=problem.targets.astype(np.float32), weights=weights.astype(np.float32))
+
+
+@pytest.mark.parametrize("size", [0.003, 0.03, 0.3, 1.0])
+@every_solver
+def test_single_precision_is_judged_in_double(solver, size):
+    # In single precision the gradient is rounded at 1e-7, and may be zero where it is not.
+    weights = np.random.default_rng(0).uniform(0.1 * size, size, (1, N_POINTS))
+    problem, tolerance = in_single(weights), 3e-8
+    result = make(solver, tolerance=tolerance).fit(problem)
+    dual, weights = result.dual[0].astype(np.float64), problem.weights[0].astype(np.float64)
+    latent = 2.0 * dual @ MATRIX + dual.sum(axis=1, keepdims=True)
+    gradient = weights * (softmax(latent) - problem.targets)
+    true = relative_norm(residual(dual, latent, problem.targets, weights), gradient, weights, SMALLEST_IN_SINGLE)
+    assert result.dual.dtype == np.float32
+    assert result.gradient_norm[0] == pytest.approx(true, rel=1e-5)
+    per_weight = relative_norm_per_weight(dual, gradient, weights, SMALLEST_IN_SINGLE)
+    assert result.outcome.converged == ((per_weight if solver == "kernel gradient" else true) <= tolerance)
 
 
 @every_solver

@@ -97,7 +97,7 @@ def test_gap_alone_keeps_a_fit_going():
 def test_lower_bound_never_falls(name):
     problem = build(name)
     with np.errstate(all="ignore"):
-        own = SweepState(at_dual(problem, 0, np.zeros(problem.shape[1:])))
+        own = SweepState(at_dual(problem, 0, np.zeros(problem.shape[1:])), problem.dtype)
         rows = joint_rows.joint_rows(problem.covariance, 1e6)
         values = []
         for seed in range(30):

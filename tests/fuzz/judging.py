@@ -89,10 +89,8 @@ def judge_fit(checks: Checks, fitted: Any, problem: Problem, told: str) -> None:
     constants = fitted.model_.constants if np.isinf(model.bias_variance) else np.zeros(model.n_classes)
     matrices = model.matrices(problem.points, problem.points)
     latent = model.image(matrices, dual) + constants[:, None]
-    # Coefficients may be held in single precision on request, while sums are made in double.
-    epsilon = np.finfo(np.float32).eps if fitted.state_precision == "single" else 32 * EPSILON
-    rounding = epsilon * _sums(model, matrices, dual).max()
-    judge_residual(checks, fitted, problem, dual, latent, rounding, told)
+    rounding = 32 * EPSILON * _sums(model, matrices, dual).max()
+    judge_residual(checks, fitted, _as_held(fitted, problem), dual, latent, rounding, told)
     new = model.matrices(problem.inputs.values_new, problem.points)
     allowed = (SINGLE if single else DOUBLE) + 32 * EPSILON * _sums(model, new, dual).max()
     temperature = specification.temperature
@@ -107,6 +105,19 @@ def judge_fit(checks: Checks, fitted: Any, problem: Problem, told: str) -> None:
     at_optimum = sharpen(optimum.latents_at(problem.inputs.values_new), temperature.certain, temperature.uncertain)
     bound = allowed + _distance_bound(fitted, problem, matrices, dual, optimum)
     checks.close("fit: probabilities at the optimum", found, softmax(at_optimum).T, bound, told)
+
+
+def _as_held(fitted: Any, problem: Problem) -> Problem:
+    """The problem that a fit with coefficients in single precision solves: targets and weights are rounded as well.
+
+    Its gradient is computed in double, so the reported residual has no other error than one in double.
+    """
+    if fitted.dual_coef_.dtype != np.float32:
+        return problem
+    targets, weights = (array.astype(np.float32).astype(float) for array in (problem.targets, problem.weights))
+    if fitted.solver == "smo":
+        targets /= targets.sum(axis=0)  # its shares must be distributions in double
+    return replace(problem, targets=targets, weights=weights)
 
 
 def _sums(model: Model, matrices: list[np.ndarray], dual: np.ndarray) -> np.ndarray:

@@ -87,15 +87,16 @@ def test_columns_that_are_no_places_are_refused(columns):
 
 @pytest.mark.parametrize(
     ("columns", "fragment"),
-    [((0, 1, 2), "place 2 is named"), ((0, 0), "place 1 is missing"), ((1, 1), "place 0 is missing")],
+    [((0, 1, 2), "position 2 occurs"), ((0, 0), "position 1 is missing"), ((1, 1), "position 0 is missing")],
 )
 def test_columns_must_name_every_rate(columns, fragment):
-    with pytest.raises(ValueError, match=f"`columns` must name the places 0 to 1 of `rate`.*{fragment}"):
+    wanted = "`columns` must contain every position in `rate`, from 0 to 1, and no other"
+    with pytest.raises(ValueError, match=f"{wanted}, but {fragment}"):
         Gaussian((1.0, 2.0), columns=columns)
 
 
 def test_columns_beside_one_rate_must_be_numbered_from_zero():
-    with pytest.raises(ValueError, match="place 1 is missing"):
+    with pytest.raises(ValueError, match="position 1 is missing"):
         Gaussian(1.0, columns=(0, 2))
 
 

@@ -63,7 +63,7 @@ def test_matrix_of_training_points_must_be_square():
 
 
 def test_values_between_new_points_are_refused():
-    with pytest.raises(ValueError, match="asked for between new points"):
+    with pytest.raises(ValueError, match="requested between new points"):
         Precomputed()(new_points(NEW), new_points(NEW))
 
 

@@ -20,7 +20,9 @@ def test_number_of_rates_must_match_the_inputs(kind):
 
 @every_kind
 def test_number_of_columns_must_match_the_inputs(kind):
-    with pytest.raises(ValueError, match="`columns` must name a rate for every input, but has 2 places for 3 inputs"):
+    with pytest.raises(
+        ValueError, match="`columns` must name a rate for every input, but has 2 entries for 3 inputs"
+    ):
         kind((1.0, 2.0), columns=(0, 1))(table(), table())
 
 

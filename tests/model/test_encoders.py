@@ -79,15 +79,15 @@ def moved(values, place, value):
 
 
 NUMBERS, SCALING, RANKS = TABLE.encoder_.numbers, TABLE.encoder_.scaling, RANKED.encoder_.scaling
-OUTSIDE = "numbers outside of the table"
+OUTSIDE = "numbers outside the table"
 FORGED = {
     "no encoder": (altered(TABLE, encoder_=None), "no encoder"),
-    "encoder of an array": (altered(TABLE, encoder_=ARRAY.encoder_), "another number of columns"),
-    "fewer columns": (with_encoder(n_columns=4), "another number of columns"),
-    "columns as text": (with_encoder(n_columns="5"), "another number of columns"),
-    "other names": (with_encoder(names=("a", "b", "c", "d", "e")), "other names"),
-    "fewer names": (with_encoder(names=("age",)), "other names"),
-    "names are numbers": (with_encoder(names=(1, 2, 3, 4, 5)), "other names"),
+    "encoder of an array": (altered(TABLE, encoder_=ARRAY.encoder_), "a different number of columns"),
+    "fewer columns": (with_encoder(n_columns=4), "a different number of columns"),
+    "columns as text": (with_encoder(n_columns="5"), "a different number of columns"),
+    "other names": (with_encoder(names=("a", "b", "c", "d", "e")), "different column names"),
+    "fewer names": (with_encoder(names=("age",)), "different column names"),
+    "names are numbers": (with_encoder(names=(1, 2, 3, 4, 5)), "different column names"),
     "number beyond the table": (with_numbers(places=moved(NUMBERS.places, -1, 5)), OUTSIDE),
     "number before the table": (with_numbers(places=moved(NUMBERS.places, 0, -1)), OUTSIDE),
     "number twice": (with_numbers(places=moved(NUMBERS.places, 1, 0)), OUTSIDE),
@@ -95,10 +95,10 @@ FORGED = {
     "places are fractions": (with_numbers(places=NUMBERS.places + 0.5), OUTSIDE),
     "gap beyond the numbers": (with_numbers(gaps=np.array([3])), OUTSIDE),
     "gap below zero": (with_numbers(gaps=np.array([-1])), OUTSIDE),
-    "unknown kind": (with_numbers(kinds=moved(NUMBERS.kinds, 0, 3)), "unknown numbers"),
-    "kind below zero": (with_numbers(kinds=moved(NUMBERS.kinds, 0, -1)), "unknown numbers"),
-    "median is no number": (with_numbers(medians=moved(NUMBERS.medians, 0, np.nan)), "no median"),
-    "medians of other numbers": (with_numbers(medians=NUMBERS.medians[:1]), "no median"),
+    "unknown kind": (with_numbers(kinds=moved(NUMBERS.kinds, 0, 3)), "numbers of an unknown type"),
+    "kind below zero": (with_numbers(kinds=moved(NUMBERS.kinds, 0, -1)), "numbers of an unknown type"),
+    "median is no number": (with_numbers(medians=moved(NUMBERS.medians, 0, np.nan)), "not have a median"),
+    "medians of other numbers": (with_numbers(medians=NUMBERS.medians[:1]), "not have a median"),
     "levels beyond the table": (with_levels(place=5), "levels outside"),
     "levels of a negative column": (with_levels(place=-1), "levels outside"),
     "levels of a number": (with_levels(place=0), "every column once"),
@@ -124,7 +124,7 @@ FORGED = {
     "unit of zero": (with_scaling(RANKED, units=RANKS.units * 0), "not positive"),
     "points of other inputs": (
         altered(ARRAY, encoder_=altered(ARRAY.encoder_, numbers=altered(ARRAY.encoder_.numbers, gaps=np.array([0])))),
-        "another number of features",
+        "a different number of features",
     ),
 }
 
@@ -158,7 +158,7 @@ def test_forged_encoder_in_a_pipeline_is_refused(tmp_path):
     forged = pickle.loads(pickle.dumps(BESIDE_TEXT))
     transformer = forged["columns"].named_transformers_["table"]
     transformer.encoder_ = altered(transformer.encoder_, n_columns=4)
-    with pytest.raises(ValueError, match="another number of columns"):
+    with pytest.raises(ValueError, match="a different number of columns"):
         load_model(keep(forged, tmp_path))
 
 

@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import logikern
-from logikern import KernelLogisticClassifier
+from logikern import KernelLogisticClassifier, NeighbourhoodSettings
 from logikern.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Matern32, Polynomial, RationalQuadratic
 from logikern.model import persistence
 from logikern.numerics.outcome import Outcome
@@ -72,6 +72,15 @@ MODELS = {
     "tree of mixed labels": (fixed(hierarchy={0: "a", 1: "a", 2: None}), X, SPECIES),
     "coarse labels": (fixed(hierarchy="paths", tying="scaled"), X, np.where(np.arange(len(X)) % 4, PATHS, "a")),
     "one against the rest": (fixed(one_vs_rest=True), X, NAMES),
+    "neighbourhoods": (fixed(operator=NeighbourhoodSettings(20, partitions=2)), X, NAMES),
+    "neighbourhoods by name": (fixed(operator="neighbourhoods"), sparse.csr_array(X), SPECIES),
+    "neighbourhoods and landmarks": (fixed(operator=NeighbourhoodSettings(20, 5, 2), tying="separate"), X, SPECIES),
+    "neighbourhoods of a tree": (fixed(operator=NeighbourhoodSettings(20), hierarchy="paths"), X, PATHS),
+    "neighbourhoods against the rest": (
+        fixed(operator=NeighbourhoodSettings(20, partitions=1), one_vs_rest=True),
+        X,
+        NAMES,
+    ),
     "options": (
         fixed(
             class_weight={0: 1.0, 1: 2.0, 2: 0.5},

@@ -75,7 +75,7 @@ REFUSED = {
     "outputs of another model": ({"outputs_": content()["dual_coef_"]}, "classes are not those"),
     "no constants": ({"model_.free_constants": value(None)}, "constants"),
     "constants of another model": ({"model_.free_constants": content()["dual_coef_"]}, "constants"),
-    "coefficients are text": ({"dual_coef_": value("x")}, "no table"),
+    "coefficients are text": ({"dual_coef_": value("x")}, "not a table"),
     "no start": ({"start_": value(1)}, "no specification"),
     "outcome unknown": ({"outcome_": value("FINE")}, "FINE"),
     "trace is text": ({"trace_": value("long")}, "trace"),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from logikern.numerics.parallel import TILES, own_threads
-from logikern.numerics.products import fold_gram, multiply
+from logikern.numerics.products import fold_gram, multiply, subtract_gram
 from tests.numerics.blas_threads import three_blas_threads
 
 random = np.random.default_rng(0)
@@ -28,3 +28,12 @@ def test_folded_gram_has_the_same_sums_against_symmetric_matrices(n, kinds):
     wanted = np.vdot((rows.T * signs) @ rows, other)
     np.testing.assert_allclose(np.vdot(folded, other), wanted, atol=1e-9)
     assert not folded[: TILES.triangle_rows, TILES.triangle_rows :].any()
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (300, 7), (5, 0)])
+def test_gram_is_subtracted_on_and_below_the_diagonal(shape):
+    rows, before = random.standard_normal(shape), random.standard_normal((shape[0],) * 2)
+    after = before.copy()
+    with three_blas_threads(), own_threads():
+        subtract_gram(after, rows)
+    np.testing.assert_allclose(np.tril(after), np.tril(before - rows @ rows.T), atol=1e-12)

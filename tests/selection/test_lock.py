@@ -44,7 +44,7 @@ def is_free(path):
 
 
 def test_lock_held_by_another_process_is_refused(path, holder):
-    refused = pytest.raises(ValueError, match=f"`{path}` is in use by another search. Wait until that has ended")
+    refused = pytest.raises(ValueError, match=f"`{path}` is in use by another search. Wait until it has ended")
     with refused, locked(path):
         pass
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from logikern.selection.growth import _Growth
 from logikern.selection.inheritance import trace_parameters
 from logikern.selection.policy import USUAL
-from tests.selection.samples import Bowl, grow_on, plan, rung, start
+from logikern.selection.refinement import with_relevance
+from tests.selection.samples import EXACT, Bowl, first_model, grow_on, log, plan, rung, start
 
 
 def grow(log_variance, names=("shared", "scaled"), **settings):
@@ -67,3 +69,18 @@ def test_variance_of_a_finer_model_stays_near_that_of_the_one_before():
 @pytest.mark.parametrize("tying, origins", [("scaled", [0, 1, 1, 1, 2]), ("separate", [0, 0, 0, 1, 1, 1, 2])])
 def test_parameters_are_traced_to_the_coarser_model(tying, origins):
     assert trace_parameters(start(), start(tying)).tolist() == origins
+
+
+def test_many_columns_share_a_spread_of_rates():
+    # Nine columns have the scale of few ones; from there on squared deviations of all add up to the same.
+    assert USUAL.scale_of_rates(4) == USUAL.scale_of_rates(9) == USUAL.relevance_scale
+    assert 36 * USUAL.scale_of_rates(36) ** 2 == pytest.approx(USUAL.relevance_spread**2)
+
+
+def test_rates_of_columns_are_held_by_their_spread():
+    growth = _Growth(plan("shared", relevance=True, n_inputs=36), EXACT, log(), first_model([rung(Bowl())]))
+    model = with_relevance(start("shared"), 36)
+    shift = np.zeros(37)
+    shift[:2] = 1.0, -1.0
+    pull = growth.task("rate per column", model).prior.pull(shift)
+    assert pull.value == pytest.approx(0.5 * 2.0 / 0.5**2)

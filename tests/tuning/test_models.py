@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from logikern import load_model
+from logikern import KernelLogisticClassifier, load_model
 from tests.tuning.samples import MOONS, NAMES, SIDES, X, default_fit, same, tuned
 
 MANY = np.vstack([MOONS, MOONS + 0.01])
@@ -161,3 +161,23 @@ def test_nested_cross_validation_works():
 def test_constant_inputs_learn_the_shares():
     model = tuned().fit(np.ones((40, 2)), np.arange(40) % 4 // 3)
     np.testing.assert_allclose(model.predict_proba([[1.0, 1.0]]), [[0.75, 0.25]], atol=0.02)
+
+
+def mean_loss_of_separated_classes(share_wrong):
+    """Test log loss of two distant classes, some of whose labels are wrong."""
+    generator = np.random.default_rng(0)
+    sides = generator.random(800) < 0.5
+    inputs = np.column_stack([np.where(sides, 2.0, -2.0), np.zeros(800)]) + 0.2 * generator.standard_normal((800, 2))
+    labels = np.where(generator.random(800) < share_wrong, ~sides, sides).astype(int)
+    model = KernelLogisticClassifier(random_state=0).fit(inputs[:300], labels[:300])
+    return -np.log(model.predict_proba(inputs[300:])[np.arange(500), labels[300:]]).mean()
+
+
+def test_separated_classes_are_predicted_with_certainty():
+    # 300 rows without an error leave a rate of errors of about one over their number.
+    assert mean_loss_of_separated_classes(0.0) < 1 / 300
+
+
+def test_wrong_labels_prevent_certainty():
+    entropy = -(0.1 * np.log(0.1) + 0.9 * np.log(0.9))
+    assert abs(mean_loss_of_separated_classes(0.1) - entropy) < 0.1

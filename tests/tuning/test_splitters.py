@@ -190,7 +190,7 @@ def test_splits_of_rows_that_the_search_does_not_see_are_refused():
 
 
 def test_rows_that_a_splitter_cannot_read_again_are_refused():
-    with pytest.raises(ValueError, match="A splitter as `cv` reads `X`, but that is an iterator"):
+    with pytest.raises(ValueError, match="A splitter as `cv` needs `X`, but `X` is an exhausted iterator"):
         tuned(lambda left, right: float(left @ right), cv=KFold(3)).fit(iter(X), NAMES)
 
 
@@ -220,7 +220,8 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_splits_that_are_not_of_these_rows_are_refused(kind):
-    with pytest.raises(ValueError, match=f"Split 0 of `cv` must name rows .* of the {N} rows"):
+    wanted = "Split 0 of `cv` must be two arrays of row numbers or two masks"
+    with pytest.raises(ValueError, match=f"{wanted}: which of the {N} rows .* This one is invalid"):
         tuned(cv=WRONG[kind]).fit(X, NAMES)
 
 

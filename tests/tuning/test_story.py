@@ -55,6 +55,19 @@ def test_inputs_are_called_by_their_names():
     assert f"largest for {'abcd'[np.argmax(model.kernels_[0].rate)]}" in " ".join(model.explain().split())
 
 
+def test_columns_of_several_inputs_are_called_columns_by_their_names():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=list("abcd"))
+    table.insert(0, "constant", 1.0)  # has no input, and therefore no rate
+    table.insert(2, "letter", np.array(["x", "y", "z"])[np.arange(len(X)) % 3])
+    model = tuned(tying="shared", ard=True).fit(table, NAMES)
+    rates = dict(zip(["a", "letter", "b", "c", "d"], model.kernels_[0].rate, strict=True))
+    told = " ".join(model.explain().split())
+    assert f"one per column; largest for {max(rates, key=rates.get)}, " in told
+    frame = model.hyperparameters_
+    assert frame["name"].tolist()[:5] == [f"rate[{name}]" for name in rates]
+
+
 @pytest.mark.parametrize(
     "kernel, told",
     [
@@ -146,7 +159,7 @@ def test_model_that_settings_demand_is_told_so():
         Verdict("shared", 2, 0.5, np.nan, np.nan, True, "first model"),
         Verdict("scaled", 4, 0.6, -0.1, 0.02, True, "asked for"),
     )
-    assert rows(model)[-1].endswith("asked for: final model") and "asked for: part of" in model.explain()
+    assert rows(model)[-1].endswith("asked for: final model") and "asked for: required by" in model.explain()
 
 
 @pytest.mark.parametrize("term", ["learned", "criterion", "gain", "noise", "better"])
@@ -184,12 +197,12 @@ def test_early_end_is_told():
 
 
 def test_search_without_a_result_is_told():
-    assert with_verdicts().explain().startswith("Final model: as the search began")
+    assert with_verdicts().explain().startswith("Final model: the start of the search")
 
 
 def test_fixed_hyperparameters_have_no_search_to_tell():
     told = tuned(criterion=None).fit(X, NAMES).explain()
-    assert "nothing was searched for" in told and "Models compared" not in told and "Criterion" not in told
+    assert "without a search" in told and "Models compared" not in told and "Criterion" not in told
 
 
 def test_single_model_is_not_compared():

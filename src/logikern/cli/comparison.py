@@ -163,7 +163,7 @@ def _write_and_reload(ours: Result, split: Split) -> None:
         size = path.stat().st_size / 1024
         reloaded = load_model(str(path)).predict_proba(split.X_test)
     if not np.array_equal(reloaded, ours.model.predict_proba(split.X_test)):
-        raise ValueError("The reloaded model gives other probabilities than the model in memory.")
+        raise ValueError("The reloaded model does not give the same probabilities as the model in memory.")
     print(f"wrote the model to a file ({size:.0f} kB), loaded it, and got the same probabilities;")
     first = reloaded[0]
     likely = np.argsort(first)[::-1][:3]

@@ -145,7 +145,7 @@ def fit(
         _computation("--precision", **options.one_of(options.Precision), help="Precision of kernel products."),
     ] = None,
     n_jobs: Annotated[
-        int | None, _computation("--n-jobs", help="Maximum number of threads (default: as many as BLAS may use).")
+        int | None, _computation("--n-jobs", help="Maximum number of threads (default: the number BLAS may use).")
     ] = None,
     memory_limit: Annotated[str | None, _computation("--memory-limit", help="For example 1GB.")] = None,
     seed: Annotated[int, _computation("--seed", help="Seed of all random choices.")] = 0,

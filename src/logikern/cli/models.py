@@ -88,5 +88,5 @@ def load_model(path: str) -> Any:
 
 def _concerns_user(warning: warnings.WarningMessage) -> bool:
     if issubclass(warning.category, ColumnWarning):
-        return False  # the reader of the table has told this in other words
+        return False  # the reader of the table has already reported it in its own words
     return issubclass(warning.category, UserWarning) or issubclass(warning.category, RuntimeWarning)

@@ -10,7 +10,7 @@ KernelName = StrEnum(
     "KernelName",
     "auto gaussian gaussian_laplacian matern12 matern32 matern52 rational_quadratic laplacian linear polynomial",
 )
-OperatorName = StrEnum("OperatorName", "auto dense tiled features")
+OperatorName = StrEnum("OperatorName", "auto dense tiled features neighbourhoods")
 Precision = StrEnum("Precision", "auto single double")
 CriterionName = StrEnum("CriterionName", "cv loo auto")
 Format = StrEnum("Format", "csv tsv parquet jsonl svmlight")

@@ -54,7 +54,7 @@ def predict(
     ] = None,
     allow_inner: Annotated[
         bool,
-        typer.Option("--allow-inner", help="Decide an inner node if its expected taxonomic loss is smaller."),
+        typer.Option("--allow-inner", help="Choose an inner node if its expected taxonomic loss is smaller."),
     ] = False,
     format: options.FormatOption = None,
     encoding: options.EncodingOption = None,

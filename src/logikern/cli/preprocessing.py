@@ -1,4 +1,4 @@
-"""Models of tables: the classifier encodes columns itself; beside text it stands in a scikit-learn pipeline."""
+"""Models of tables: the classifier encodes columns itself; with text it is the last step of a pipeline."""
 
 from typing import Any
 
@@ -15,19 +15,14 @@ COLUMNS, CLASSIFIER = "columns", "classifier"
 TABLE, TEXT = "table", "text"
 # Scale of numbers beside text, and of a model whose hyperparameters are fixed; otherwise the search decides.
 STANDARD = "standard"
-# Settings of a classifier behind other transformers, which gets numbers.
+# Settings of a classifier that gets numbers from other transformers.
 PLAIN = {"categorical_features": "from_dtype", "inputs": "raw"}
 
 
 def build_model(roles: Roles, classifier: Any, n_rows: int) -> Any:
     """The classifier, or a pipeline that joins text with the other columns.
 
-    Parameters
-    ----------
-    roles : Roles
-    classifier : KernelLogisticClassifier
-        Its `categorical_features` are used for columns beside text, too.
-    n_rows : int
+    The other columns have the `categorical_features` of the classifier.
     """
     if not roles.text:
         return classifier
@@ -44,7 +39,7 @@ def build_model(roles: Roles, classifier: Any, n_rows: int) -> Any:
 
 
 def encoder_of(model: Any) -> Encoder | None:
-    """The encoder of named columns, in a classifier or before it; None if there is none."""
+    """The encoder of named columns, in a classifier or before it; None without an encoder."""
     if not isinstance(model, Pipeline):
         encoder: Encoder | None = vars(model).get("encoder_")
         return encoder if encoder is not None and encoder.names is not None else None

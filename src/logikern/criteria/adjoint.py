@@ -43,7 +43,7 @@ class AdjointSystem:
     max_solves: int = 60  # solves with the majoriser's curvature for one adjoint, if labels are coarse
 
     def solve(self, pull: Array) -> Adjoint:
-        """By one solve with the system; for coarse labels, by conjugate gradients in the metric of K~."""
+        """The adjoint by one solve with the system; for coarse labels, by conjugate gradients in the metric of K~."""
         first = self._solve(pull)
         if first.n_products > self.budget:
             return Adjoint(pull, first.image, first.n_products, False)

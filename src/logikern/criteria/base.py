@@ -23,7 +23,7 @@ class Evaluation:
     value : float
         Mean loss per case.
     gradient : CovarianceGradient
-        By the logs of all hyperparameters, for each operator and each latent function.
+        Gradient by the logs of all hyperparameters, for each operator and each latent function.
     losses : array of shape (n_losses,)
         The losses whose weighted mean is the value; settings are compared case by case.
     state : array
@@ -33,7 +33,7 @@ class Evaluation:
     method : str, default=""
         How the value was computed, for reports, if a criterion has several methods.
     temperature : Temperature
-        At which the losses were taken.
+        Temperature of the losses.
     """
 
     value: float
@@ -74,7 +74,7 @@ class Criterion(ABC):
     def partition(self) -> Any:
         """Which points are held out together: a checkpoint belongs to one partition.
 
-        Arrays, or tuples of them. The default tells criteria apart by their losses.
+        Arrays, or tuples of arrays. The default identifies a criterion by the weights and points of its losses.
         """
         return self.loss_points, self.loss_weights
 
@@ -94,7 +94,7 @@ class Criterion(ABC):
 
 @dataclass(frozen=True, eq=False)
 class CriterionData:
-    """What a criterion is made from: the points that a search sees, and how their fits are solved.
+    """The input of a criterion: the points that a search sees, and how their fits are solved.
 
     Parameters
     ----------

@@ -9,16 +9,14 @@ from logikern.numerics.outcome import Array, Indices
 
 
 class Folds(NamedTuple):
-    """Weights of the likelihood in each fold, and of the held-out losses.
+    """Weights of the likelihood in each fold, and of the held-out losses."""
 
-    Attributes
-    ----------
-    kept : array of shape (F, n)
-    held_out : array of shape (F, n)
-    """
+    kept: Array  # (F, n)
+    held_out: Array  # (F, n)
 
-    kept: Array
-    held_out: Array
+    def at(self, points: slice) -> "Folds":
+        """The folds of some points."""
+        return Folds(self.kept[:, points], self.held_out[:, points])
 
 
 def folds_from_splits(splits: Iterable[tuple[Indices, Indices]], weights: Array) -> Folds:

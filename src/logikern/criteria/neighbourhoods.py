@@ -1,4 +1,4 @@
-"""One criterion over several neighbourhoods of the data, each with fits of its own."""
+"""A criterion that is averaged over several neighbourhoods of the data, each of which is fitted separately."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,19 +9,21 @@ import numpy as np
 from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
+from logikern.numerics.temperature import Temperature
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
 @dataclass(frozen=True, eq=False)
 class SeveralNeighbourhoods(Criterion):
-    """The mean held-out loss over independent parts of the points, at common hyperparameters.
+    """The mean held-out loss over independent parts of the points, which share all hyperparameters.
 
-    Whole neighbourhoods have the density of all points, so they prefer the hyperparameters that all points need; a
-    random subset of the same size prefers longer length scales. Parts are evaluated side by side, on all threads.
+    A whole neighbourhood is as dense as the full data, so its optimal hyperparameters suit the full data. A random
+    subset of the same size is sparser and favours longer length scales. Parts are evaluated in parallel. If a
+    temperature is learned, each part learns its own, and their geometric mean is reported.
     """
 
     criteria: tuple[Criterion, ...]  # one for each part of the covariance
-    edges: Indices  # (n_parts + 1,): part b has the points from edges[b] to edges[b + 1]
+    edges: Indices  # (n_parts + 1,): part b has points edges[b] to edges[b + 1] - 1
 
     @property
     def loss_weights(self) -> Array:
@@ -59,7 +61,14 @@ class SeveralNeighbourhoods(Criterion):
             outcome=found[0].outcome,
             n_products=n_products,
             method=found[0].method,
+            temperature=_mean_temperature([own.temperature for own in found], shares),
         )
+
+
+def _mean_temperature(found: list[Temperature], shares: Array) -> Temperature:
+    logs = np.log([(own.certain, own.uncertain) for own in found])  # (n_parts, 2)
+    certain, uncertain = np.exp(shares @ logs).tolist()
+    return Temperature(certain, uncertain)
 
 
 def _mean(gradients: list[CovarianceGradient], shares: Array) -> CovarianceGradient:

@@ -1,4 +1,4 @@
-"""Losses of held-out latents, at their best temperature if that is learned."""
+"""Losses of held-out latents, at the best temperature if it is learned."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,27 +13,14 @@ from logikern.numerics.temperature import Temperature, normalised_entropy
 
 @dataclass(frozen=True)
 class TemperaturePolicy:
-    """The prior of a temperature and Newton's method for its two numbers.
+    """The prior of a temperature and Newton's method for its two numbers."""
 
-    Parameters
-    ----------
-    prior_scale : float, default=0.5
-        A priori distance of each number from one: one over the root of the prior's curvature there.
-    max_steps : int, default=60
-        Newton steps.
-    flat : float, default=1e-13
-        Stop when the predicted gain per case is below this.
-    largest_fall : float, default=0.5
-        Largest relative decrease of a number in one step.
-    max_halvings : int, default=20
-        Step lengths that a line search tries: 1, 1/2, 1/4, ...
-    """
-
+    # Prior scale of each number around one: one over the root of the prior's curvature there.
     prior_scale: float = 0.5
-    max_steps: int = 60
-    flat: float = 1e-13
-    largest_fall: float = 0.5
-    max_halvings: int = 20
+    max_steps: int = 60  # Newton steps
+    flat: float = 1e-13  # stop when the predicted gain per case is below this
+    largest_fall: float = 0.5  # largest relative decrease of a number in one step
+    max_halvings: int = 20  # step lengths that a line search tries: 1, 1/2, 1/4, ...
 
 
 class ScaledLosses(NamedTuple):
@@ -51,14 +38,14 @@ class _Step(NamedTuple):
 
 @dataclass(frozen=True)
 class TemperatureScaling:
-    """The loss of held-out latents, minimised over the temperature if that is learned.
+    """The loss of held-out latents, minimised over the temperature if it is learned.
 
     Softmax losses are convex in both numbers of a temperature. At the best one the gradient by the latents is the
     gradient at a fixed temperature (envelope theorem), so learning it costs only passes over the latents.
     """
 
     likelihood: Likelihood  # a likelihood of classes if the temperature is learned
-    learn: bool = False  # whether the temperature is learned; otherwise latents stay as they are
+    learn: bool = False  # whether the temperature is learned; otherwise latents are not changed
     policy: TemperaturePolicy = TemperaturePolicy()
 
     def score(self, latent: Array, targets: Array, weights: Array) -> ScaledLosses:
@@ -72,7 +59,7 @@ class TemperatureScaling:
     def _best(self, latent: Array, targets: Array, weights: Array) -> Temperature:
         """Newton's method with a backtracking line search."""
         total, entropy = float(weights.sum()), normalised_entropy(latent)
-        shares = np.stack([1.0 - entropy, entropy])  # of the two numbers in the scale of each point
+        shares = np.stack([1.0 - entropy, entropy])  # shares of the two numbers in the scale of each point
         now = Temperature()
         value = self._value(now, entropy, latent, targets, weights)
         for _ in range(self.policy.max_steps):
@@ -94,7 +81,7 @@ class TemperatureScaling:
         return float(weights @ self.likelihood.losses(scaled[None], targets)[0]) + self._penalty(at)
 
     def _newton_step(self, now: Temperature, shares: Array, latent: Array, targets: Array, weights: Array) -> _Step:
-        """For coarse labels the curvature is the majoriser's."""
+        """A Newton step for both numbers; for coarse labels, with the curvature of the majoriser."""
         scaled = (now.scale(shares[1]) * latent)[None]
         completed = self.likelihood.complete(scaled, targets).reshape(latent.shape)
         probabilities = soft_maximum(scaled).probabilities[0]

@@ -40,7 +40,7 @@ class ClusterCells:
         self.begun: list[Future] = []
 
     def __call__(
-        self, recipe: CellRecipe, data: TrainingData, cells: list[Indices], tell: Callable[[FitResult], FitResult]
+        self, recipe: CellRecipe, data: TrainingData, cells: list[Indices], tell: Callable[[FitResult], None]
     ) -> Callable[[], list[FitResult]]:
         """Begin the fits of one partition; what it returns waits for them."""
         futures = self.watch.client.compute(self._tasks(recipe, data, cells))
@@ -50,7 +50,8 @@ class ClusterCells:
         def wait() -> list[FitResult]:
             found: list[Any] = [None] * len(cells)
             for future, result in fetch_each(futures, self.watch):
-                found[places[future.key]] = tell(result)
+                found[places[future.key]] = result
+                tell(result)
                 future.release()
             return found
 

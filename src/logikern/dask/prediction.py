@@ -29,7 +29,7 @@ def lazily(model: Any, method: str, X: Any, empty: Array) -> Any:
     token = uuid4().hex
     held = delayed(model, name=f"logikern-model-{token}", traverse=False)
     name, others = f"logikern-predict-{token}", (0,) * (empty.ndim - 1)
-    tasks = {
+    tasks: dict[Any, Any] = {
         (name, place, *others): (predict_chunk, held.key, method, chunk.key, empty)
         for place, chunk in enumerate(chunks)
     }

@@ -76,7 +76,7 @@ def as_probabilities(values: Any, name: str = "proba") -> Array:
 
 
 def as_numbers(values: Any, name: str) -> Array:
-    """An array of floats, whatever its shape."""
+    """An array of floats of any shape."""
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):

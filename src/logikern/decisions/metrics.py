@@ -228,8 +228,8 @@ def calibration_error(
 ) -> float:
     """sum_b share_b |confidence_b - accuracy_b| over bins of the probability of the predicted class.
 
-    Guo, Pleiss, Sun & Weinberger (2017), eq. (3), who use "uniform" bins. Noise alone makes it positive, the more so
-    the fewer cases a bin has.
+    Guo, Pleiss, Sun & Weinberger (2017), eq. (3), who use "uniform" bins. Noise alone makes it positive, especially
+    if bins have few cases.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ EPOCH = datetime.datetime(1970, 1, 1)
 WRITTEN_DATE = re.compile(r"^\d{4}-\d{1,2}-\d{1,2}([T ].*)?$|^\d{1,2}[./]\d{1,2}[./]\d{2,4}( .*)?$")
 WRITTEN_CODE = re.compile(r"^0\d")  # "007" is a name, not a number
 TRUTHS = {"true": 1.0, "false": 0.0}
-# A class of pandas is known by its name, so that pandas need not be there.
+# A class of pandas is recognised by its name, so that pandas need not be installed.
 MISSING_TYPES = ("NAType", "NaTType")
 TIME_TYPES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 NESTED_TYPES = (list, tuple, dict, set, frozenset, np.ndarray)
@@ -34,7 +34,7 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # an array has no single truth
+    except (TypeError, ValueError):  # an array has no single truth value
         return False
 
 
@@ -51,7 +51,7 @@ def spell(value: Any) -> str:
 def spell_all(values: Sequence[Any]) -> list[str | None]:
     """The spelling of every value, None for None."""
     if set(map(type, values)) <= {str, type(None)}:
-        # Few values differ. Those of other types may be equal and yet spelled differently, such as 1 and True.
+        # Few values differ. Values of other types may be equal but spelled differently, such as 1 and True.
         known = {value: None if value is None else spell(value) for value in set(values)}
         return [known[value] for value in values]
     return [None if value is None else spell(value) for value in values]
@@ -62,7 +62,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def parse_number(text: str) -> float | None:
-    """The number that a text spells, if any; NaN is none."""
+    """The number that a text spells, if any; NaN does not count as a number."""
     try:
         number = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What can be wrong with a column, as errors, warnings and notes that name it and say what to do."""
+"""Errors, warnings and notes about a column, with advice."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ ADVICE = {
     "nested": "Split the column, or drop it.",
     "complex": "Use real and imaginary parts as two columns.",
     "mixed": "Correct the values, or name the column in `categorical_features` if they are categories.",
-    "mixed dates": "Convert all values to dates, or none.",
-    "written dates": "Convert the column by `pd.to_datetime` (then it counts in days), or drop it, or name it in "
+    "mixed dates": "Convert all values to dates, or all to text.",
+    "written dates": "Convert the column with `pd.to_datetime` (it is then measured in days), drop it, or name it in "
     "`categorical_features` if dates recur.",
     "text": "Leave `categorical_features` at 'from_dtype', or drop the column.",
     "infinite": "Correct the values, or make them missing.",
     "not numbers": "Correct the values, or make them missing.",
     "not truths": "Correct the values, or make them missing.",
-    "not dates": "Convert the column by `pd.to_datetime`.",
+    "not dates": "Convert the column with `pd.to_datetime`.",
 }
 
 
@@ -26,13 +26,13 @@ class ColumnError(ValueError):
     column : str
         Its name.
     cause : str
-        One of `ADVICE`.
+        A key of `ADVICE`.
     problem : str
-        What is wrong, as the rest of a sentence that begins with the column.
+        The problem, as the rest of a sentence that begins with the column.
     row : int or None, default=None
-        Where it is wrong first, counted from 0.
+        The first row with the problem, counted from 0.
     rule : str, default=""
-        What was expected, after the row.
+        What was expected; follows the row in the message.
     """
 
     def __init__(self, column: str, cause: str, problem: str, row: int | None = None, rule: str = "") -> None:
@@ -61,12 +61,12 @@ SENTENCES = {
     "empty": "is left out: all its values are missing.",
     "constant": "is left out: all its values are equal.",
     "alone": "is constant, and no other column varies: there is nothing to learn from.",
-    "identifier": "is left out: its {count} different values are almost as many as rows, so it looks like an "
-    "identifier or prose. Drop it, name it in `categorical_features` to use it as a category, or turn prose into "
-    "numbers by TfidfVectorizer in a pipeline.",
-    "counter": "looks like an identifier: its {count} whole numbers all differ. Drop it if it does not help to "
+    "identifier": "is left out: almost all of its {count} values are distinct, so it looks like an identifier or "
+    "prose. Drop it, name it in `categorical_features` to use it as a category, or turn prose into numbers with "
+    "TfidfVectorizer in a pipeline.",
+    "counter": "looks like an identifier: its {count} whole numbers are all distinct. Drop it if it does not help to "
     "predict.",
-    "spelled": "holds numbers as text, which are taken as numbers. Convert them to numbers, or name the column in "
+    "spelled": "holds numbers as text, which are treated as numbers. Convert them to numbers, or name the column in "
     "`categorical_features` if they are categories.",
     "pooled": "has {count} levels. The most frequent ones have one input each, and the others share one.",
 }
@@ -76,21 +76,11 @@ WARNING = ("alone", "identifier", "counter", "spelled")
 
 @dataclass(frozen=True)
 class Note:
-    """Something that a user may want to know about a column.
+    """Something that a user may want to know about a column."""
 
-    Parameters
-    ----------
-    place : int
-        The column.
-    cause : str
-        One of `SENTENCES`.
-    count : int, default=0
-        How many values it is about.
-    """
-
-    place: int
-    cause: str
-    count: int = 0
+    place: int  # the column
+    cause: str  # one of `SENTENCES`
+    count: int = 0  # how many values it is about
 
     @property
     def drops(self) -> bool:

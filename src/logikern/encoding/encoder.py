@@ -1,4 +1,4 @@
-"""From a table to inputs: what is learned on training rows, and how new rows are encoded by it."""
+"""From a table to inputs: an encoder is learned on training rows and encodes new rows, with one-hot levels."""
 
 import re
 from collections.abc import Iterable
@@ -59,7 +59,7 @@ class Encoder:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Names of the columns; those of an array are x0, x1 and so on."""
+        """Names of the columns; columns of an array are called x0, x1 and so on."""
         return self.names or tuple(f"x{place}" for place in range(self.n_columns))
 
     @property
@@ -79,7 +79,7 @@ class Encoder:
 
     @property
     def is_level(self) -> Array:
-        """Which inputs are 0 or 1: truths, indicators and levels, (n_inputs,)."""
+        """Which inputs are 0 or 1: booleans, indicators and levels, (n_inputs,)."""
         truths = self.numbers.kinds == KINDS.index(TRUTH)
         return np.concatenate([truths, np.ones(self.n_inputs - len(truths), dtype=bool)])
 
@@ -100,11 +100,11 @@ class Encoder:
         return tuple(note for note in self.notes if note.drops)
 
     def transform(self, X: Any) -> Any:
-        """Scaled inputs, (n_rows, n_inputs): float64, sparse if `is_sparse`; an array of numbers as it is."""
+        """Scaled inputs, (n_rows, n_inputs): float64, sparse if `is_sparse`; an array of numbers is not copied."""
         return self.scaling.transform(self.encode(X))
 
     def encode(self, X: Any) -> Any:
-        """Inputs before they are scaled."""
+        """Inputs before scaling."""
         if is_plain(X) and not self.levels and len(self.numbers.places) == self.n_columns:
             return _fill_plain(self.numbers, X)
         X = X.toarray() if is_sparse(X) else X
@@ -125,8 +125,8 @@ def learn_encoder(X: Any, categorical_features: Any = FROM_DTYPE, policy: Encodi
     ----------
     X : frame, array or sparse matrix of shape (n_rows, n_columns)
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
-        Columns that are categories whatever they hold. "from_dtype" leaves it to their types: text, categories and
-        objects are categories, numbers and truths are not. None allows numbers only.
+        Columns to treat as categories. "from_dtype" decides by type: text, categories and objects are categories,
+        numbers and booleans are not. None allows numbers only.
     policy : EncodingPolicy
 
     Raises
@@ -152,7 +152,7 @@ def with_scaling(encoder: Encoder, scaling: Scaling) -> Encoder:
 
 
 def require_inputs(encoder: Encoder) -> None:
-    """Refuse a table in which no column can be learned from."""
+    """Reject a table without a column to learn from."""
     if not encoder.n_inputs:
         told = " ".join(note.tell(encoder.column_names[note.place]) for note in encoder.dropped[:3])
         raise ValueError(f"No column of `X` is left to learn from. {told}".rstrip())
@@ -169,7 +169,7 @@ def _require_shape(X: Any) -> None:
 
 
 class _Learned(NamedTuple):
-    """What was learned of a column: numbers with their kind, median and gap, or levels, or nothing."""
+    """The result for one column: numbers with their kind, median and gap, or levels, or nothing."""
 
     place: int
     kind: str | None
@@ -193,7 +193,7 @@ def _learn_column(place: int, column: Column, choice: bool | None, policy: Encod
     has_gap = len(present) < len(values)
     if not len(present):
         return _left_out(Note(place, "empty"))
-    # Whether a number is missing tells something, even if the others are equal.
+    # A missing number is informative, even if all other numbers are equal.
     if not has_gap and present.min() == present.max():
         return _Learned(place, role.kind, float(present[0]), False, None, (Note(place, "constant"),))
     share = 0.0 if IDENTIFIER.match(column.name) or IDENTIFIER.match(column.name.lower()) else policy.counted_share
@@ -223,7 +223,7 @@ def _left_out(note: Note) -> _Learned:
 
 def _assemble(names: tuple[str, ...] | None, learned: list[_Learned], policy: EncodingPolicy) -> Encoder:
     if all(own.is_dropped for own in learned) and any(own.kind for own in learned):
-        # A table of constant numbers alone is fitted as an array would be.
+        # A table that holds only constant numbers is fitted like an array.
         learned = [own._replace(notes=(Note(own.place, "alone"),)) if own.kind else own for own in learned]
     learned = [_left_out(own.notes[0]) if own.is_dropped else own for own in learned]
     found = [own for own in learned if own.kind is not None]
@@ -264,7 +264,7 @@ def _fill_plain(numbers: Numbers, X: Any) -> Any:
 
 def _refuse_sparse_gaps(X: Any) -> None:
     if np.isnan(X.data).any():
-        raise ValueError("Sparse `X` must not hold NaN. Pass a dense array or a frame, whose gaps are filled.")
+        raise ValueError("Sparse `X` must not hold NaN. Pass a dense array or a frame: NaN is filled there.")
 
 
 def _beside(filled: Array, numbered: Iterable[Indices], widths: list[int], as_sparse: bool) -> Any:

@@ -1,4 +1,4 @@
-"""What an encoder meets in a table: missing values and levels that it does not know."""
+"""Missing values and unknown levels in a table."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +30,7 @@ class Findings:
 
 
 def inspect(encoder: Encoder, X: Any) -> Findings:
-    """Count what is missing or unseen in the rows of a table with the columns of the encoder."""
+    """Count missing values and unseen levels in a table with the columns of the encoder."""
     columns = list(read_columns(X))
     kinds = zip(encoder.numbers.places, encoder.numbers.kinds, strict=True)
     gaps = [np.isnan(read_numbers(columns[place], KINDS[kind])).sum() for place, kind in kinds]

@@ -16,24 +16,12 @@ UNSEEN = -1
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a column that have an input.
+    """The levels of a column that have an input."""
 
-    Parameters
-    ----------
-    place : int
-        The column.
-    names : tuple of str
-        Spellings of the levels, sorted.
-    has_missing : bool
-        Whether a missing value is a level.
-    has_rest : bool
-        Whether all other values share a level.
-    """
-
-    place: int
-    names: tuple[str, ...]
-    has_missing: bool
-    has_rest: bool
+    place: int  # the column
+    names: tuple[str, ...]  # spellings of the levels, sorted
+    has_missing: bool  # whether a missing value is a level
+    has_rest: bool  # whether all other values share a level
 
     @property
     def n_inputs(self) -> int:
@@ -60,7 +48,7 @@ def learn_levels(place: int, counts: Counter[str], n_missing: int, policy: Encod
     n_rows = counts.total() + n_missing
     fewest = 2 if n_rows >= policy.many_rows else 1
     frequent = [name for name, count in counts.items() if count >= fewest]
-    # Equal frequencies in the order of their names, whatever the order of the rows.
+    # Levels of equal frequency are sorted by name, so the order of the rows does not matter.
     kept = sorted(frequent, key=lambda name: (-counts[name], name))[: policy.most_levels]
     return Levels(place, tuple(sorted(kept)), n_missing > 0, len(kept) < len(counts))
 

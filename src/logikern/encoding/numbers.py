@@ -18,24 +18,12 @@ _CAUSES = {NUMBER: "not numbers", TRUTH: "not truths", TIME: "not dates"}
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Columns that are numbers, truths or times.
+    """Columns that are numbers, truths or times."""
 
-    Parameters
-    ----------
-    places : integer array of shape (k,)
-        The columns, in increasing order.
-    kinds : integer array of shape (k,)
-        What each holds, as a position in `KINDS`.
-    medians : array of shape (k,)
-        What stands for missing values.
-    gaps : integer array of shape (g,)
-        Which of the k columns had missing values in training, so that they have an indicator.
-    """
-
-    places: Indices
-    kinds: Indices
-    medians: Array
-    gaps: Indices
+    places: Indices  # (k,): the columns, in increasing order
+    kinds: Indices  # (k,): what each holds, as a position in `KINDS`
+    medians: Array  # (k,): replacement of missing values
+    gaps: Indices  # (g,): which of the k columns had missing values in training and therefore have an indicator
 
     @property
     def n_inputs(self) -> int:
@@ -52,7 +40,7 @@ class Numbers:
 
 
 def learn_medians(values: Array, n_rows: int | None = None) -> tuple[Array, Indices]:
-    """Medians of the columns (k,), and which have missing values; without any, from at most `n_rows` rows.
+    """Medians of the columns (k,), and which have missing values; without gaps, from at most `n_rows` rows.
 
     The median of a column without any value is NaN.
     """
@@ -73,12 +61,12 @@ def median(values: Array) -> Array:
 
 
 def _has_gaps(values: Array) -> bool:
-    """Whether a value is missing, without a copy: NaN is the minimum of anything that holds it."""
+    """Whether a value is missing, without a copy: the minimum of values with NaN is NaN."""
     return bool(values.size and np.isnan(values.min()))
 
 
 def read_numbers(column: Column, kind: str) -> Array:
-    """Values (n,) of a column that is taken as `kind`, NaN where they are missing; others are refused."""
+    """Values (n,) of a column read as `kind`, NaN where they are missing; other values are an error."""
     is_time = kind == TIME
     if column.kind in KINDS and (column.kind == TIME) == is_time:
         values = column.numbers()

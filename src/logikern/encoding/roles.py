@@ -1,4 +1,4 @@
-"""What a column is taken as: by its type, by the user's choice, or by its values."""
+"""The role of a column: by its type, by the user's choice, or by its values."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ FROM_DTYPE = "from_dtype"
 
 @dataclass(frozen=True, eq=False)
 class Role:
-    """What a column is taken as: numbers, truths, times or levels.
+    """The role of a column: numbers, booleans, times or levels.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Role:
 
 
 def read_choices(categorical_features: Any, names: Sequence[str], has_names: bool) -> list[bool | None]:
-    """For each column: True if it is a category, False if not, None where its type decides."""
+    """For each column: True if it is a category, False if not, None if its type decides."""
     if categorical_features is None:
         return [False] * len(names)
     chosen = _chosen_places(list_chosen(categorical_features), names, has_names)
@@ -49,7 +49,7 @@ def read_choices(categorical_features: Any, names: Sequence[str], has_names: boo
 
 
 def list_chosen(categorical_features: Any) -> list[Any]:
-    """The entries of a list of names or positions, or of a mask; none where the columns decide."""
+    """The entries of a list of names or positions, or of a mask; empty if the columns decide."""
     if categorical_features is None:
         return []
     entries: list[Any] | None
@@ -70,7 +70,7 @@ def _chosen_places(entries: list[Any], names: Sequence[str], has_names: bool) ->
     if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
         if len(entries) != len(names):
             raise ValueError(
-                f"`categorical_features` must have one truth value for each of the {len(names)} columns of `X`, but "
+                f"`categorical_features` must have one boolean for each of the {len(names)} columns of `X`, but "
                 f"has {len(entries)}."
             )
         return {place for place, entry in enumerate(entries) if entry}
@@ -103,7 +103,7 @@ def assign_role(column: Column, choice: bool | None) -> Role:
 
 
 def _role_of_objects(column: Column, values: list[Any], may_be_levels: bool) -> Role:
-    """The role of values of any types; missing ones are None."""
+    """The role of values of any types; missing values are None."""
     kinds = _refuse_types(column.name, values)
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return Role(TRUTH)
@@ -121,7 +121,7 @@ def _role_of_objects(column: Column, values: list[Any], may_be_levels: bool) -> 
     if others and not may_be_levels:
         row = _first(values, lambda value: spell(value) in others)
         raise ColumnError(
-            column.name, "text", f"is not to be a category, but holds {values[row]!r}, which is not a number,", row
+            column.name, "text", f"must hold numbers, because it is not a category, but holds {values[row]!r}", row
         )
     if not others:
         is_code = may_be_levels and any(map(WRITTEN_CODE.match, texts))
@@ -139,7 +139,7 @@ def _role_of_objects(column: Column, values: list[Any], may_be_levels: bool) -> 
 
 
 def _refuse_types(name: str, values: list[Any]) -> set[type]:
-    """The types of the values; containers and complex numbers are refused."""
+    """The types of the values; containers and complex numbers are an error."""
     kinds = set(map(type, values)) - {type(None)}
     if any(issubclass(kind, NESTED_TYPES) for kind in kinds):
         row = _first(values, lambda value: isinstance(value, NESTED_TYPES))
@@ -153,5 +153,5 @@ def _refuse_types(name: str, values: list[Any]) -> set[type]:
 
 
 def _first(values: Iterable[Any], is_meant: Any) -> int:
-    """The row of the first present value that is meant."""
+    """The row of the first present value that satisfies the condition."""
     return next(row for row, value in enumerate(values) if value is not None and is_meant(value))

@@ -1,4 +1,4 @@
-"""Scales of inputs: as they are, standardised, or their ranks.
+"""Scales of inputs: unscaled, standardised, or ranks.
 
 Distances between inputs compare columns in different units. Standardised inputs and ranks do not depend on the units;
 ranks do not depend on the shape of a distribution either.
@@ -23,14 +23,9 @@ RANK_SPREAD = 12**0.5
 
 @dataclass(frozen=True)
 class ScalingPolicy:
-    """Size of what a scaling keeps.
+    """Size of a scaling."""
 
-    Parameters
-    ----------
-    most_knots : int, default=1000
-        Values of an input whose ranks are kept. Ranks between them are off by less than 1 / most_knots.
-    """
-
+    # Values of an input whose ranks are kept. Ranks between them are off by less than 1 / most_knots.
     most_knots: int = 1000
 
 
@@ -52,7 +47,7 @@ class Scaling(ABC):
 
 @dataclass(frozen=True)
 class Unscaled(Scaling):
-    """Inputs as they are."""
+    """Unscaled inputs."""
 
     @property
     def kind(self) -> str:
@@ -64,16 +59,10 @@ class Unscaled(Scaling):
 
 @dataclass(frozen=True, eq=False)
 class Standardised(Scaling):
-    """(x - shift) / scale, or x / scale for sparse inputs, whose zeros stay zeros.
+    """(x - shift) / scale, or x / scale for sparse inputs, whose zeros stay zeros."""
 
-    Parameters
-    ----------
-    shift : array of shape (d,)
-    scale : array of shape (d,)
-    """
-
-    shift: Array
-    scale: Array
+    shift: Array  # (d,)
+    scale: Array  # (d,)
 
     @property
     def kind(self) -> str:
@@ -90,21 +79,15 @@ class Standardised(Scaling):
 class Ranked(Scaling):
     """Share of training values below x, plus half of those equal to x; linear between training values.
 
-    Shares are centred and multiplied so that their variance is about one, as that of standardised inputs is.
-
-    Parameters
-    ----------
-    units : array of shape (d,)
-        Inputs are divided by these, the largest magnitudes in training, so that differences do not overflow.
-    knots, ranks : arrays of shape (m,)
-        Training values of all inputs in these units, one input after the other, and their ranks.
-    starts : integer array of shape (d + 1,)
-        Where the knots of each input begin. An input without knots is left as it is.
+    Shares are centred and scaled to a variance of about one, like standardised inputs.
     """
 
+    # (d,): inputs are divided by these, the largest magnitudes in training, so that differences do not overflow.
     units: Array
+    # (m,): training values of all inputs in these units, one input after the other, and their ranks.
     knots: Array
     ranks: Array
+    # (d + 1,): where the knots of each input begin. An input without knots is not changed.
     starts: Indices
 
     @property
@@ -126,7 +109,6 @@ def learn_scaling(
     kind: str,
     inputs: Inputs,
     is_level: Array,
-    scale_levels: bool = False,
     policy: ScalingPolicy = DEFAULT_POLICY,
     weights: Array | None = None,
 ) -> Scaling:
@@ -138,20 +120,17 @@ def learn_scaling(
     inputs : array or sparse matrix of shape (n, d)
         "ranks" needs an array.
     is_level : boolean array of shape (d,)
-        Which inputs are 0 or 1: levels and indicators. They keep these values, unless `scale_levels` is set.
-    scale_levels : bool, default=False
-        Whether "standard" applies to levels as well.
+        Which inputs are 0 or 1: levels and indicators. They keep these values.
     policy : ScalingPolicy
     weights : array of shape (n,) or None, default=None
-        Positive weights of the rows; None weighs all alike. A weight of 2 counts as two equal rows.
+        Positive weights of the rows; None means equal weights. A weight of 2 counts as two equal rows.
     """
     if kind == "raw":
         return Unscaled()
     n_rows = inputs.shape[0]
     shares = np.full(n_rows, 1 / n_rows) if weights is None else weights / weights.sum()
     if kind == "standard":
-        kept = np.zeros(len(is_level), dtype=bool) if scale_levels else np.asarray(is_level, dtype=bool)
-        return _standardised(inputs, kept, shares)
+        return _standardised(inputs, np.asarray(is_level, dtype=bool), shares)
     if kind != "ranks":
         raise ValueError(f"`inputs` must be one of {list(SCALINGS)}, but is {kind!r}.")
     if is_sparse(inputs):
@@ -182,12 +161,12 @@ def _sparse_moments(inputs: Inputs, shares: Array) -> tuple[Array, Array]:
     relative = sparse.coo_array(inputs @ sparse.diags_array(1 / units))
     (rows, columns), values, n_inputs = relative.coords, relative.data, len(units)
     mean = np.bincount(columns, shares[rows] * values, n_inputs)
-    # Centred before they are squared: a square would swallow a small spread beside a large mean.
+    # Centred before squaring: squares would lose a small spread beside a large mean.
     around = np.bincount(columns, shares[rows] * (values - mean[columns]) ** 2, n_inputs)
     has_zeros = np.bincount(columns, minlength=n_inputs) < relative.shape[0]
     zeros = np.where(has_zeros, np.maximum(0.0, 1.0 - np.bincount(columns, shares[rows], n_inputs)), 0.0)
     lowest, highest = (np.asarray(end.todense()).ravel() for end in (relative.min(axis=0), relative.max(axis=0)))
-    # The variance of a constant is rounding alone.
+    # The variance of a constant is only rounding.
     return np.zeros(n_inputs), units * np.sqrt(np.where(highest > lowest, around + zeros * mean**2, 0.0))
 
 
@@ -214,7 +193,7 @@ def _ranked(inputs: Array, kept: Array, shares: Array, policy: ScalingPolicy) ->
 
 
 def _mid_ranks(values: Array, shares: Array, most_knots: int) -> tuple[Array, Array]:
-    """Distinct values and their mid-ranks in [0, 1]; of many values, some at equal steps of rank and both ends."""
+    """Distinct values and their mid-ranks in [0, 1]; if there are many values, both ends and equal steps of rank."""
     distinct, places = np.unique(values, return_inverse=True)
     sums = np.bincount(places, weights=shares)
     ends = np.cumsum(sums)

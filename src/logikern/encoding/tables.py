@@ -11,14 +11,14 @@ from logikern.encoding.complaints import ColumnError, NestedValueError
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Array
 
-# What a column holds by its type.
+# Content of a column by its type.
 NUMBER, TRUTH, TIME, CATEGORY, OBJECT = "number", "truth", "time", "category", "object"
 MICROSECONDS_PER_DAY = 24 * 60 * 60 * 10**6
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column and what it holds by its type; `source` is a series of narwhals or an array."""
+    """A column and its content by type; `source` is a series of narwhals or an array."""
 
     name: str
     kind: str
@@ -32,7 +32,7 @@ class Column:
 
     def objects(self) -> list[Any]:
         """Values as objects, None where they are missing."""
-        # An array lists nanoseconds as bare numbers.
+        # `tolist` of an array gives nanoseconds as plain numbers.
         is_array = isinstance(self.source, np.ndarray)
         return without_missing(list(self.source) if is_array else self.source.to_list())
 
@@ -54,7 +54,7 @@ def is_plain(X: Any) -> bool:
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
-    """Names of the columns of a frame as text, all different; None for arrays."""
+    """Distinct names of the columns of a frame, as text; None for arrays."""
     if not is_frame(X):
         return None
     columns = getattr(X, "column_names", None)  # pyarrow
@@ -66,7 +66,7 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def _name(label: Any) -> str:
-    """A label of a column; those of several levels are joined."""
+    """The name of a column; labels with several levels are joined."""
     return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
@@ -93,9 +93,9 @@ def _frame_columns(frame: Any, names: Sequence[str]) -> Iterator[Column]:
 
 
 def frame_values(frame: Any) -> Array | None:
-    """Values of a pandas or polars frame that holds plain numbers only, (n, d); None for any other.
+    """Values (n, d) of a pandas or polars frame that holds only plain numbers; None for any other frame.
 
-    Columns one by one take 0.3 ms each, which is seconds for thousands of them.
+    Reading single columns takes 0.3 ms each, which adds up to seconds for thousands of columns.
     """
     kinds = list(getattr(frame, "dtypes", ()))
     if kinds and all(isinstance(kind, np.dtype) and kind.kind in "iuf" for kind in kinds):
@@ -120,7 +120,7 @@ def _array_numbers(values: np.ndarray) -> Array:
 
 
 def _series_kind(dtype: Any, name: str) -> str:
-    """What a type of narwhals holds."""
+    """The content of a column with a type of narwhals."""
     import narwhals.stable.v2 as nw
 
     if dtype.is_numeric():

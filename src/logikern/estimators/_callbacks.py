@@ -1,4 +1,4 @@
-"""Evaluations and Newton steps told to scikit-learn's callbacks, to the log, and to a user who asks for them."""
+"""Progress of a fit: evaluations and Newton steps for scikit-learn's callbacks, the log and `verbose`."""
 
 import contextlib
 import logging
@@ -14,15 +14,15 @@ from logikern.selection.search import Record
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-    # Between a method and its caller, for warnings that point at the caller.
+    # Frames between a method and its caller, for warnings that point at the caller.
     WRAPPER_FRAMES = 1
 except ImportError:  # scikit-learn before 1.9 has no callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
+        """No-op mixin."""
 
     def with_callbacks(method: Any) -> Any:
-        """The method as it is."""
+        """The method unchanged."""
         return method
 
     WRAPPER_FRAMES = 0
@@ -32,14 +32,14 @@ logger = logging.getLogger("logikern")
 
 
 class SearchLength(NamedTuple):
-    """How many stages a search has at most, and how many evaluations a stage."""
+    """The largest number of stages of a search, and of evaluations in a stage."""
 
     n_stages: int = 0
     evaluations: int = 0
 
 
 class Listeners(NamedTuple):
-    """What is told of a fit while it goes on: each evaluation of the search, each step of the final fit."""
+    """Callbacks for each evaluation of the search and each step of the final fit."""
 
     evaluation: Callable[[Record], None]
     newton_step: Callable[[NewtonStep], None]
@@ -55,7 +55,7 @@ def listen(estimator: Any, length: SearchLength, X: Any, y: Any, sample_weight: 
     A callback finds the evaluation that just ended as `estimator.trace_[-1]`; a handler of the logger "logikern"
     finds it as the attribute `evaluation` of the entry, and a Newton step as `newton_step`.
 
-    At the end of the context the estimator must be fitted: callbacks that score do so then.
+    The estimator must be fitted at the end of the context, because some callbacks compute scores then.
     """
     estimator.trace_ = ()
     metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -82,14 +82,14 @@ def listen(estimator: Any, length: SearchLength, X: Any, y: Any, sample_weight: 
 
 
 class _Tasks:
-    """The tasks of a fit as scikit-learn's callbacks see them, whose numbers tell how far the fit has come.
+    """The tasks of a fit for scikit-learn's callbacks, numbered to show progress.
 
     Parameters
     ----------
     told : dict
-        What callbacks see of the estimator and its data.
+        The estimator and its data, as callbacks get them.
     n_parts : int
-        Stages of the search at most, and the final fit.
+        The largest number of stages, plus one for the final fit.
     """
 
     def __init__(self, told: dict[str, Any], n_parts: int) -> None:
@@ -100,10 +100,10 @@ class _Tasks:
         self.part: Any = None  # a stage of the search, or the final fit
 
     def tell(self, part: str, length: int | None, name: str) -> None:
-        """A task of a part of the fit, which begins with its first task and has so many of them at most.
+        """Report a task of a part of the fit; the part begins with its first task and has at most `length` tasks.
 
-        scikit-learn refuses tasks beyond the number that was announced. They stay untold, because a wrong estimate
-        must not end a fit.
+        scikit-learn rejects tasks beyond the announced number. They are not reported, because a wrong estimate must
+        not end a fit.
         """
         if (self.part is None or self.part.task_name != part) and self.parts_left > 0:
             self._end_part()
@@ -121,7 +121,7 @@ class _Tasks:
             self.part.call_on_fit_task_end(**self.told)
 
     def end(self) -> None:
-        """The end of the fit, when the estimator is fitted."""
+        """Report the end of the fit."""
         self._end_part()
         self.whole.call_on_fit_task_end(**self.told, reconstruction_attributes={})
 
@@ -129,8 +129,8 @@ class _Tasks:
 def log(shown: bool, message: str, *values: Any, **attributes: Any) -> None:
     """An entry of the logger "logikern".
 
-    An entry that is to be shown goes to standard output unless a handler of the user shows it, so that `verbose`
-    needs no set-up of `logging`.
+    With `shown`, the entry goes to standard output unless a handler of the user shows it, so that `verbose` works
+    without a configuration of `logging`.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def log(shown: bool, message: str, *values: Any, **attributes: Any) -> None:
     message, values :
         As for `logging.Logger.log`.
     attributes :
-        Of the entry, for handlers.
+        Attributes of the entry, for handlers.
     """
     logger.log(logging.INFO if shown else logging.DEBUG, message, *values, extra=attributes)
     if shown and not _has_audience(logging.INFO):
@@ -148,7 +148,7 @@ def log(shown: bool, message: str, *values: Any, **attributes: Any) -> None:
 
 
 def _has_audience(level: int) -> bool:
-    """Whether a handler of the logger, or of one above it, shows entries of a level."""
+    """Whether a handler of the logger, or of a parent logger, shows entries of this level."""
     asked: logging.Logger | None = logger if logger.isEnabledFor(level) else None
     while asked is not None:
         if any(handler.level <= level for handler in asked.handlers):
@@ -165,13 +165,7 @@ def _log_evaluation(verbose: int, record: Record) -> None:
 
 
 class FinalFit:
-    """The log of a fit of all points.
-
-    Parameters
-    ----------
-    verbose : int
-        1 shows one line at the end of the fit, 2 also its steps.
-    """
+    """The log of a fit of all points: `verbose` 1 shows one line at its end, 2 also its steps."""
 
     def __init__(self, verbose: int) -> None:
         self.verbose = verbose

@@ -12,8 +12,8 @@ from logikern.estimators._parameters import Parameters
 from logikern.numerics.outcome import Array
 from logikern.selection.journal import Journal, opened, opened_in
 
-# Settings without consequence for the answers in a checkpoint. Memory decides where products are computed, never
-# which are asked for; `cv` and `random_state` are known by what they drew.
+# Settings that do not change the answers in a checkpoint. Memory decides how products are computed, but not which
+# ones; `cv` and `random_state` are identified by the splits and the seed.
 UNTOLD = (
     *("checkpoint", "on_interrupt", "verbose", "n_jobs", "max_time", "max_iter", "memory_limit", "tol"),
     *("cv", "random_state"),
@@ -25,7 +25,7 @@ def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -
     if parameters.checkpoint is None:
         return ""
     told = {field.name: getattr(parameters, field.name) for field in fields(parameters) if field.name not in UNTOLD}
-    told["hierarchy"] = data.mixing if data.mixing.is_coupled else None  # in whatever form it was given
+    told["hierarchy"] = data.mixing if data.mixing.is_coupled else None  # the same for every form of the argument
     told |= {"X": data.points, "y": data.targets, "sample_weight": data.weights, "groups": groups}
     return fingerprint("settings", {name: fingerprint(name, value) for name, value in told.items()})
 
@@ -33,10 +33,10 @@ def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -
 def open_journal(
     checkpoint: Any, identity: str, seed: int, partitions: list[tuple[int, Any]]
 ) -> AbstractContextManager[Journal]:
-    """The checkpoint's journal, for one search alone; the journal of a search with other partitions is refused.
+    """The checkpoint's journal, for one search alone; the journal of a search with other partitions is rejected.
 
-    The checkpoint is a file, or a folder with a file for each search. A partition is a number of points and what of
-    them is held out together.
+    The checkpoint is a file, or a folder with a file for each search. A partition is a number of points and the sets
+    of points that are held out together.
     """
     if checkpoint is None:
         return contextlib.nullcontext(Journal())
@@ -45,7 +45,7 @@ def open_journal(
 
 
 def checkpoint_of(checkpoint: Any, number: int) -> Any:
-    """The checkpoint of one of several models of an estimator, which share a folder but no file."""
+    """The checkpoint of one of several models of an estimator; they may share a folder but not a file."""
     if checkpoint is None or Path(checkpoint).is_dir():
         return checkpoint
     return f"{checkpoint}.{number}"

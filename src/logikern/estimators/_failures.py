@@ -1,4 +1,4 @@
-"""How a fit ends: what is refused before it, what is said after it."""
+"""Errors before and after a fit, and warnings about its outcome."""
 
 import warnings
 from typing import Any
@@ -14,19 +14,19 @@ from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves
 from logikern.likelihoods.softmax import Softmax
 from logikern.numerics.outcome import Outcome
 
-# Points whose kernel matrix is looked at: of a function, which is slow, and of a matrix that is there.
+# Number of points whose kernel matrix is checked: for a function, which is slow, and for a given matrix.
 FEW_POINTS, SOME_POINTS = 100, 500
 
 _ADVICE = {
     Outcome.ROUNDING: "Use precision='double', or a smaller variance.",
     Outcome.OUT_OF_STEPS: "Raise `max_iter`, or use a smaller variance.",
-    Outcome.OUT_OF_PRODUCTS: "Use a smaller variance, or solver='exact' if the data are few.",
+    Outcome.OUT_OF_PRODUCTS: "Use a smaller variance, or solver='exact' if there are few rows.",
     Outcome.INTERRUPTED: "Fit again for better probabilities.",
     Outcome.STALLED: "Check that the kernel is positive semidefinite, or use precision='double'.",
     Outcome.NOT_FINITE: "Check the kernel for values that are not finite, and the size of inputs, weights and "
     "variances.",
 }
-# The same where coefficients and latents were kept in single precision: other products would not help.
+# The same for coefficients and latents in single precision, where more precise products would not help.
 _ADVICE_IN_SINGLE = {
     Outcome.ROUNDING: "Use state_precision='double', or a smaller variance.",
     Outcome.STALLED: "Use state_precision='double', and check that the kernel is positive semidefinite.",
@@ -34,12 +34,12 @@ _ADVICE_IN_SINGLE = {
 
 
 def outcome(result: FitResult, wanted: float) -> Outcome:
-    """How the fit ended by the user's tolerance: the exact solver aims beyond it."""
+    """The outcome by the user's tolerance; the exact solver has a smaller tolerance of its own."""
     return Outcome.CONVERGED if result.gradient_norm.max() <= wanted else result.outcome
 
 
 def refuse_failure(result: FitResult, kernel: Kernel, points: Any) -> None:
-    """A fit without numbers, or with a user's kernel that is none, is an error rather than a warning."""
+    """Raise an error if the fit is not finite, or if it failed with a user's kernel that is indefinite."""
     if not np.isfinite(result.dual).all():
         raise ValueError(f"{Outcome.NOT_FINITE.value} {_ADVICE[Outcome.NOT_FINITE]}")
     if result.outcome.converged or not any(isinstance(leaf, Precomputed | FunctionKernel) for leaf in leaves(kernel)):
@@ -48,25 +48,25 @@ def refuse_failure(result: FitResult, kernel: Kernel, points: Any) -> None:
 
 
 def refuse_before(solver: Any, kernel: Kernel, data: TrainingData) -> None:
-    """What would fail, or find nothing, after all work."""
+    """Raise an error for settings that would fail after all work."""
     if solver == "smo" and not isinstance(data.likelihood, Softmax):
         raise ValueError(
             "`solver` is 'smo', but some labels are inner nodes of the hierarchy, which pairwise training does not "
-            "take. Use solver='newton'."
+            "support. Use solver='newton'."
         )
     if solver == "smo" and len(data.classes) ** 2 > pairwise.POLICY.most_couplings:
         raise ValueError(
             f"`solver` is 'smo', which keeps couplings between all pairs of classes, but {len(data.classes)} classes "
-            f"have more than {pairwise.POLICY.most_couplings}. Use solver='newton'."
+            f"have more than the limit of {pairwise.POLICY.most_couplings} couplings. Use solver='newton'."
         )
     given = [type(leaf) for leaf in leaves(kernel)]
     if Precomputed in given or FunctionKernel in given:
-        # Solvers with factors, or of pairs, end somewhere whatever the matrix.
+        # Solvers with dense factors and pairwise training would return a result for an indefinite matrix.
         refuse_indefinite(kernel, data.points, FEW_POINTS if FunctionKernel in given else SOME_POINTS)
 
 
 def refuse_indefinite(kernel: Kernel, points: Any, most: int) -> None:
-    """A user's kernel that is none, as seen at so many points."""
+    """Raise an error if a user's kernel is indefinite on a sample of at most `most` points."""
     some = points[np.linspace(0, points.shape[0] - 1, min(points.shape[0], most)).astype(int)]
     matrix = kernel(some, some).astype(float)
     if not np.isfinite(matrix).all():
@@ -83,19 +83,30 @@ def refuse_indefinite(kernel: Kernel, points: Any, most: int) -> None:
 def warn_unless_converged(
     ended: Outcome, result: FitResult, wanted: float, wrapper_frames: int = WRAPPER_FRAMES
 ) -> None:
-    """One warning, with the outcome's sentence and what to do."""
+    """One warning, with the outcome's sentence and advice."""
     if not ended.converged:
         advice = _ADVICE | (_ADVICE_IN_SINGLE if result.dual.dtype == np.float32 else {})
         warnings.warn(
             f"{ended.value} After {result.n_steps} steps the gradient norm is "
-            f"{result.gradient_norm.max():.1e} (wanted {wanted:.0e}). {advice[ended]}",
+            f"{result.gradient_norm.max():.1e} (tolerance {wanted:.0e}). {advice[ended]}",
             ConvergenceWarning,
             stacklevel=3 + wrapper_frames,
         )
 
 
 def warn_search(reason: str) -> None:
-    """One warning about a search that did not end as it should."""
+    """One warning about a search that ended early."""
     warnings.warn(
         f"The search for hyperparameters ended early: {reason}.", ConvergenceWarning, stacklevel=4 + WRAPPER_FRAMES
     )
+
+
+def warn_partitions(n_fitted: int, n_planned: int) -> None:
+    """One warning if an interruption has left out partitions into neighbourhoods."""
+    if n_fitted < n_planned:
+        warnings.warn(
+            f"The final fit was interrupted after {n_fitted} of {n_planned} partitions into neighbourhoods, which "
+            "are used.",
+            ConvergenceWarning,
+            stacklevel=4 + WRAPPER_FRAMES,
+        )

@@ -1,4 +1,4 @@
-"""Whether the memory allowed suffices for a call, checked before its work begins."""
+"""Memory of every call: compared with the limit before work begins, and divided among its parts."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from logikern.fitting.footprint import Size
 from logikern.kernels import DistanceKernel, Kernel, KernelRows
 from logikern.kernels.inputs import is_sparse
 from logikern.model.fitted import TILE_ENTRIES as PREDICTION_ENTRIES
+from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.free_memory import available_memory
 from logikern.numerics.parallel import n_threads
 from logikern.operators.linear import BLOCK
@@ -23,26 +24,16 @@ from logikern.structure.tying import Tying
 
 @dataclass(frozen=True)
 class MemoryPolicy:
-    """Bounds on what calls hold; `benchmarks/memory.py` compares them with measured peaks.
+    """Bounds on the memory of calls; `benchmarks/memory.py` compares them with measured peaks."""
 
-    Parameters
-    ----------
-    least_rows : int, default=16
-        Rows of kernel values that products compute at a time at least.
-    bytes_per_value : int, default=24
-        For a kernel value while it is computed.
-    values_kept : int, default=10
-        Numbers for each row that a fitted model of two classes keeps beside its points.
-    prediction_arrays : int, default=6
-        Arrays with one value for each row and class that prediction holds.
-    small_prediction : float, default=1e8
-        Predictions below this many bytes do not check how much memory is free, which takes longer than one row does.
-    """
-
-    least_rows: int = 16
-    bytes_per_value: int = 24
-    values_kept: int = 10
-    prediction_arrays: int = 6
+    least_rows: int = 16  # smallest number of rows of kernel values that products compute at a time
+    bytes_per_value: int = 24  # bytes of a kernel value while it is computed
+    values_kept: int = 10  # numbers per row that a fitted model of two classes keeps beside its points
+    prediction_arrays: int = 6  # arrays with one value per row and class that prediction holds
+    places_kept: int = 6  # numbers per new row while prediction by neighbourhoods finds its cells
+    # Predictions with fewer kernel values use one thread: setting up threads takes 3 ms, as long as 300,000 values.
+    fewest_values: int = 2**20
+    # Predictions below this many bytes skip the check of free memory, which takes longer than predicting one row.
     small_prediction: float = 1e8
 
 
@@ -58,22 +49,26 @@ _CRITERIA = {
 
 @dataclass(frozen=True)
 class Resources:
-    """What a call may use."""
+    """Memory and threads that a call may use."""
 
     memory: float  # bytes
-    is_given: bool  # whether `memory_limit` sets them; otherwise they are what is free
+    is_given: bool  # whether `memory_limit` sets them; otherwise they are the free memory
     n_threads: int
 
     def __str__(self) -> str:
         allowed = f"`memory_limit` allows {describe(self.memory)}"
-        return allowed if self.is_given else f"{describe(self.memory)} are free"
+        return allowed if self.is_given else f"{describe(self.memory)} is free"
+
+    def allow(self, needed: float) -> bool:
+        """Whether a call that needs so many bytes fits."""
+        return needed + footprint.MODEL.overhead <= self.memory
 
     def require(self, what: str, needed: float, advice: str) -> float:
-        """Refuse a call that needs more than it may take; returns the bytes it may take.
+        """Raise an error if a call needs more memory than it may use; returns the bytes that it may use.
 
-        `what` is the subject of the error's sentence, `advice` what to do other than to allow more.
+        `what` is the subject of the error's sentence, and `advice` an alternative to more memory.
         """
-        if needed + footprint.MODEL.overhead <= self.memory:
+        if self.allow(needed):
             return self.memory
         more = "Pass a larger `memory_limit`" if self.is_given else "Free some memory"
         total = describe(needed + footprint.MODEL.overhead)
@@ -81,18 +76,18 @@ class Resources:
 
 
 def find_resources(memory_limit: float | None) -> Resources:
-    """The limit, or what is free now; and the threads allowed in this context."""
+    """The limit, or the memory that is free now, and the threads of this context."""
     memory = available_memory() if memory_limit is None else memory_limit
     return Resources(memory, memory_limit is not None, n_threads())
 
 
 def describe(n_bytes: float) -> str:
-    """In words, rounded up."""
+    """A number of bytes in words, rounded up."""
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{np.ceil(n_bytes / 1e6):.0f} MB"
 
 
 def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **others: Any) -> Size:
-    """Sizes of a model on all points, or on so many."""
+    """Sizes of a model on all points, or on `n_points`."""
     n_classes = len(data.classes)
     is_pair, is_shared = n_classes == 2 and data.labels is not None, tying.n_kernels == tying.n_variances == 1
     return Size(
@@ -112,7 +107,7 @@ def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **oth
 def room_for_fit(
     parameters: Parameters, data: TrainingData, resources: Resources, solver: str, size: Size, kernel: Kernel
 ) -> float:
-    """Bytes for kernel values and preconditioner of the final fit; refused if the rest does not fit."""
+    """Bytes for kernel values and preconditioner of the final fit; an error if the rest does not fit."""
     n, dense = size.n_points, solver == "exact"
     needed = SOLVERS[solver].footprint(size)
     if solver == "smo" and parameters.solver == "auto":
@@ -129,7 +124,7 @@ def room_for_fit(
 def room_for_search(
     parameters: Parameters, data: TrainingData, resources: Resources, criterion: str, size: Size, kernel: Kernel
 ) -> float:
-    """Bytes for kernel values of a search on a subset of this size; refused if the rest does not fit.
+    """Bytes for kernel values of a search on a subset of this size; an error if the rest does not fit.
 
     A `criterion` is "loo" for leave-one-out, "exact" for folds with dense factors, and "newton" for folds without.
     """
@@ -172,7 +167,7 @@ def cells_need(data: TrainingData, model: Specification, n_rows: int, rank: int,
 
 
 def limit_for_each(data: TrainingData, resources: Resources) -> float | None:
-    """`memory_limit` for each model against the rest: what is left beside the points that every model keeps."""
+    """`memory_limit` for each model against the rest: the limit minus the points that all models keep."""
     if not resources.is_given:
         return None
     n_classes = len(data.classes)
@@ -202,7 +197,7 @@ def fit_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
 
 
 def search_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
-    """Matrices that a search holds at once: of the kernels, and distances, also of a smaller subset before."""
+    """Matrices that a search holds at once: of the kernels, and distances, including those of a smaller subset."""
     n_metrics = len(kernel.metrics) if isinstance(kernel, DistanceKernel) else 1
     return n_kernels + 2 * n_metrics + temporary_matrices(kernel, data)
 
@@ -229,7 +224,7 @@ def _copies(data: TrainingData, n_points: int) -> float:
 
 
 def _scaled(data: TrainingData, n_points: int) -> float:
-    """Points as a kernel takes them apart; kernel values that were given are what they are."""
+    """Scaled copies of the points for a kernel; zero if kernel values are given."""
     return 0.0 if isinstance(data.points, KernelRows) else footprint.MODEL.point_copies * _bytes(data, n_points)
 
 
@@ -249,9 +244,9 @@ def bytes_of(points: Any) -> float:
 
 
 def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, size: Size, kernel: Kernel) -> float:
-    """Refuse leave-one-out after a fit if it would take too much; returns the room for kernel values.
+    """Bytes for kernel values in leave-one-out after a fit; an error if the rest does not fit.
 
-    A rank of zero stands for dense factors instead of landmarks.
+    A rank of zero means dense factors instead of landmarks.
     """
     n, needed = size.n_points, _scaled(data, size.n_points)
     if rank:
@@ -260,13 +255,13 @@ def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, siz
     else:
         needed += footprint.leave_one_out(size)
         least = (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix
-    what = f"Leave-one-out of {n} rows and {_classes(data)}"
-    allowed = resources.require(what, needed + least, "fit to fewer rows, or cross-validate")
+    what = f"Leave-one-out for {n} rows and {_classes(data)}"
+    allowed = resources.require(what, needed + least, "fit to fewer rows, or use cross-validation")
     return allowed - needed - footprint.MODEL.overhead if rank else allowed
 
 
 def refits_at_a_time(data: TrainingData, resources: Resources, size: Size, kernel: Kernel, is_bias_free: bool) -> int:
-    """How many fits without a row fit in memory in lock-step; refused if not even one does."""
+    """The number of refits in lock-step that fit in memory; an error if not even one does."""
     n = size.n_points
     needed = _scaled(data, n) + (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix
     one = footprint.exact(size) if is_bias_free else footprint.refits(size, 1)
@@ -277,19 +272,32 @@ def refits_at_a_time(data: TrainingData, resources: Resources, size: Size, kerne
 
 
 def prediction_tile(model: Any, X: Any, memory_limit: float | None) -> int:
-    """Kernel values that prediction at these points may compute at a time; refused if not even one row fits."""
+    """Kernel values that prediction may compute at a time; an error if not even one row fits."""
     models = getattr(model, "models", (model,))
-    points, n_new, n_train = models[0].points, X.shape[0], models[0].points.shape[0]
-    n_classes = len(models) if len(models) > 1 else len(models[0].dual)
-    n_bytes = 0.0 if isinstance(points, KernelRows) else bytes_of(points)
-    needed = footprint.MODEL.point_copies * n_bytes + 8.0 * USUAL.prediction_arrays * n_new * n_classes
-    features = models[0].specification.kernels[0].features(points[:1])
+    first, n_new = models[0], X.shape[0]
+    n_classes = len(models) if len(models) > 1 else first.n_classes
+    needed = _prediction_points(first) + 8.0 * USUAL.prediction_arrays * n_new * n_classes
+    row = USUAL.bytes_per_value * float(first.n_compared)
+    if isinstance(first, NeighbourhoodModel):
+        needed += 8.0 * n_new * (len(first.members) * first.n_classes + USUAL.places_kept)
+        row *= n_threads()
+    features = first.specification.kernels[0].features(first.points[:1])
     if features is not None:
-        needed += 16.0 * len(models) * len(models[0].dual) * features.shape[1]
-    row = USUAL.bytes_per_value * float(n_train)
+        needed += 16.0 * len(models) * first.n_classes * features.shape[1]
     if memory_limit is None and needed + row <= USUAL.small_prediction:
         return PREDICTION_ENTRIES
-    what = f"Prediction of {n_classes} values for each of {n_new} rows, from {n_train} training rows,"
+    what = f"Prediction of {n_classes} values for each of {n_new} rows, from {first.n_compared} training rows,"
     allowed = find_resources(memory_limit).require(what, needed + row, "predict fewer rows at a time")
     left = (allowed - needed - footprint.MODEL.overhead) // USUAL.bytes_per_value
-    return int(np.clip(left, n_train, PREDICTION_ENTRIES))
+    return int(np.clip(left, row // USUAL.bytes_per_value, PREDICTION_ENTRIES))
+
+
+def _prediction_points(model: Any) -> float:
+    """Bytes of the copies of training points that a kernel makes: of all points, or of a neighbourhood per thread."""
+    points = model.points
+    if isinstance(points, KernelRows):
+        return 0.0
+    copies = float(footprint.MODEL.point_copies)
+    if isinstance(model, NeighbourhoodModel):
+        copies = (copies + 1.0) * n_threads() * model.n_compared / points.shape[0]
+    return copies * bytes_of(points)

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from logikern.encoding.roles import list_chosen
 from logikern.encoding.scaling import SCALINGS
 from logikern.estimators._cells.settings import NAME as NEIGHBOURHOODS
-from logikern.estimators._cells.settings import NeighbourhoodSettings, check_neighbourhoods
+from logikern.estimators._cells.settings import NeighbourhoodSettings, check_neighbourhoods, is_divided
 from logikern.estimators._inputs.arguments import (
     check_choice,
     check_flag,
@@ -29,14 +29,14 @@ from logikern.fitting.problem import Solver
 from logikern.operators.choose import OPERATORS
 
 PRECISIONS = ("auto", "single", "double")
-# Larger numbers are beyond the range of the libraries that start threads.
+# Thread libraries do not accept larger numbers.
 MOST_THREADS = 100_000
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Parameters:
-    """Arguments as they were passed; those that a regressor does not have keep their defaults.
+    """Arguments as passed; arguments that a regressor does not have keep their defaults.
 
     Parameters
     ----------
@@ -89,8 +89,7 @@ class Parameters:
     @property
     def divides(self) -> bool:
         """Whether the user asks for neighbourhoods."""
-        own = self.operator
-        return isinstance(own, NeighbourhoodSettings) or (isinstance(own, str) and own == NEIGHBOURHOODS)
+        return is_divided(self.operator)
 
     @property
     def products(self) -> Any:
@@ -117,7 +116,7 @@ def read_parameters(estimator: Any) -> Parameters:
 
 
 def check_classification(parameters: Parameters) -> None:
-    """Refuse arguments of a classifier that make no sense, before any work."""
+    """Reject invalid arguments of a classifier, before any work."""
     check_name("state_precision", parameters.state_precision, PRECISIONS)
     _check(parameters, (*CRITERIA, "auto"), [name for name in SOLVERS if name != "free bias"])
     check_choice("sharpen", parameters.sharpen)
@@ -129,7 +128,12 @@ def check_classification(parameters: Parameters) -> None:
 
 
 def check_regression(parameters: Parameters) -> None:
-    """The same for a regressor; pairwise training is for classes only."""
+    """Reject invalid arguments of a regressor; pairwise training and neighbourhoods are for classes only."""
+    if parameters.divides:
+        raise ValueError(
+            f"`operator` is {parameters.operator!r}, but only a classifier is fitted by neighbourhoods. Use "
+            "operator='auto' and fewer rows."
+        )
     _check(parameters, tuple(reversed(CRITERIA)), [name for name in SOLVERS if name not in ("smo", "free bias")])
 
 
@@ -140,7 +144,8 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
         check_neighbourhoods(parameters.operator)
     elif not callable(parameters.operator):
         names = ("auto", *OPERATORS, NEIGHBOURHOODS)
-        check_name("operator", parameters.operator, names, "or a function that makes an operator")
+        other = "or NeighbourhoodSettings, or a function that makes an operator"
+        check_name("operator", parameters.operator, names, other)
     list_chosen(parameters.categorical_features)
     check_name("inputs", parameters.inputs, ("auto", *SCALINGS))
     check_name("precision", parameters.precision, PRECISIONS)
@@ -213,5 +218,7 @@ def parse_memory(limit: Any) -> float | None:
         match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)i?b?\s*", str(limit).lower())
         value = float(match[1]) * _UNITS[match[2]] if match else float("nan")
     if not 0 < value < np.inf:
-        raise ValueError(f"`memory_limit` must be bytes or a text like '500MB' or '2GB', but is {limit!r}.")
+        raise ValueError(
+            f"`memory_limit` must be a number of bytes or text such as '500MB' or '2GB', but is {limit!r}."
+        )
     return value

@@ -48,7 +48,7 @@ class FitPlan:
         lines = [
             f"Start: kernel {kernel!r}, {type(self.start.mixing).__name__.lower()} classes, bias variance {bias:g}.",
             *([f"First models: {names}."] if names else []),
-            f"Search: {self.search or 'none, hyperparameters are fixed.'}",
+            f"Search: {self.search or 'not done, hyperparameters are fixed.'}",
             *(f"Final fit: {solver}" for solver in solvers),
             f"Resources: {self.resources}; threads: {self.resources.n_threads}.",
         ]
@@ -62,9 +62,9 @@ def resolve(
     given: GivenRows,
     resources: Resources,
 ) -> FitPlan:
-    """Decide everything that the parameters leave open; refused if the memory does not suffice.
+    """Decide everything that the parameters leave open; an error if the memory does not suffice.
 
-    The first of the alternatives needs most memory. Splitters read the rows as they were given.
+    The first of the alternatives needs most memory. Splitters get the rows as passed to `fit`.
     """
     start = alternatives[0].start
     if parameters.criterion is None:

@@ -29,9 +29,13 @@ def forget_fit(estimator: Any) -> None:
 
 
 def search_results(report: FitReport) -> dict[str, Any]:
-    """What the search found; warns if it ended early, or if its criterion is doubtful."""
+    """Attributes from the search; warns if it ended early, or if its criterion is doubtful."""
     found: dict[str, Any] = {"plan_": report.plan, "start_": report.start, "interrupted_": report.interrupted}
     found |= {"verdicts_": (), "trace_": (), "criterion_value_": np.nan, "stopped_early_": ""}
+    if report.members or report.approximation is not None:
+        found["approximation_"] = report.approximation
+    if report.members:
+        _failures.warn_partitions(len(report.members), report.n_partitions)
     tuned = report.tuned
     if tuned is None:
         return found
@@ -44,7 +48,7 @@ def search_results(report: FitReport) -> dict[str, Any]:
 
 
 def fit_results(result: FitResult, model: AnyModel, tolerance: float, operator: str) -> dict[str, Any]:
-    """What the final fit found, for any estimator."""
+    """Attributes from the final fit, for any estimator."""
     return {
         "model_": model,
         "kernels_": model.specification.kernels,
@@ -57,19 +61,19 @@ def fit_results(result: FitResult, model: AnyModel, tolerance: float, operator: 
 
 
 def class_results(data: TrainingData, model: AnyModel, seed: int) -> dict[str, Any]:
-    """What a classifier has beside: classes, coefficients, and the training data for leave-one-out."""
+    """Further attributes of a classifier: classes, coefficients, and the training data for leave-one-out."""
     found = {"_training": data, "_seed": seed, "classes_": data.classes}
     found["dual_coef_"] = _coefficients(data, model.dual)
     return found | input_results(data) | ({} if data.tree is None else {"tree_": data.tree})
 
 
 def input_results(data: TrainingData) -> dict[str, Any]:
-    """The encoder, where the kernel takes encoded inputs."""
+    """The encoder, if the kernel takes encoded inputs."""
     return {} if data.encoder is None else {"encoder_": data.encoder}
 
 
 def number_results(own: Numbers, model: FittedModel) -> dict[str, Any]:
-    """What a regressor has beside: outputs and coefficients."""
+    """Further attributes of a regressor: outputs and coefficients."""
     coefficients = _coefficients(own.data, model.dual)
     return {
         "n_outputs_": len(own.scale),
@@ -87,21 +91,16 @@ def fitted_numbers(report: FitReport, points: Any, own: Numbers) -> FittedModel:
 
 
 def _coefficients(data: TrainingData, dual: Array) -> Array:
-    """One row for each row given, zero for rows of weight zero."""
+    """One row for each given row, zero for rows of weight zero."""
     coefficients = np.zeros((data.n_rows, len(data.classes)), dtype=dual.dtype)
     coefficients[data.kept] = dual.T
     return coefficients
 
 
 def binary_results(binaries: tuple[Any, ...], classes: Array, has_own_scalings: bool) -> dict[str, Any]:
-    """Results of one binary model for each class, put together.
+    """Combined attributes of one binary model per class.
 
-    Parameters
-    ----------
-    binaries : tuple of KernelLogisticClassifier
-    classes : array of shape (n_classes,)
-    has_own_scalings : bool
-        Whether each model scales inputs that are encoded for all without a scale.
+    With `has_own_scalings` each model scales inputs itself, and the shared encoder does not.
     """
     scalings = tuple(binary.encoder_.scaling for binary in binaries) if has_own_scalings else ()
     return {

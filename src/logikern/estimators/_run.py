@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from logikern.estimators._cells.check import check_cells
 from logikern.estimators._cells.fit import CellFitter, CellRecipe, FitCells, fit_here
 from logikern.estimators._failures import refuse_failure
 from logikern.estimators._inputs.alternatives import Alternative
@@ -18,7 +19,7 @@ from logikern.fitting.newton.free_bias import free_constants
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem
 from logikern.kernels import KernelRows, reference_points
 from logikern.model.fitted import FittedModel
-from logikern.model.neighbourhoods import LocalModels, NeighbourhoodModel
+from logikern.model.neighbourhoods import Approximation, LocalModels, NeighbourhoodModel
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.numerics.parallel import own_threads
 from logikern.selection.search import Callback
@@ -39,12 +40,19 @@ class FitReport:
     covariance: ClassCovariance | None  # of the final fit; None if it was divided into neighbourhoods
     operator: str  # how products were computed, and why
     members: tuple[LocalModels, ...] = ()  # fits of partitions into neighbourhoods, if it was divided
+    approximation: Approximation | None = None  # how good the division was measured to be
 
     def model(self, points: Any, constants: Array | None) -> FittedModel | NeighbourhoodModel:
         """The model of the fit on points as they are stored, with constants if these are free."""
         if self.members:
             return NeighbourhoodModel(self.specification, points, self.members)
         return FittedModel(self.specification, points, self.result.dual[0], constants)
+
+    @property
+    def n_partitions(self) -> int:
+        """Planned number of partitions into neighbourhoods; 0 if the fit was not divided."""
+        cells = self.plan.solver_for(self.specification).cells
+        return 0 if cells is None else cells.n_partitions
 
     def free_constants(self) -> Array:
         """Constants (C,) of a fit without a penalty on them."""
@@ -69,15 +77,20 @@ def run(
     chosen = plan.alternatives[0] if tuned is None else tuned.alternative
     specification = chosen.start if tuned is None else tuned.specification
     data = chosen.view(data)
-    solver = plan.solver_for(specification)
+    solver, approximation = plan.solver_for(specification), None
     if solver.cells is not None:
-        recipe = CellRecipe(solver.operator, solver.build, solver.state, specification, data.likelihood)
-        fitter = CellFitter(solver.cells, recipe, data, fit_cells)
-        return _run_cells(plan, solver, chosen, tuned, fitter, on_step)
+        approximation = _check(solver, specification, data, _keeps_interrupted(plan, tuned))
+        if solver.otherwise is not None and solver.cells.is_too_small(approximation):
+            solver = solver.otherwise.because(f"Neighbourhoods of {solver.cells.size} rows are too small.")
+    if solver.cells is not None:
+        fitter = replace(_fitter(solver, specification, data), fit_cells=fit_cells)
+        found = _run_cells(plan, solver, chosen, tuned, fitter, on_step)
+        return replace(found, approximation=approximation)
     result, covariance, operator = solve(
         solver, specification, data, on_step, keep_interrupted=_keeps_interrupted(plan, tuned)
     )
-    return FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
+    report = FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
+    return replace(report, approximation=approximation)
 
 
 def _run_cells(
@@ -105,12 +118,30 @@ def _run_cells(
         results[-1] = replace(results[-1], outcomes=(Outcome.INTERRUPTED,))
     worst = next((own for own in results if not own.outcome.converged), results[-1])
     refuse_failure(worst, specification.kernels[0], data.points)
-    reason = solver.operator.reason
-    return FitReport(plan, data, chosen.start, tuned, specification, worst, None, reason, tuple(members))
+    how = solver.operator.reason
+    return FitReport(plan, data, chosen.start, tuned, specification, worst, None, how, tuple(members))
+
+
+def _fitter(solver: SolverPlan, specification: Specification, data: TrainingData) -> CellFitter:
+    assert solver.cells is not None
+    recipe = CellRecipe(solver.operator, solver.build, solver.state, specification, data.likelihood)
+    return CellFitter(solver.cells, recipe, data)
+
+
+def _check(
+    solver: SolverPlan, specification: Specification, data: TrainingData, is_kept: bool
+) -> Approximation | None:
+    """How good neighbourhoods are, compared with twice as large ones; an interruption skips this if fits are kept."""
+    try:
+        return check_cells(_fitter(solver, specification, data), solver.seed)
+    except KeyboardInterrupt:
+        if not is_kept:
+            raise
+        return None
 
 
 def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:
-    """Whether the first Ctrl-C in the final fit keeps it as it stands: if a search would be lost otherwise."""
+    """Whether the first Ctrl-C in the final fit keeps the current fit: if a search would be lost otherwise."""
     if plan.search is None or tuned is None:
         return False
     return plan.search.keep_interrupted and bool(tuned.verdicts) and not tuned.interrupted
@@ -126,7 +157,7 @@ def solve(
 ) -> tuple[FitResult, ClassCovariance, str]:
     """Fit all points, from a dual (C, n) if given; returns the fit, its covariance, and how products were computed.
 
-    An interrupted fit raises, unless it is to be kept and has taken a step.
+    An interrupted fit raises an error, unless `keep_interrupted` is True and the fit has taken a step.
     """
     covariance = specification.bind(plan.operator.points(data.points, len(specification.kernels) > 1))
     targets, weights = data.targets.astype(plan.state, copy=False), data.weights[None].astype(plan.state, copy=False)
@@ -149,10 +180,10 @@ def solve(
 
 
 def threads(n_jobs: int | None) -> contextlib.AbstractContextManager[None]:
-    """A context with at most this many threads; None and -1 take as many as the BLAS is allowed."""
+    """A context with at most this many threads; None and -1 mean the number that the BLAS may use."""
     return own_threads(None if n_jobs == -1 else n_jobs)
 
 
 def stored_points(data: TrainingData) -> Any:
-    """What prediction needs of the training points: only their places if a kernel matrix was given."""
+    """The training points for prediction; only their places if a kernel matrix was given."""
     return reference_points(data.kept) if isinstance(data.points, KernelRows) else data.points

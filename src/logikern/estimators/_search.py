@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from logikern.criteria.base import Criterion, CriterionData
-from logikern.criteria.folds import Folds
 from logikern.criteria.leave_one_out.spot_check import SpotCheck
 from logikern.criteria.neighbourhoods import SeveralNeighbourhoods
 from logikern.estimators._checkpoint import open_journal
@@ -19,19 +18,17 @@ from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._memory import size_of
 from logikern.estimators._names.solvers import inner_solver
 from logikern.estimators._search_plan import SearchPlan
-from logikern.estimators._subsets.cells import Cells
+from logikern.estimators._subsets.cells import Subset
 from logikern.estimators._subsets.rungs import Rung, draw_rung
 from logikern.fitting.footprint import Size
 from logikern.fitting.problem import Problem, Solver
 from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each
 from logikern.operators.choose import PointSet
 from logikern.operators.partition import mean_metric
 from logikern.selection.growth import FirstModel, learn
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import INTERRUPTED, Callback, Record, SearchData, SearchLog
-from logikern.structure.covariance import ClassCovariance
 from logikern.structure.specification import Specification
 
 
@@ -55,22 +52,19 @@ class Tuned:
 
 
 def search(plan: SearchPlan, alternatives: Sequence[Alternative], data: TrainingData, callback: Callback) -> Tuned:
-    """Learn the hyperparameters of a model; they stay at a start that cannot be fitted."""
+    """Learn the hyperparameters of a model; they keep their start values if the start cannot be fitted."""
     deadline = np.inf if plan.max_time is None else time.monotonic() + plan.max_time
     data = replace(data, weights=data.weights / plan.unit)
-    # First models compete on the same points.
-    first = _draw_rung(plan, 0, data, alternatives[0], alternatives[0].start)
-    plan = replace(plan, rungs=(first, *plan.rungs[1:]))
     first_models = [_first_model(plan, own, data) for own in alternatives]
     # Neighbourhoods of later rungs follow from the answers before them.
-    drawn = [rung for rung in plan.rungs if isinstance(rung.subset, Cells)]
-    partitions = [(len(rung.cells.rows), _criterion(plan, rung, data).partition) for rung in drawn]
+    drawn = [rung for rung in plan.rungs if isinstance(rung.subset, Subset)]
+    partitions = [(len(rung.drawn.rows), _criterion(plan, rung, data).partition) for rung in drawn]
     with open_journal(plan.checkpoint, plan.identity, plan.seed, partitions) as journal:
         log = SearchLog(journal, callback, deadline, keep_interrupted=plan.keep_interrupted)
         random = np.random.default_rng(plan.seed)
         learned = learn(first_models, plan.growth, len(plan.rungs), plan.effort, log, random)
     if learned is None:
-        reason = f"{log.stopped or 'no start could be fitted'} before anything was found"
+        reason = f"{log.stopped or 'no starting point could be fitted'}, and no model was found"
         return Tuned(alternatives[0], alternatives[0].start, np.nan, (), tuple(log.records), reason, "")
     method = f"{plan.criterion.title} ({log.method})" if log.method else plan.criterion.title
     size = size_of(data, learned.specification.tying, learned.rung.n_points)
@@ -96,7 +90,7 @@ def _draw_rung(
 ) -> Rung:
     """A rung with its points; neighbourhoods are cut in the metric of a specification."""
     planned = plan.rungs[number]
-    if isinstance(planned.subset, Cells):
+    if isinstance(planned.subset, Subset):
         return planned
     points = alternative.points(data.points)
     weights = mean_metric(specification.kernels, points.shape[1])
@@ -115,17 +109,17 @@ def _first_model(plan: SearchPlan, alternative: Alternative, data: TrainingData)
 
 def _criterion(plan: SearchPlan, rung: Rung, data: TrainingData) -> Criterion:
     """The criterion on a subset, or the mean over neighbourhoods."""
-    parts = tuple(_criterion_at(plan, rung, data, part) for part in rung.cells.parts)
-    return parts[0] if len(parts) == 1 else SeveralNeighbourhoods(parts, rung.cells.edges)
+    parts = tuple(_criterion_at(plan, rung, data, part) for part in rung.drawn.parts)
+    return parts[0] if len(parts) == 1 else SeveralNeighbourhoods(parts, rung.drawn.edges)
 
 
 def _criterion_at(plan: SearchPlan, rung: Rung, data: TrainingData, part: slice) -> Criterion:
-    rows, folds = rung.cells.rows[part], rung.folds
+    rows, folds = rung.drawn.rows[part], rung.folds
     given = CriterionData(
         data.likelihood,
         np.ascontiguousarray(data.targets[:, rows]),
         data.weights[rows],
-        None if folds is None else Folds(folds.kept[:, part], folds.held_out[:, part]),
+        folds if folds is None or rung.drawn.n_cells == 1 else folds.at(part),
         None if rung.groups is None else rung.groups[part],
         inner_solver(rung.is_exact, rung.conditioning, plan.seed),
         plan.sharpen,
@@ -135,46 +129,38 @@ def _criterion_at(plan: SearchPlan, rung: Rung, data: TrainingData, part: slice)
 
 def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: Alternative) -> SearchData:
     """The points of a rung with the criterion on them."""
-    cells = rung.cells
-    own = alternative.points(data.points[cells.rows])
-    points = rung.operator.points(own, keep_distances=True, layout=cells.layout)
+    subset = rung.drawn
+    own = alternative.points(data.points[subset.rows])
+    points = rung.operator.points(own, keep_distances=True, layout=subset.layout)
     unseen = None
-    if len(cells.unseen):
+    if len(subset.unseen):
         solver = inner_solver(False, rung.conditioning, plan.seed, plan.effort.last_tolerance)
-        unseen = UnseenRows(points, alternative.points(data.points[cells.unseen]), data, cells, solver)
-    return SearchData(_criterion(plan, rung, data), points, len(cells.rows), unseen)
+        unseen = UnseenRows(points, alternative.points(data.points[subset.unseen]), data, subset, solver)
+    return SearchData(_criterion(plan, rung, data), points, len(subset.rows), unseen)
 
 
 @dataclass(frozen=True, eq=False)
 class UnseenRows:
-    """Rows beyond those of a rung, which judge models that were learned on it."""
+    """Rows outside a rung, which judge models that were learned on it."""
 
     points: PointSet  # of the rung
     new_points: Any
     data: TrainingData
-    cells: Cells
+    subset: Subset
     solver: Solver
 
     @property
     def weights(self) -> Array:
-        return self.data.weights[self.cells.unseen]
+        return self.data.weights[self.subset.unseen]
 
     def losses(self, specification: Specification) -> Array | None:
-        """Losses of models fitted to the rows of the rung, of each neighbourhood apart, (m,); None if a fit fails."""
-        covariances = specification.bind(self.points).parts
-        found = for_each(
-            lambda number: self._losses_in(number, specification, covariances[number]), range(len(covariances))
-        )
-        known = [own for own in found if own is not None]
-        return np.concatenate(known) if len(known) == len(found) else None
-
-    def _losses_in(self, number: int, specification: Specification, covariance: ClassCovariance) -> Array | None:
-        data, part, unseen = self.data, self.cells.parts[number], self.cells.unseen_parts[number]
-        rows = self.cells.rows[part]
+        """Losses of the model fitted to all rows of the rung, (m,); None if the fit fails."""
+        data, rows = self.data, self.subset.rows
         targets, weights = np.ascontiguousarray(data.targets[:, rows]), data.weights[None, rows]
-        result = self.solver.fit(Problem(covariance, data.likelihood, targets, weights))
+        problem = Problem(specification.bind(self.points), data.likelihood, targets, weights)
+        result = self.solver.fit(problem)
         if not result.outcome.converged:
             return None
-        model = FittedModel(specification, self.points.in_double[part], result.dual[0])
-        latent = model.latents(self.new_points[unseen]).T[None]
-        return data.likelihood.losses(latent, data.targets[:, self.cells.unseen[unseen]])[0]
+        model = FittedModel(specification, self.points.in_double, result.dual[0])
+        latent = model.latents(self.new_points).T[None]
+        return data.likelihood.losses(latent, data.targets[:, self.subset.unseen])[0]

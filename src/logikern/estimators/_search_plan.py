@@ -17,7 +17,7 @@ from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators._memory import Resources
 from logikern.estimators._names.criteria import CRITERIA, CriterionKind, criterion_kind
 from logikern.estimators._parameters import Parameters
-from logikern.estimators._subsets.cells import CellPlan, Cells
+from logikern.estimators._subsets.cells import CellPlan, Subset
 from logikern.estimators._subsets.policy import USUAL
 from logikern.estimators._subsets.rungs import Rung, plan_rung
 from logikern.kernels import DistanceKernel, Kernel, Linear
@@ -46,7 +46,7 @@ class SearchPlan:
     identity: str  # fingerprint of data and settings, if there is a checkpoint
     checkpoint: Any
     max_time: float | None
-    keep_interrupted: bool  # whether Ctrl-C keeps the best so far, rather than raise
+    keep_interrupted: bool  # whether Ctrl-C keeps the best model so far instead of raising
 
     @property
     def length(self) -> SearchLength:
@@ -84,12 +84,12 @@ def plan_search(
     given: GivenRows,
     resources: Resources,
 ) -> SearchPlan:
-    """Criterion, subsets, folds and operators of a search; refused if the memory does not suffice."""
+    """Criterion, subsets, folds and operators of a search; an error if the memory does not suffice."""
     n, n_classes = len(data.weights), len(data.classes)
     criterion = "loo" if leaves_one_out(parameters, n, n_classes) else "cv"
     identity = identify(parameters, data, given.groups)
-    # With a checkpoint and no `random_state` the seed comes from the data: a search that draws other folds could not
-    # continue with the answers of the first.
+    # With a checkpoint and without `random_state` the seed comes from the data: with other folds, a search could not
+    # continue from the checkpoint.
     seed = int(identity[:7], 16) if identity and parameters.random_state is None else parameters.draw_seed()
     unit = weight_unit(data.weights)
     data = replace(data, weights=data.weights / unit)  # with variances times the unit, the same model
@@ -97,17 +97,13 @@ def plan_search(
     few = _subset_sizes(parameters, data, criterion)
     larger = _larger_sizes(parameters, data, start, criterion, few[-1])
     at_density = not larger and _sees_neighbourhoods(parameters, data, start, criterion, given)
-    subsets: list[Cells | CellPlan] = []
-    if at_density and USUAL.coarse_cells is not None:
-        subsets += [USUAL.coarse_cells]
-    else:
-        sizes = few[:1] if at_density else larger or few
-        subsets += _subsets(parameters, data, given, sizes, seed, judged=not larger)
-    subsets += [USUAL.fine_cells] * at_density
+    sizes = few[:1] if at_density else larger or few
+    subsets: list[Subset | CellPlan] = [*_subsets(parameters, data, given, sizes, seed, judged=not larger)]
+    subsets += [USUAL.cells] * at_density
     is_unused = criterion == "loo" and data.labels is not None
     last = subsets[-1]
     cv = parameters.cv
-    if not is_unused and isinstance(last, Cells):
+    if not is_unused and isinstance(last, Subset):
         cv = list_splits(cv, given, data, data.kept[last.rows])
     rungs = tuple(
         plan_rung(parameters, data, finest, resources, own, criterion, cv, given.groups, seed) for own in subsets
@@ -140,14 +136,14 @@ def _sees_neighbourhoods(
 
 def _subsets(
     parameters: Parameters, data: TrainingData, given: GivenRows, sizes: list[int], seed: int, judged: bool
-) -> list[Cells]:
+) -> list[Subset]:
     """Nested random subsets, the first one with rows that judge it."""
     order = nested_order(data, USUAL.smallest_class, seed)
     found = []
     for number, size in enumerate(sizes):
         others = order[size:] if judged and number == 0 else order[:0]
         unseen = _unseen(parameters, data, others, given)
-        found.append(Cells(np.sort(order[:size]), np.array([0, size]), unseen, np.array([0, len(unseen)])))
+        found.append(Subset(np.sort(order[:size]), np.array([0, size]), unseen))
     return found
 
 
@@ -177,10 +173,10 @@ def plan_growth(parameters: Parameters, data: TrainingData, start: Specification
     relevance = is_possible if is_auto(parameters.ard) else bool(parameters.ard)
     if parameters.ard is True:
         _check_rates(start.kernels[0])
-        tyings = tyings[:n_given] if compare else tyings  # asked for, so it is not one candidate among others
+        tyings = tyings[:n_given] if compare else tyings  # `ard` is True, so there are no other candidates
         compare = False
     if start.tying != tyings[0][1]:
-        tyings = tyings[-1:]  # values were given for every group: nothing leads up to them
+        tyings = tyings[-1:]  # values are given for every group, so no coarser tying comes first
     plan = Plan(tyings, compare, relevance, n_inputs, n, bool(parameters.learn_bias), int(parameters.n_starts))
     return replace(plan, n_given=n_given, columns=columns)
 
@@ -215,7 +211,7 @@ def _excluded(data: TrainingData, start: Specification) -> set[str]:
 def _check_rates(kernel: Kernel) -> None:
     if not isinstance(kernel, DistanceKernel):
         raise ValueError(
-            f"`ard` is True, but a rate per input needs a kernel of distances, and `kernel` is {kernel!r}. "
+            f"`ard` is True, but a rate per input needs a distance-based kernel, and `kernel` is {kernel!r}. "
             "Use a Gaussian, a Matern, a rational quadratic or a Laplacian kernel."
         )
 
@@ -249,7 +245,7 @@ def _larger_sizes(
     """
     n, n_classes = len(data.weights), len(data.classes)
     is_text = is_sparse(data.points) and isinstance(start.kernels[0], Linear)
-    # Given splits may be many at a time.
+    # There may be many given splits.
     is_counted = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
     if not (is_text and is_counted and is_auto(parameters.search_size) and criterion == "cv"):
         return []
@@ -269,8 +265,8 @@ def _loo_size(data: TrainingData) -> int:
     size = int(np.cbrt(USUAL.loo_work) / n_classes)
     if size < min(len(data.weights), USUAL.smallest_class * n_classes):
         raise ValueError(
-            f"Leave-one-out of a hierarchy costs the cube of rows times classes, too much for {n_classes} classes. "
-            "Use criterion='cv'."
+            "The cost of leave-one-out with a hierarchy grows with the cube of rows times classes, which is too much "
+            f"for {n_classes} classes. Use criterion='cv'."
         )
     return size
 

@@ -1,11 +1,13 @@
-"""Which solver makes the final fit, with which products and in which precision."""
+"""Which solver does the final fit, with which products and in which precision."""
 
+import contextlib
 import logging
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from logikern.estimators import _memory
+from logikern.estimators._cells import plan as cells_policy
 from logikern.estimators._cells.plan import FinalCells, plan_cells
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._memory import Resources
@@ -23,28 +25,16 @@ from logikern.structure.tying import tie
 
 @dataclass(frozen=True)
 class SolverPolicy:
-    """Which solver "auto" takes, and in which precision it keeps coefficients.
+    """Which solver "auto" chooses, and the precision of its coefficients."""
 
-    Parameters
-    ----------
-    exact_up_to : int, default=100
-        Points up to which dense factors are cheaper than the bookkeeping of conjugate gradients.
-    exact_up_to_where_quadratic : int, default=1500
-        The same for the squared loss, which needs one factorisation.
-    pairs_from : int, default=200_000
-        Classes times points from which pairwise training of one kernel is faster than Newton's method (letter in
-        benchmarks/solvers.py), also with a hierarchy (imclef07a in benchmarks/hierarchy_cost.py).
-    state_share : float, default=0.5
-        Share of the memory that coefficients and latents may take in double precision.
-    finest_single : float, default=1e-5
-        Smallest tolerance for coefficients in single precision.
-    """
-
+    # Largest number of points for which dense factors are cheaper than the overhead of conjugate gradients.
     exact_up_to: int = 100
-    exact_up_to_where_quadratic: int = 1500
+    exact_up_to_where_quadratic: int = 1500  # the same for the squared loss, which needs one factorisation
+    # Classes times points from which pairwise training of one kernel is faster than Newton's method (letter in
+    # benchmarks/solvers.py), also with a hierarchy (imclef07a in benchmarks/hierarchy_cost.py).
     pairs_from: int = 200_000
-    state_share: float = 0.5
-    finest_single: float = 1e-5
+    state_share: float = 0.5  # share of the memory that coefficients and latents may take in double precision
+    finest_single: float = 1e-5  # smallest tolerance for coefficients in single precision
 
 
 USUAL = SolverPolicy()
@@ -64,6 +54,11 @@ class SolverPlan:
     fallback: "SolverPlan | None" = None  # continues where this solver stops before it converges
     own: Solver | None = None  # the user's solver
     cells: FinalCells | None = None  # neighbourhoods that are fitted one by one; None for one exact fit
+    otherwise: "SolverPlan | None" = None  # taken if neighbourhoods turn out to be too small
+
+    def because(self, reason: str) -> "SolverPlan":
+        """The same plan, with a sentence that says why it was taken."""
+        return replace(self, operator=replace(self.operator, reason=f"{reason} {self.operator.reason}"))
 
     def build(self) -> Solver:
         """The solver itself."""
@@ -73,6 +68,9 @@ class SolverPlan:
 
     def __str__(self) -> str:
         then = "" if self.fallback is None else f", {self.fallback.name} if that stops early"
+        if self.otherwise is not None:
+            how = self.otherwise.name if self.otherwise.cells is None else f"{self.otherwise.cells.size} rows each"
+            then += f", {how} if larger neighbourhoods are much better"
         return (
             f"{self.name}{then}, tolerance {self.tolerance:g}, at most {self.max_steps} steps, coefficients in "
             f"{self.state.name}, products in {self.operator.dtype.name}. {self.operator.reason}"
@@ -80,9 +78,9 @@ class SolverPlan:
 
 
 def solver_name(parameters: Parameters, data: TrainingData, n_points: int) -> str:
-    """The solver for so many points, before pairwise training is considered.
+    """The solver for `n_points` points, before pairwise training is considered.
 
-    The user's own solver counts as Newton's method: it is given products, and inner fits are not its task.
+    The user's own solver counts as Newton's method: it gets products, and is not used for inner fits.
     """
     if parameters.is_bias_free:
         return "exact"
@@ -91,10 +89,10 @@ def solver_name(parameters: Parameters, data: TrainingData, n_points: int) -> st
     if parameters.solver != "auto":
         return parameters.solver
     likelihood: Likelihood = data.likelihood
-    # Labels that are completed in every step take many steps; digits beyond the tolerance would cost most of them.
+    # Coarse labels are completed in every step, so fits take many steps, and digits beyond the tolerance are costly.
     quadratic = likelihood.is_quadratic
     largest = USUAL.exact_up_to_where_quadratic if quadratic else USUAL.exact_up_to
-    # Coupled classes would have one matrix for all of them together.
+    # Coupled classes would need one matrix for all classes together.
     few = n_points <= largest and likelihood.majoriser is likelihood and not data.mixing.is_coupled
     return "exact" if few else "newton"
 
@@ -113,8 +111,22 @@ def plan_solver(
     parameters: Parameters, data: TrainingData, model: Specification, resources: Resources, seed: int
 ) -> SolverPlan:
     cells = plan_cells(parameters, data, model, resources)
-    if cells is not None:
-        return _plan_cellwise(parameters, data, model, resources, seed, cells)
+    if cells is None:
+        return _plan_whole(parameters, data, model, resources, seed)
+    found = _plan_cellwise(parameters, data, model, resources, seed, cells)
+    if cells.larger is not None:
+        return replace(found, otherwise=_plan_cellwise(parameters, data, model, resources, seed, cells.larger))
+    if parameters.divides or len(data.weights) > cells_policy.USUAL.undivided_up_to:
+        return found
+    with contextlib.suppress(ValueError):  # the memory suffices for neighbourhoods only
+        return replace(found, otherwise=_plan_whole(parameters, data, model, resources, seed))
+    return found
+
+
+def _plan_whole(
+    parameters: Parameters, data: TrainingData, model: Specification, resources: Resources, seed: int
+) -> SolverPlan:
+    """One fit of all points."""
     name = solver_name(parameters, data, len(data.weights))
     if name == "newton" and _pays_by_pairs(parameters, data, model):
         name = "smo"
@@ -122,7 +134,7 @@ def plan_solver(
     operator = _plan_operator(parameters, data, model, resources, name, state)
     fallback = None
     if name == "smo" and parameters.solver == "auto":
-        fallback = plan_solver(replace(parameters, solver="newton"), data, model, resources, seed)
+        fallback = _plan_whole(replace(parameters, solver="newton"), data, model, resources, seed)
     own = parameters.solver if isinstance(parameters.solver, Solver) else None
     title = "free bias" if parameters.is_bias_free else name if own is None else type(own).__name__
     return SolverPlan(title, operator, state, float(parameters.tol), int(parameters.max_iter), seed, fallback, own)
@@ -153,7 +165,7 @@ def _plan_operator(
     solver: str,
     state: np.dtype,
 ) -> Choice:
-    # Factors of few points gain no time from single precision, and conjugate gradients would need twice the steps.
+    # Single precision does not speed up small factors, and conjugate gradients would need twice the steps.
     double = solver == "exact" or (solver == "kcg" and parameters.precision == "auto")
     by_rows = solver == "smo" and parameters.operator == "auto"
     size = _memory.size_of(data, model.tying, itemsize=state.itemsize)
@@ -174,8 +186,9 @@ def _plan_operator(
 
 def state_dtype(parameters: Parameters, data: TrainingData, resources: Resources) -> np.dtype:
     """Single precision on request, or if many classes of many rows would not fit in memory."""
-    if data.labels is None:
-        return np.dtype(np.float64)  # numbers have few outputs
+    # Regressions have few outputs; with free constants, coefficients are small beside the dense factors.
+    if data.labels is None or parameters.is_bias_free:
+        return np.dtype(np.float64)
     in_double = functions(_memory.size_of(data, tie("shared", data.mixing)), MODEL.newton_arrays)
     is_large = in_double > USUAL.state_share * resources.memory
     single = parameters.state_precision == "single" or (

@@ -1,4 +1,4 @@
-"""Fitting from a stream: points are added, hyperparameters stay, and the dual goes on from where it was."""
+"""Fitting from a stream: points are added at fixed hyperparameters, with the old dual as a warm start."""
 
 from dataclasses import replace
 from functools import partial
@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
 from logikern.estimators._callbacks import FinalFit
+from logikern.estimators._cells.settings import is_divided
 from logikern.estimators._failures import warn_unless_converged
 from logikern.estimators._inputs.alternatives import Alternative, list_alternatives
 from logikern.estimators._inputs.data import (
@@ -34,6 +35,7 @@ from logikern.estimators._results import class_results, fit_results, forget_fit,
 from logikern.estimators._run import FitReport, solve, stored_points, threads
 from logikern.likelihoods.softmax import Softmax
 from logikern.model.fitted import FittedModel
+from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.outcome import Array, Outcome
 from logikern.structure.hierarchy import encode, read_tree
 from logikern.structure.targets import from_labels
@@ -41,11 +43,14 @@ from logikern.structure.tree import Tree, as_labels
 
 
 def _can_stream(model: Any) -> bool:
-    """Whether the settings leave the points of earlier calls as they were."""
+    """Whether the settings allow points to be added to earlier points."""
     reasons = {
         "`one_vs_rest` is True": model.one_vs_rest,
-        "`kernel` is precomputed: new rows tell nothing of their values with old ones": is_precomputed(model.kernel),
+        "`kernel` is precomputed, because kernel values between old and new rows are missing": is_precomputed(
+            model.kernel
+        ),
         "`bias_variance` is infinite": model.bias_variance == np.inf,
+        "`operator` divides the fit into neighbourhoods": is_divided(model.operator),
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
             model.class_weight, str
         ),
@@ -58,31 +63,31 @@ def _can_stream(model: Any) -> bool:
     }
     for reason, found in reasons.items():
         if found:
-            raise AttributeError(f"There is no `partial_fit` where {reason}.")
+            raise AttributeError(f"`partial_fit` is not available if {reason}.")
     return True
 
 
 class StreamingMixin:
-    """For classifiers with a dual: more points, the same model."""
+    """Adds points to a fitted classifier at fixed hyperparameters."""
 
     @available_if(_can_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add points to those fitted so far, and continue from their dual (the online mode of Memisevic 2006).
 
-        After every call the model equals that of `fit` on all points so far, at fixed hyperparameters: those of an
-        earlier fit, or those given, or estimates from the first points. Nothing is learned by a criterion. All points
-        are kept, but not the kernel matrix.
+        After every call the model equals the result of `fit` on all points so far, at fixed hyperparameters: values
+        of an earlier fit, given values, or estimates from the first points. No criterion is used. All points are
+        kept, but not the kernel matrix.
 
-        Unless `solver` is given it is "smo".
+        The default solver is "smo".
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             The new points.
         y : array of shape (n_samples,) or (n_samples, n_classes)
-            Their labels, or a distribution over classes for each.
+            Their labels, or a distribution over the classes for each point.
         classes : array of shape (n_classes,) or None, default=None
-            All labels that will ever come. Needed in the first call, unless a hierarchy has them.
+            All labels of all future calls. Needed in the first call, unless there is a hierarchy.
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the new points' likelihoods.
 
@@ -94,7 +99,7 @@ class StreamingMixin:
         check_classification(parameters)
         if fitted is None:
             forget_fit(self)
-        # Nothing is searched for, and the dual continues unless another solver is asked for.
+        # There is no search, and the dual is a warm start unless `solver` is given.
         solver = "smo" if parameters.solver == "auto" else parameters.solver
         parameters = replace(parameters, criterion=None, solver=solver)
         check = partial(check_together, self, reset=fitted is None, encodes=False)
@@ -124,7 +129,7 @@ class StreamingMixin:
 
 
 class _Fitted(NamedTuple):
-    """What the calls so far have left."""
+    """The result of all calls so far."""
 
     data: TrainingData
     model: FittedModel
@@ -139,23 +144,26 @@ def _read_fitted(attributes: dict[str, Any]) -> _Fitted | None:
         return None
     data: TrainingData | None = attributes.get("_training")
     if data is None and "binaries_" in attributes:
-        raise ValueError("The last fit was one against the rest, to which no points can be added. Fit again.")
+        raise ValueError("No points can be added to a fit with one_vs_rest=True. Fit again.")
     if data is None:
         raise ValueError(
-            "The labels of the points fitted so far are not kept in a model file, so that none can be added. "
-            "Fit again."
+            "No points can be added, because a model file does not contain the training labels. Fit again."
+        )
+    if isinstance(attributes["model_"], NeighbourhoodModel):
+        raise ValueError(
+            "The last fit was divided into neighbourhoods, to which no points can be added. Fit again, with "
+            "operator='tiled' for one fit of all points."
         )
     model: FittedModel = attributes["model_"]
     # The settings may have been changed since.
     if is_precomputed(model.specification.kernels[0]) or np.isinf(model.specification.bias_variance):
         raise ValueError(
-            "The last fit had a precomputed kernel or an infinite `bias_variance`, to which no points can be added. "
-            "Fit again."
+            "No points can be added to a fit with a precomputed kernel or an infinite `bias_variance`. Fit again."
         )
     if data.encoder is not None and not data.encoder.keeps_columns:
         raise ValueError(
-            "The last fit had a table that needed an encoder (categories, gaps or constant columns), to which no "
-            "points can be added. Fit again."
+            "No points can be added to a fit of a table that needed an encoder (categories, gaps or constant "
+            "columns). Fit again."
         )
     return _Fitted(data, model, attributes["classes_"], attributes.get("tree_"), attributes["verdicts_"])
 
@@ -166,13 +174,13 @@ def _declared(parameters: Parameters, classes: Any, fitted: _Fitted | None) -> A
         return _declared_tree(parameters.hierarchy, classes, fitted)
     if fitted is not None and classes is not None and not _same(np.unique(np.asarray(classes)), fitted.classes):
         raise ValueError(
-            f"`classes` must be those of the first call, {list(fitted.classes)!r}, but is {list(classes)!r}. "
+            f"`classes` must be the same as in the first call, {list(fitted.classes)!r}, but is {list(classes)!r}. "
             "Leave it out, or fit again."
         )
     if fitted is not None:
         return np.asarray(fitted.classes)
     if classes is None:
-        raise ValueError("classes must be passed on the first call to partial_fit: all labels that will ever come.")
+        raise ValueError("classes must be passed on the first call to partial_fit. Pass all labels of all calls.")
     known = np.unique(column_or_1d(classes))
     if len(known) < 2:
         raise ValueError(f"`classes` must hold at least two labels, but is {list(known)!r}.")
@@ -180,15 +188,15 @@ def _declared(parameters: Parameters, classes: Any, fitted: _Fitted | None) -> A
 
 
 def _declared_tree(hierarchy: Any, classes: Any, fitted: _Fitted | None) -> Tree:
-    """The tree of the first call; classes, where they are given, must be among its nodes."""
+    """The tree of the first call; given classes must be among its nodes."""
     if fitted is None and classes is None and isinstance(hierarchy, str):
         raise ValueError(
-            "`classes` must be passed on the first call to partial_fit, as hierarchy='paths' is read off them: "
-            "all labels that will ever come."
+            "`classes` must be passed on the first call to partial_fit, because hierarchy='paths' reads the tree "
+            "from them. Pass all labels of all calls."
         )
     tree = read_tree(hierarchy, classes) if fitted is None else fitted.tree
     if tree is None:
-        raise ValueError("`hierarchy` was set after the last fit, whose classes have none. Fit again.")
+        raise ValueError("`hierarchy` was set after the last fit, which had no hierarchy. Fit again.")
     if classes is not None:
         encode(tree, as_labels(classes))
     return tree
@@ -221,8 +229,8 @@ def _chunk(
     kept = np.flatnonzero(weights > 0)
     if not kept.size and fitted is None:
         raise ValueError(
-            "The first rows for `partial_fit` all have weight 0, by `sample_weight` or `class_weight`: there is "
-            "nothing to begin with. Begin with rows of positive weight; later ones may have none."
+            "The first rows for `partial_fit` all have weight 0, by `sample_weight` or `class_weight`. Start with "
+            "rows of positive weight; later calls may pass only rows of weight 0."
         )
     return TrainingData(
         X[kept],
@@ -247,7 +255,7 @@ def _check_numbers(check: CheckTogether, X: Any, y: Any) -> Checked:
         if "could not convert" not in str(error) and "contains NaN" not in str(error):
             raise
         raise ValueError(
-            f"`partial_fit` takes numbers without gaps, but {str(error).splitlines()[0].rstrip('.')}. Encode "
+            f"`partial_fit` needs numbers without gaps, but {str(error).splitlines()[0].rstrip('.')}. Encode "
             "categories and fill gaps first, or use `fit` on all rows."
         ) from error
 
@@ -259,7 +267,8 @@ def _targets(y: Any, names: Any, classes: Array) -> Array:
         if y.shape[1] != len(classes) or set(columns) != set(classes.tolist()):
             raise ValueError(
                 f"`y` with {y.shape[1]} columns must hold distributions over the {len(classes)} classes "
-                f"{list(classes)!r}, one column for each: in this order, or a frame with their names."
+                f"{list(classes)!r}, one column for each. Pass columns in this order, or a frame "
+                "whose columns have these names."
             )
         return read_distributions(y)[[columns.index(label) for label in classes.tolist()]]
     found, rows = read_labels(y)
@@ -268,8 +277,8 @@ def _targets(y: Any, names: Any, classes: Array) -> Array:
     if strange:
         row = int(np.flatnonzero(rows == strange[0])[0])
         raise ValueError(
-            f"`y` has the label {found[strange[0]]!r} in row {row}, which is none of `classes`, "
-            f"{list(classes)!r}. Name all labels in the first call."
+            f"`y` has the label {found[strange[0]]!r} in row {row}, which is not in `classes`, "
+            f"{list(classes)!r}. Pass all labels in the first call."
         )
     return from_labels(np.array([places[label] for label in found.tolist()])[rows], len(classes))
 
@@ -277,15 +286,15 @@ def _targets(y: Any, names: Any, classes: Array) -> Array:
 def _leaf_targets(known: TreeTargets) -> Array:
     if len(known.targets) != known.tree.n_classes:
         raise ValueError(
-            "`y` has labels that are inner nodes of the hierarchy, which `partial_fit` does not take. Use `fit`."
+            "`y` has labels that are inner nodes of the hierarchy, which `partial_fit` does not support. Use `fit`."
         )
     return known.targets
 
 
 def _joined(before: TrainingData, chunk: TrainingData) -> TrainingData:
     if not isinstance(before.likelihood, Softmax) or before.labels is None or chunk.labels is None:
-        raise ValueError("Some labels of the fit were inner nodes of the hierarchy: no points can be added to it.")
-    # The scale that a search has chosen stays, as the hyperparameters do.
+        raise ValueError("No rows can be added to a fit with labels that are inner nodes. Fit all rows with `fit`.")
+    # The scale that a search has chosen stays fixed, like the hyperparameters.
     points = chunk.points if before.encoder is None else before.encoder.scaling.transform(chunk.points)
     return replace(
         before,

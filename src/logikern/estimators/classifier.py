@@ -42,109 +42,110 @@ class KernelLogisticClassifier(
     Parameters
     ----------
     kernel : str, Kernel or callable, default="auto"
-        "auto" compares a Gaussian, a Laplacian and a mean of both by the criterion; it takes a linear kernel for
-        sparse inputs like counts of words, and a Gaussian if hyperparameters are fixed. Otherwise "gaussian",
+        "auto" compares a Gaussian, a Laplacian and a mean of both by the criterion; it uses a linear kernel for
+        sparse inputs such as word counts, and a Gaussian if hyperparameters are fixed. Other values: "gaussian",
         "laplacian", "gaussian_laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear",
-        "polynomial"; "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which
+        "polynomial"; "precomputed", if X holds kernel values; a Kernel object; or a function of two points, which
         may be any objects (strings, graphs).
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
-        Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns: text and
-        categories have one input per level, numbers and truths one input. None allows numbers only.
+        Columns of X to treat as categories. "from_dtype" decides by type: text and categories have one input per
+        level, numbers and booleans one input. None allows numbers only.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
-        Scale of numbers: as they are, standardised, or their ranks in the training rows. Levels of categories keep 0
-        and 1. "auto" compares these by the criterion; "raw" only if many columns share a unit, as pixels do. If
-        hyperparameters are fixed or a rate is given, it standardises tables that have categories, truths or dates
-        beside numbers, and leaves others.
+        Scale of numbers: unscaled, standardised, or ranks in the training rows. Levels of categories keep 0 and 1.
+        "auto" compares these by the criterion; "raw" only if many columns share a unit, as pixels do. If
+        hyperparameters are fixed or a rate is given, "auto" standardises tables that have categories, booleans or
+        dates besides numbers, and does not scale others.
     hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", Mixing or None, default=None
-        A tree whose leaves are the classes, in any form that `read_tree` reads; "paths" reads it off labels such as
-        "physics/optics/lasers". Classes are then alike as far as their paths agree, labels may name inner nodes,
-        and classes without data have a probability as well. Another Mixing says itself how classes share functions.
+        A tree whose leaves are the classes, in any form that `read_tree` accepts; "paths" reads it from labels such
+        as "physics/optics/lasers". Classes are then similar to the extent that their paths overlap, labels may name
+        inner nodes, and classes without data get probabilities. Any other Mixing defines how classes share functions.
     tying : str, list or dict, default="auto"
-        "shared", "scaled" or "separate": whether classes share one kernel and one variance, share a kernel but have a
-        variance each, or have both for themselves. A list has one group label per class; each group has a kernel and
-        a variance. "auto" grows from shared to separate as far as that is better. With a hierarchy, "level" has a
-        variance per level and is the least that "auto" takes, "subtree" one for the inner nodes and one for the
-        leaves of each subtree below the root, "separate" a kernel and a variance per level, "leaf" a variance and
-        "leaves" a kernel and a variance for each leaf; a dict has a group for nodes, and those below them.
+        "shared": one kernel and one variance for all classes; "scaled": one kernel, a variance per class; "separate":
+        a kernel and a variance per class. A list has one group label per class; each group has a kernel and a
+        variance. "auto" grows from shared to separate as long as that is better. With a hierarchy, "level" has a
+        variance per level and is the coarsest that "auto" allows; "subtree" has one variance for the inner nodes and
+        one for the leaves of each subtree below the root; "separate" has a kernel and a variance per level; "leaf"
+        has a variance per leaf, and "leaves" also a kernel. A dict maps nodes, with all nodes below them, to groups.
     rate : float, sequence of float or None, default=None
         Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
-        column of X. None reads it off the spread of the data. With a criterion it is where learning starts.
+        column of X. None estimates it from the spread of the data. With a criterion, the search starts there.
     variance : float, sequence of float or None, default=None
-        Variance of the latent functions, or one per variance that `tying` asks for. None reads it off the
-        size of the kernel. With a criterion it is where learning starts.
+        Variance of the latent functions, or one per variance of `tying`. None estimates it from the size of the
+        kernel. With a criterion, the search starts there.
     bias_variance : float, default=16.0
-        Prior variance of each class's constant; 0 leaves constants out, infinity leaves them free (with dense
+        Prior variance of each class's constant. 0 omits constants; infinity leaves them unpenalised (with dense
         factors only, and not with criterion="cv").
     criterion : {"cv", "loo", "auto"}, callable or None, default="cv"
-        What hyperparameters are learned by, with its exact gradient: "cv" is the cross-validated log likelihood,
-        "loo" the leave-one-out one in closed form after a single fit, "auto" leave-one-out where that is cheaper.
-        A function makes another `Criterion` from a `CriterionData`. None keeps them fixed.
+        What the search minimises, with its exact gradient. "cv" is the cross-validated log loss, "loo" the
+        leave-one-out log loss in closed form after a single fit, "auto" the cheaper of the two. A function makes
+        another `Criterion` from a `CriterionData`. None keeps hyperparameters fixed.
     cv : int, splitter or iterable of splits, default=5
         Folds of the criterion. A number of folds is stratified and respects the groups of `fit`. A splitter gets X, y
-        and groups as they were passed to `fit` (the number of the most likely class if y has distributions or paths).
-        Its splits, or those given, are of all these rows, and are restricted to the rows on which hyperparameters are
-        learned (see `search_size`). Splits that then hold out or keep no row are skipped.
+        and groups as passed to `fit` (the number of the most likely class if y has distributions or paths). Its
+        splits, or given splits, refer to all these rows and are restricted to the rows of the search (see
+        `search_size`). Splits that then hold out or keep no row are skipped.
     ard : {"auto"} or bool, default="auto"
-        Whether each input has a rate of its own (automatic relevance determination). "auto" tries it where
-        `tying` is "auto" and the inputs are not too many.
+        Whether each input has its own rate (automatic relevance determination). "auto" tries it if `tying` is
+        "auto" and there are not too many inputs.
     learn_bias : bool, default=False
         Whether `bias_variance` is learned too.
     sharpen : {"auto"} or bool, default="auto"
-        Whether the search also learns how sharp probabilities should be where the model is certain and where it is
-        not; the most probable class stays the same. "auto" does so for a linear kernel on inputs four fifths of which
-        are zero, as words of texts are: there it lowers the log loss, on tables it may do either.
+        Whether the search also learns an entropy-dependent temperature; the most probable class stays the same.
+        "auto" does so for a linear kernel on inputs that are at least four fifths zero, such as words of texts. There
+        it lowers the log loss; on tables it may lower or raise it.
     one_vs_rest : bool, default=False
         Fit a binary model per class against the rest instead of all classes together: a baseline. `binaries_` has
         these models.
     search_size : int, "auto" or None, default="auto"
-        Points on which hyperparameters are learned at most: None takes all, "auto" 2000, or as many as make an
-        evaluation quick: by leave-one-out 1440 of two classes, 490 of ten; of more than 100 classes up to 20 of each.
-        The final fit has all points. The more it has beyond those of the search, the larger are its rates; variances
-        of texts of many classes follow the trend seen in the search.
+        Maximum number of rows in the search. None uses all rows. "auto" is 2000, or less if an evaluation would be
+        slow: for leave-one-out 1440 with two classes and 490 with ten. With more than 100 classes it is up to 20 rows
+        per class. The final fit uses all rows; rates, and variances for text with many classes, are extrapolated.
     optimizer : {"quasi-newton", "nelder-mead"}, default="quasi-newton"
-        How the criterion is minimised; the second one looks at values alone and takes many more of them.
+        How the criterion is minimised. "nelder-mead" uses values only and needs many more evaluations.
     n_starts : int, default=1
-        Starts of the search, the first at values read off the data, further ones at random around it.
+        Number of starts of the search: the first at estimates from the data, others at random around them.
     max_time : float or None, default=None
-        Seconds for the search; the best hyperparameters by then are used.
+        Seconds for the search, after which the best hyperparameters so far are used.
     checkpoint : path or None, default=None
-        File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
-        one fit at a time, and only the same data and settings, of which the code of functions is a part. In a folder
-        every search has its own file: pass one for `cross_val_score` or `GridSearchCV`, whose fits differ.
+        File to which the search is written after every evaluation. A killed fit resumes from it. It is valid for one
+        fit at a time, and only for the same data and settings, including the code of functions. In a folder every
+        search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
-        the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
-        keeps that fit as it stands. A second Ctrl-C always raises.
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
+        the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
+        the current fit, or the partitions into neighbourhoods that are complete. A second Ctrl-C always raises.
     solver : {"auto", "newton", "exact", "kcg", "smo"} or Solver, default="auto"
-        Of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3); "kcg"
-        takes conjugate gradients in the function space, one product a step; "smo" sweeps over the points, two classes
-        at a time, and needs rows of a kernel matrix that it never stores; "auto" goes by size. Another Solver has
-        its own tolerance and budget.
-    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features. A function
-        (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
+        Solver of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3);
+        "kcg" is conjugate gradients in function space, one product per step; "smo" is ascent over pairs of classes,
+        from rows of a kernel matrix that it never stores; "auto" chooses by size. Any other Solver has its own
+        tolerance and budget.
+    operator : str, NeighbourhoodSettings or callable, default="auto"
+        "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features, and
+        "neighbourhoods" or NeighbourhoodSettings divide the rows into parts that are fitted separately, as "auto"
+        does above 12,000 rows. A function (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
     precision : {"auto", "single", "double"}, default="auto"
-        Of the kernel products; the exact solver has double always. "auto" is single for large data, with
-        latents recomputed in double before the fit is believed.
+        Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
+        latents recomputed in double before the fit counts as converged.
     state_precision : {"auto", "single", "double"}, default="auto"
-        Of coefficients and latents. "auto" is single where rows times classes in double would fill half the memory.
+        Precision of coefficients and latents. "auto" is single if double would fill half of the memory. With
+        `bias_variance=inf` it is always double.
     tol : float, default=1e-4
-        For the largest component of the gradient, in units of probability.
+        Tolerance for the largest component of the gradient, in units of probability.
     max_iter : int, default=60
-        Newton steps at most, and as many rounds of visits to rows of text before them; of conjugate gradients a
-        hundred for each, of sweeps twenty.
+        Maximum number of Newton steps, and of rounds of block coordinate ascent for text before them. "kcg" may take
+        a hundred, and "smo" twenty, times this number.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' likelihoods.
     memory_limit : int, str or None, default=None
-        Memory that a call may take beside the data given to it, in bytes or as text ("2GB"): `fit`, predictions,
-        leave-one-out. None takes what is free, within the limits of control groups. Kernel matrices that do not fit
-        are recomputed in tiles; a call that cannot do with it is refused before its work begins.
+        Memory that a call may use besides its data, in bytes or as text ("2GB"): `fit`, predictions, leave-one-out.
+        None uses the free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed
+        in tiles; if that does not suffice, the call raises an error before its work begins.
     n_jobs : int or None, default=None
-        Largest number of threads. None and -1 take as many as the BLAS is allowed, by `OPENBLAS_NUM_THREADS` or
-        `threadpool_limits` for instance; a larger number is reduced to that.
+        Maximum number of threads. None, -1 and larger numbers mean the number that the BLAS may use, which
+        `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set.
     random_state : int, RandomState instance or None, default=None
-        Of all that is drawn: the rows that the search sees, its folds, the preconditioner's random pivots, the order
-        of sweeps and visits, and landmarks of leave-one-out.
+        Seed of all random choices: the rows of the search, its folds, pivots of the preconditioner, the order of
+        coordinate ascent, and landmarks of leave-one-out.
     verbose : int, default=0
         1 shows a line for every evaluation of the search and for the final fit, 2 also every Newton step. Lines go to
         the logger "logikern", and to standard output unless a handler of your own shows them.
@@ -153,37 +154,38 @@ class KernelLogisticClassifier(
     ----------
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (n_samples, n_classes)
-        The expansion coefficients; rows of weight zero have none.
+        The expansion coefficients; zero for rows of weight zero. By neighbourhoods, the mean over partitions.
     kernels_ : tuple of Kernel
         One per kernel group.
     variances_ : array of shape (n_classes,)
-        Of a hierarchy, one for each node with siblings (`node_variances_` has one place per node).
+        With a hierarchy, one for each node with siblings (`node_variances_` has one place per node).
     tree_ : Tree
-        The hierarchy, where there is one.
+        The hierarchy, if there is one.
     n_iter_ : int
         Newton steps taken.
     trace_ : tuple of Record or NewtonStep
-        The evaluations of the search; the steps of the fit where nothing was learned.
+        The evaluations of the search; without a search, the steps of the fit.
     newton_trace_ : tuple of NewtonStep
-        The steps of the final fit.
+        Steps of the final fit.
     criterion_value_ : float
-        Criterion at the hyperparameters found: mean held-out loss per case, and where a temperature was learned what
-        that costs a priori.
+        Criterion at the learned hyperparameters: mean held-out loss per case, plus a penalty of the temperature.
     hyperparameters_ : frame
         Name, class or group, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
     stopped_early_ : str
-        Why the search ended early: `max_time` or Ctrl-C. Empty if it did not.
+        Why the search ended early (`max_time` or Ctrl-C); empty if it did not.
     interrupted_ : bool
         Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
         Everything that was decided before the fit; `print` shows it. A model file keeps its text.
     operator_ : str
         How products were computed, and why, as a sentence.
+    approximation_ : Approximation or None
+        Held-out loss of neighbourhoods, compared with twice as large ones, if the plan has neighbourhoods.
     encoder_ : Encoder
         How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
-        Kernels of objects and matrices have none.
+        Kernels of objects and matrices have no encoder.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -274,17 +276,17 @@ class KernelLogisticClassifier(
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
-            A frame may have columns of text, categories, truths, dates (which count in days) and missing values. A
-            missing number becomes the median of its column, with an indicator as further input. Columns without
-            information are left out.
-            With kernel="precomputed" the kernel matrix (n_samples, n_samples); with a function as kernel any
+            A frame may have columns of text, categories, booleans, dates (in days) and missing values. A missing
+            number becomes the median of its column, with an indicator as further input. Columns without information
+            are left out.
+            With kernel="precomputed", the kernel matrix (n_samples, n_samples). With a function as kernel, any
             sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_classes)
             Class labels, or a distribution over classes for every row. With a hierarchy, labels of its nodes, or
             distributions over its leaves or over all its nodes.
         sample_weight : array of shape (n_samples,) or None, default=None
-            Weights of the points' likelihoods. A weight of two counts as two rows. A search takes weights that are
-            small on the whole relative to each other.
+            Weights of the points' likelihoods. A weight of two counts as two rows. In a search, weights that are
+            small on the whole are relative.
         groups : array of shape (n_samples,) or None, default=None
             Groups that are held out together, by cross-validation and by leave-one-out.
 
@@ -318,7 +320,7 @@ class KernelLogisticClassifier(
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Latent functions at the rows of X, as sharp as was learned: probabilities are their softmax.
+        """Latent functions at the rows of X, scaled by the learned temperature: probabilities are their softmax.
 
         Returns
         -------

@@ -38,90 +38,91 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     """Penalised least squares with kernels: the mean of a Gaussian process, tuned by exact leave-one-out.
 
     The functions u_c of the outputs minimise sum_i (y_ic - u_c(x_i))^2 / 2 + |u_c|^2 / 2 in the function space of
-    variance * k. So `variance` is that of the function in units of the variance of the noise, 1 / alpha of
-    KernelRidge, and the only number besides the kernel's own that the mean depends on.
+    variance * k. So `variance` is the variance of the function in units of the noise variance, 1 / alpha of
+    KernelRidge. Beside the kernel's parameters it is the only number that the mean depends on.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
         "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "laplacian", "linear", "polynomial";
-        "precomputed", where X holds kernel values; a Kernel object; or a function of two points, which may be
-        any objects (strings, graphs).
+        "precomputed", if X holds kernel values; a Kernel object; or a function of two points, which may be any
+        objects (strings, graphs).
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
-        Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns: text and
-        categories have one input per level, numbers and truths one input. None allows numbers only.
+        Columns of X to treat as categories. "from_dtype" decides by type: text and categories have one input per
+        level, numbers and booleans one input. None allows numbers only.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
-        Scale of numbers: as they are, standardised, or their ranks in the training rows. Levels of categories keep 0
-        and 1. "auto" standardises tables that have categories, truths or dates beside numbers, and leaves others.
+        Scale of numbers: unscaled, standardised, or ranks in the training rows. Levels of categories keep 0 and 1.
+        "auto" standardises tables that have categories, booleans or dates besides numbers, and does not scale others.
     tying : {"auto", "shared", "scaled", "separate"} or list, default="shared"
-        Whether outputs share one kernel and one variance, share a kernel but have a variance each, or have
-        both for themselves. A list has one group label per output. "auto" grows from shared to separate as far as the
-        criterion improves by more than its noise.
+        "shared": one kernel and one variance for all outputs; "scaled": one kernel, a variance per output;
+        "separate": a kernel and a variance per output. A list has one group label per output. "auto" grows from
+        shared to separate as long as the criterion improves by more than its noise.
     rate : float, sequence of float or None, default=None
         Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
-        column of X. None reads it off the spread of the data. With a criterion it is where learning starts.
+        column of X. None estimates it from the spread of the data. With a criterion, the search starts there.
     variance : float, sequence of float or None, default=None
-        Variance of the functions over that of the noise, or one per variance that `tying` asks for. None reads it off
-        the size of the kernel. With a criterion it is where learning starts.
+        Variance of the functions in units of the noise variance, or one per variance of `tying`. None estimates it
+        from the size of the kernel. With a criterion, the search starts there.
     bias_variance : float, default=16.0
-        Prior variance, over that of the noise, of a constant around the mean of y. 0 leaves constant and mean out,
-        as KernelRidge does; infinity leaves them free (with dense factors only, and not with criterion="cv").
+        Prior variance, in units of the noise variance, of a constant around the mean of y. 0 omits constant and mean,
+        as in KernelRidge; infinity leaves them unpenalised (with dense factors only, and not with criterion="cv").
     criterion : {"loo", "cv"}, callable or None, default="loo"
-        What hyperparameters are learned by, with its exact gradient: the mean squared error of rows left out, in
-        closed form from a single fit and exact, or of folds that are each fitted. A function makes another
-        `Criterion` from a `CriterionData`. None keeps them fixed.
+        What the search minimises, with its exact gradient. "loo" is the mean squared leave-one-out error, exact and
+        in closed form from a single fit; "cv" is the mean squared error of folds that are each fitted. A function
+        makes another `Criterion` from a `CriterionData`. None keeps hyperparameters fixed.
     cv : int, splitter, iterable of splits or None, default=None
-        What is held out together. None is each row alone, and five folds with criterion="cv". Folds that hold out
-        every row once may be left out in closed form as well. A number of folds respects the groups of `fit`. A
-        splitter gets X, y and groups as they were passed to `fit`; its splits, or those given, are of all these rows,
-        and are restricted to the rows on which hyperparameters are learned (see `search_size`). Splits that then
-        hold out or keep no row are skipped.
+        Sets of rows that are held out together. None means single rows, and five folds with criterion="cv". Folds
+        that hold out every row once may also be left out in closed form. A number of folds respects the groups of
+        `fit`. A splitter gets X, y and groups as passed to `fit`. Its splits, or given splits, refer to all these
+        rows and are restricted to the rows of the search (see `search_size`). Splits that then hold out or keep no
+        row are skipped.
     ard : {"auto"} or bool, default="auto"
-        Whether each input has a rate of its own (automatic relevance determination). "auto" tries it where
-        `tying` is "shared" or "auto" and the inputs are not too many.
+        Whether each input has its own rate (automatic relevance determination). "auto" tries it if `tying` is
+        "shared" or "auto" and there are not too many inputs.
     learn_bias : bool, default=False
         Whether `bias_variance` is learned too.
     search_size : int, "auto" or None, default="auto"
-        Points on which hyperparameters are learned at most: None takes all, "auto" 2000, and by leave-one-out as many
-        as make an evaluation quick: 2290 of one output, 1060 of ten.
-        The final fit has all points, and rates that are larger the more points it has beyond those of the search.
+        Maximum number of rows in the search. None uses all rows. "auto" is 2000; with leave-one-out it is limited by
+        the cost of an evaluation, to 2290 for one output and 1060 for ten. The final fit uses all rows, with rates
+        extrapolated to their number.
     optimizer : {"quasi-newton", "nelder-mead"}, default="quasi-newton"
-        How the criterion is minimised; the second one looks at values alone and takes many more of them.
+        How the criterion is minimised. "nelder-mead" uses values only and needs many more evaluations.
     n_starts : int, default=1
-        Starts of the search, the first at values read off the data, further ones at random around it.
+        Number of starts of the search: the first at estimates from the data, others at random around them.
     max_time : float or None, default=None
-        Seconds for the search; the best hyperparameters by then are used.
+        Seconds for the search, after which the best hyperparameters so far are used.
     checkpoint : path or None, default=None
-        File to which the search is written after every evaluation. A fit that was killed resumes from it. It serves
-        one fit at a time, and only the same data and settings, of which the code of functions is a part. In a folder
-        every search has its own file: pass one for `cross_val_score` or `GridSearchCV`, whose fits differ.
+        File to which the search is written after every evaluation. A killed fit resumes from it. It is valid for one
+        fit at a time, and only for the same data and settings, including the code of functions. In a folder every
+        search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint has all evaluations until then. "keep" ends
-        the search with a warning, and the best hyperparameters so far are used; in the final fit after a search it
-        keeps that fit as it stands. A second Ctrl-C always raises.
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
+        the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
+        the current fit. A second Ctrl-C always raises.
     solver : {"auto", "newton", "exact", "kcg"} or Solver, default="auto"
-        "newton" needs kernel products only; "exact" factors the matrix in O(n_outputs * n^3); "kcg" takes conjugate
-        gradients in the function space, one product a step, to a gap of tol^2; "auto" goes by size. Another Solver
-        has its own tolerance and budget.
+        Solver of the final fit. "newton" needs kernel products only; "exact" factors the matrix in
+        O(n_outputs * n^3); "kcg" is conjugate gradients in function space, one product per step, to a gap of tol^2;
+        "auto" chooses by size. Any other Solver has its own tolerance and budget.
     operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
         Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features. A function
         (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
     precision : {"auto", "single", "double"}, default="auto"
-        Of the kernel products; the exact solver has double always. "auto" is single for large data, with
-        function values recomputed in double before the fit is believed.
+        Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
+        function values recomputed in double before the fit counts as converged.
     tol : float, default=1e-4
-        For the largest component of the gradient, in units of the spread of y and of what is left of it.
+        Tolerance for the largest component of the gradient, in units of the spread of y and of the largest residual.
     max_iter : int, default=60
-        Newton steps at most, of which the squared loss takes one or two; of conjugate gradients a hundred for each.
+        Maximum number of Newton steps, of which the squared loss takes one or two; "kcg" may take a hundred times as
+        many steps.
     memory_limit : int, str or None, default=None
-        Memory that a call may take beside the data given to it, in bytes or as text ("2GB"): `fit` and predictions.
-        None takes what is free, within the limits of control groups. Kernel matrices that do not fit are recomputed
-        in tiles; a call that cannot do with it is refused before its work begins.
+        Memory that a call may use besides its data, in bytes or as text ("2GB"): `fit` and predictions. None uses the
+        free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed in tiles; if
+        that does not suffice, the call raises an error before its work begins.
     n_jobs : int or None, default=None
-        Largest number of threads. None and -1 take as many as the BLAS is allowed, by `OPENBLAS_NUM_THREADS` or
-        `threadpool_limits` for instance; a larger number is reduced to that.
+        Maximum number of threads. None, -1 and larger numbers mean the number that the BLAS may use, which
+        `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set.
     random_state : int, RandomState instance or None, default=None
-        Of the part of the rows that the search sees, its folds, and the preconditioner's random pivots.
+        Seed of all random choices: the rows of the search, its folds, and pivots of the preconditioner.
     verbose : int, default=0
         1 shows a line for every evaluation of the search and for the final fit, 2 also every step. Lines go to the
         logger "logikern", and to standard output unless a handler of your own shows them.
@@ -129,7 +130,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     Attributes
     ----------
     dual_coef_ : array of shape (n_samples,) or (n_samples, n_outputs)
-        The expansion coefficients; rows of weight zero have none.
+        The expansion coefficients; zero for rows of weight zero.
     kernels_ : tuple of Kernel
         One per kernel group.
     variances_ : array of shape (n_outputs,)
@@ -137,20 +138,20 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     n_iter_ : int
         Steps taken.
     trace_ : tuple of Record or NewtonStep
-        The evaluations of the search; the steps of the fit where nothing was learned.
+        The evaluations of the search; without a search, the steps of the fit.
     newton_trace_ : tuple of NewtonStep
         The steps of the final fit.
     criterion_value_ : float
-        n_outputs / 2 times the log of `held_out_error_`: what was minimised.
+        The minimised criterion: n_outputs / 2 times the log of `held_out_error_`.
     held_out_error_ : float
-        Mean squared error of rows left out at the hyperparameters found, in units of the variance of y: about one
-        less the score to expect. It is nan for a criterion of one's own.
+        Mean squared error of held-out rows at the learned hyperparameters, in units of the variance of y: about one
+        minus the expected score. It is nan for the user's own criterion.
     hyperparameters_ : frame
         Name, outputs, value and start of every hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
     stopped_early_ : str
-        Why the search ended early: `max_time` or Ctrl-C. Empty if it did not.
+        Why the search ended early (`max_time` or Ctrl-C); empty if it did not.
     interrupted_ : bool
         Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
@@ -159,7 +160,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         How products were computed, and why, as a sentence.
     encoder_ : Encoder
         How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
-        Kernels of objects and matrices have none.
+        Kernels of objects and matrices have no encoder.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -241,10 +242,10 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
-            A frame may have columns of text, categories, truths, dates (which count in days) and missing values. A
-            missing number becomes the median of its column, with an indicator as further input. Columns without
-            information are left out.
-            With kernel="precomputed" the kernel matrix (n_samples, n_samples); with a function as kernel any
+            A frame may have columns of text, categories, booleans, dates (in days) and missing values. A missing
+            number becomes the median of its column, with an indicator as further input. Columns without information
+            are left out.
+            With kernel="precomputed", the kernel matrix (n_samples, n_samples). With a function as kernel, any
             sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,) or None, default=None
@@ -279,7 +280,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         return self
 
     def predict(self, X: Any) -> Array:
-        """Values of the outputs, of shape (n_samples,) if y was, else (n_samples, n_outputs)."""
+        """Values of the outputs, (n_samples,) or (n_samples, n_outputs), like y in `fit`."""
         values = latents(self, X)
         return values if self.dual_coef_.ndim == 2 else values[:, 0]
 

@@ -14,13 +14,13 @@ from logikern.numerics.parallel import TILES
 
 @dataclass(frozen=True)
 class MemoryModel:
-    """Counts and bounds of which the estimates are made, checked against peaks by `benchmarks/memory.py`."""
+    """Counts and bounds behind the estimates; `benchmarks/memory.py` compares them with measured peaks."""
 
     # Arrays of the size of the coefficients, (B, C, n), that a solver holds at its peak.
     newton_arrays: int = 28
     gradient_arrays: int = 20
     pairs_arrays: int = 34
-    # Arrays of the latent functions, (B, P, n), where these are not the classes.
+    # Arrays of latent functions, (B, P, n), if latent functions differ from class functions.
     latent_arrays: int = 6
     # Copies of the kernel rows of a block in pairwise ascent.
     row_copies: int = 3
@@ -32,11 +32,11 @@ class MemoryModel:
     point_copies: int = 4
     # Largest number of weightings in lock-step for refits without single rows.
     most_refits: int = 32
-    # Interpreter, allocator and threads: bytes of even the smallest call.
+    # Bytes of the smallest call: interpreter, allocator and threads.
     overhead: float = 8e6
     # The preconditioner of a search may take the bytes of this many matrices and of all functions, and at least
-    # `least_conditioning`: more than searches on satimage, segment and usps begin with, and about as much as on
-    # letter.
+    # `least_conditioning`. This exceeds the initial size in searches on satimage, segment and usps, and is close to
+    # the initial size on letter.
     conditioning_matrices: int = 3
     least_conditioning: float = 32e6
     # Rank of the preconditioner of a neighbourhood: more than those of covtype need.
@@ -54,7 +54,7 @@ DOUBLE = 8
 
 @dataclass(frozen=True)
 class Size:
-    """What decides the memory of a problem."""
+    """The sizes that determine the memory of a problem."""
 
     n_points: int
     n_classes: int  # the outputs of a regression
@@ -138,7 +138,7 @@ def search_conditioning(size: Size) -> float:
 def exact(size: Size) -> float:
     """Newton's method with dense factors."""
     per_member = size.n_classes**2 if size.coupled else size.n_functions
-    # For the null directions each thread holds the inverse of one block beside its factor.
+    # With null directions, each thread also holds the inverse of one block.
     at_once = size.n_classes**2 if size.coupled else min(size.n_threads, size.n_functions)
     temporary = at_once + 3 if size.has_null else 1
     matrices = size.n_matrices + size.n_batch * float(per_member) + temporary
@@ -153,7 +153,7 @@ def leave_one_out(size: Size) -> float:
 
 
 def leave_one_out_criterion(size: Size) -> float:
-    """Leave-one-out with its derivatives, or by landmarks where these are few; and the fit before it."""
+    """Leave-one-out with its derivatives, by landmarks if they are few, and the fit before it."""
     n, n_functions = float(size.n_points), size.n_functions
     rank = MODEL.landmark_fraction * n / np.sqrt(n_functions)
     landmarks = _low_rank(size, rank) + DOUBLE * 3.0 * n_functions**2 * n * (rank + 1) + size.matrix
@@ -198,6 +198,6 @@ def refits(size: Size, n_batch: int) -> float:
 
 
 def affordable_refits(size: Size, n_bytes: float) -> int:
-    """The number of refits in lock-step that fit into `n_bytes`; one at least."""
+    """The number of refits in lock-step that fit into `n_bytes`; at least one."""
     batches = range(2, min(MODEL.most_refits, size.n_points) + 1)
     return max((batch for batch in batches if refits(size, batch) <= n_bytes), default=1)

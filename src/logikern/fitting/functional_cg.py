@@ -10,7 +10,7 @@ from logikern.fitting.problem import Callback, FitResult, Problem, Solver, max_n
 from logikern.fitting.units import residual_sizes, usual_weights
 from logikern.numerics.conjugate_gradient import ConjugateDirections, add, inner_products, take_members
 from logikern.numerics.line_search import Slope, convex_step_lengths
-from logikern.numerics.outcome import Array, Indices, Outcome
+from logikern.numerics.outcome import Array, Indices, Mask, Outcome
 
 
 @dataclass(frozen=True)
@@ -19,16 +19,15 @@ class GradientPolicy:
 
     # Part of the slope that a line search may leave.
     line_accuracy: float = 0.01
-    # Steps after which the old direction is given up: those from where the loss was another quadratic function spoil
-    # the following ones (Powell 1977). Without restarts pima takes 909 products instead of 123.
+    # Steps after which the old direction is dropped. Directions from a region where the loss was a different
+    # quadratic spoil later ones (Powell 1977). Without restarts pima takes 909 products instead of 123.
     restart_after: int = 30
-    # Overlap of successive gradients above which the old direction is given up at once.
+    # Overlap of successive gradients above which the old direction is dropped at once.
     largest_overlap: float = 0.2
     # Steps in single precision after which latents are recomputed from the dual.
     refresh_after: int = 50
-    # A step smaller than this times the rounding of the largest coefficient has stalled. On a fit whose coefficients
-    # are in single precision, with a tolerance that these cannot reach, 0.1 ends at a gradient of 1.5e-5 and 0.02 at
-    # 3.4e-6.
+    # A step smaller than this times the rounding of the largest coefficient has stalled. In a fit with coefficients
+    # in single precision and an unreachable tolerance, 0.1 ends at a gradient of 1.5e-5 and 0.02 at 3.4e-6.
     swallowed: float = 0.02
 
 
@@ -36,12 +35,12 @@ class GradientPolicy:
 class KernelGradient(Solver):
     """Polak-Ribiere conjugate gradients with restarts in the metric of K~ (Ratliff & Bagnell 2007, Algorithm 1).
 
-    The penalised loss changes by <gamma, .>_K~ with gamma = dual + gradient of the likelihood, so gamma are the
-    coefficients of the functional gradient, without a product. The parameter gradient is K~ gamma, and the condition
-    number of the loss in it is that in the function space times the condition number of K~.
+    The penalised loss changes by <gamma, .>_K~ with gamma = dual + gradient of the likelihood, so gamma holds the
+    coefficients of the functional gradient, without a product. The parameter gradient is K~ gamma. In parameters, the
+    condition number of the loss is larger than in function space by the condition number of K~.
 
-    The squared loss ends where the gap to its lower bound falls below tolerance^2 times the penalised loss. As
-    |f - f*|^2 <= 2 gap in the function space, the fitted function is then right to about the tolerance.
+    For the squared loss, a fit ends when the gap to the lower bound falls below tolerance^2 times the penalised loss.
+    As |f - f*|^2 <= 2 gap in function space, the fitted function is then accurate to about the tolerance.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ class KernelGradient(Solver):
         result = self._descend(problem, dual, callback)
         if result.outcome.converged or not problem.covariance.is_single or not np.isfinite(result.dual).all():
             return result
-        # What single precision cannot resolve is finished with products summed in float64.
+        # Products summed in float64 finish what single precision cannot resolve.
         accurate = replace(problem, covariance=problem.covariance.in_double())
         return self._descend(accurate, result.dual, callback).after(result)
 
@@ -131,10 +130,16 @@ class _Iteration(Iteration):
             self.loss = float(self.losses.sum())
 
     def _look(self, members: Indices) -> Array:
+        """The gradient; norms of recomputed latents are known, and better than in single precision."""
         dual, latent = take_members(self.dual, members), take_members(self.latent, members)
         seen = _look_at(self.problem.restrict(members), dual, latent)
-        self.norms[members], self.remaining[members], self.losses[members] = seen.norms, seen.remaining, seen.losses
+        self._note(members, seen, (self.age[members] > 0) | np.isinf(self.remaining[members]))
         return seen.gradient
+
+    def _note(self, members: Indices, seen: "_Look", chosen: Mask) -> None:
+        own = members[chosen]
+        self.norms[own], self.remaining[own] = seen.norms[chosen], seen.remaining[chosen]
+        self.losses[own] = seen.losses[chosen]
 
     def _refresh(self, members: Indices) -> None:
         """Recompute latents from the dual; give up where that does not help."""
@@ -147,11 +152,13 @@ class _Iteration(Iteration):
         self.step_lengths[expected] = 1.0
 
     def _recompute(self, members: Indices) -> None:
-        """Latents from the dual, summed in float64, and the gradient there."""
-        self.latent[members] = self.problem.covariance.accurate_matmul(self.dual[members])
+        """Latents from the dual, and the norms of the gradient there, both in float64."""
+        part, dual = self.problem.restrict(members), take_members(self.dual, members)
+        latent = part.covariance.accurate_matmul(dual)
         self.n_products += 1
+        self._note(members, _look_at(part, dual, latent), np.full(len(members), True))
+        self.latent[members] = latent
         self.age[members] = 0
-        self._look(members)
 
     def advance(self) -> None:
         """One step along conjugate directions for every active weighting."""
@@ -173,14 +180,14 @@ class _Iteration(Iteration):
         if astray.any():
             directions.restart(members[astray], step[astray], step_image[astray])
             lengths = search()
-        # Where the kernel is blind, gradients and steps have no length: take the full step if it leaves nothing, or
-        # less than a line along which no decrease is visible.
+        # In the null space of K~, gradients and steps have length zero. Take the full step if it reaches the
+        # tolerance, or if it lowers the gradient and the line search finds no decrease.
         left = _look_at(part, dual - gradient, latent - image).remaining
         full = (left <= self.tolerance) | ((lengths <= 0) & (left < self.remaining[members]))
         directions.restart(members[full], step[full], step_image[full])
         lengths = np.where(full, 1.0, lengths)
         step = _times(lengths, take_members(directions.direction, members))
-        # A step that rounding swallows at nearly all points would be repeated until the budget is spent.
+        # A step that is lost in rounding at nearly all points would be repeated until the budget is spent.
         smallest = self.policy.swallowed * np.finfo(dual.dtype).eps * max_norm(dual)
         lengths = np.where(max_norm(step) > smallest, lengths, 0.0)
         add(self.dual, members, step)
@@ -202,10 +209,10 @@ def _look_at(part: Problem, dual: Array, latent: Array) -> _Look:
     likelihood = part.likelihood
     loss, gradient = likelihood.loss_and_gradient(latent, part.targets, part.weights)
     losses = loss + 0.5 * inner_products(dual, latent)
-    sizes = residual_sizes(gradient, usual_weights(part.weights))
-    # Per unit of weight, so that a weight of two ends a fit where the row written twice does.
+    sizes = residual_sizes(max_norm(gradient), usual_weights(part.weights), part.dtype)
+    # Per unit of weight, so that a row of weight two stops a fit at the same point as two copies of the row.
     unit = np.where(part.weights > 0, part.weights, 1.0).astype(gradient.dtype)[:, None]
-    own_sizes = residual_sizes(gradient / unit, np.ones(len(dual)))
+    own_sizes = residual_sizes(max_norm(gradient / unit), np.ones(len(dual)), part.dtype)
     gradient += dual
     gap = likelihood.gap(dual, latent, part.targets, part.weights)
     remaining = max_norm(gradient / unit) / own_sizes if gap is None else _relative(gap, losses)
@@ -213,7 +220,7 @@ def _look_at(part: Problem, dual: Array, latent: Array) -> _Look:
 
 
 def _relative(gap: Array, losses: Array) -> Array:
-    """The root of the gap in units of the penalised loss; zero where both are."""
+    """The root of the gap in units of the penalised loss; zero if both are zero."""
     return np.sqrt(np.divide(gap, losses, out=np.where(gap == 0, 0.0, np.inf), where=losses > 0))
 
 

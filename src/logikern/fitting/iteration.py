@@ -101,7 +101,7 @@ class Iteration(ABC):
         """
 
     def failure(self) -> Outcome | None:
-        """The outcome of active weightings where further steps would be in vain, else None."""
+        """The outcome of active weightings if further steps would not help, else None."""
         return None
 
     @property
@@ -149,7 +149,7 @@ class Iteration(ABC):
         remaining : array of shape (B,)
             What is compared with the tolerance, at the recomputed latents.
         shortest : float, default=0.0
-            A weighting whose last step was no longer has stalled; the others are at the level of rounding.
+            A weighting whose last step was at most this long has stalled; the others are at the level of rounding.
         """
         for member in members:
             if remaining[member] > max(self.tolerance, 0.5 * self.refreshed_at[member]):

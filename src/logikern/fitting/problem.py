@@ -25,7 +25,7 @@ class Problem:
     covariance : ClassCovariance
     likelihood : Likelihood
     targets : array of shape (C, n)
-        Or whatever the likelihood compares latents with.
+        Or another form that the likelihood accepts.
     weights : array of shape (B, n)
     """
 
@@ -67,11 +67,11 @@ class Problem:
 
     @property
     def is_convex(self) -> bool:
-        """Whether the curvature is the true one, not of a convex majoriser."""
+        """Whether the curvature is the true one, not the one of a convex majoriser."""
         return self.likelihood.majoriser is self.likelihood
 
     def majorised(self, latent: Array) -> "Problem":
-        """The convex problem that touches this one at the latents; itself where it is convex."""
+        """The convex problem that touches this one at the latents; the problem itself if it is convex."""
         if self.is_convex:
             return self
         completed = self.likelihood.complete(latent, self.targets)
@@ -134,7 +134,7 @@ class FitResult:
 
     @property
     def n_steps(self) -> int:
-        """Steps taken, as far as the solver has told them."""
+        """Number of steps in the trace."""
         return self.trace[-1].step if self.trace else 0
 
     @property

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from logikern.fitting.problem import max_norm
+from logikern.fitting.problem import Problem, max_norm
 from logikern.numerics.outcome import Array
+from logikern.numerics.parallel import for_each, point_tiles
 
-# Residuals of the targets below these count as rounding: single precision has probabilities right to 1e-7, which must
-# be well below the usual tolerance, 1e-4, times this size.
+# Residuals of the targets below these count as rounding, by dtype of the coefficients. Probabilities in single
+# precision are accurate to 1e-7, which must be well below the default tolerance, 1e-4, times this size.
 SMALLEST_SIZES = {np.dtype(np.float32): 5e-3, np.dtype(np.float64): 1e-8}
 
 
@@ -21,10 +22,30 @@ def usual_weights(weights: Array) -> Array:
     return np.minimum(np.maximum(1.0, usual), np.where(largest > 0, largest, 1.0))
 
 
-def residual_sizes(likelihood_gradient: Array, usual: Array) -> Array:
+def residual_sizes(largest: Array, usual: Array, dtype: np.dtype) -> Array:
     """The unit of the gradient, (B,): the typical weight, times the largest residual of the targets if below one.
 
-    Where classes can be separated, a large variance brings all probabilities so close to the targets that the
-    gradient is small everywhere, long before any digit of the dual is right.
+    `largest` are the largest entries of the likelihood's gradient, (B,), and `dtype` is that of the coefficients.
+
+    If classes can be separated, a large variance brings all probabilities so close to the targets that the gradient
+    is small everywhere, long before any digit of the dual is right.
     """
-    return usual * np.clip(max_norm(likelihood_gradient) / usual, SMALLEST_SIZES[likelihood_gradient.dtype], 1.0)
+    return usual * np.clip(largest / usual, SMALLEST_SIZES[dtype], 1.0)
+
+
+def largest_entries(problem: Problem, dual: Array, latent: Array) -> tuple[Array, Array]:
+    """Largest entries of the likelihood's gradient and of dual + that gradient, (B,) each.
+
+    They have the precision of the latents. At latents in float64 they are those of the dual itself, even if it is
+    kept in single precision, whose own gradient is wrong by 1e-7 and can be zero by chance.
+    """
+
+    def find(points: slice) -> tuple[Array, Array]:
+        own = problem.at(points)
+        _, gradient = own.likelihood.loss_and_gradient(latent[..., points], own.targets, own.weights)
+        of_likelihood = max_norm(gradient)
+        gradient += dual[..., points]
+        return of_likelihood, max_norm(gradient)
+
+    of_likelihood, whole = np.max(for_each(find, point_tiles(latent.shape)), axis=0)
+    return of_likelihood, whole

@@ -52,7 +52,7 @@ class Kernel(ABC):
 
     @property
     def is_pairwise(self) -> bool:
-        """Whether every value costs a call of its own, so that symmetry saves half of them."""
+        """Whether every value needs its own function call, so that using symmetry halves the cost."""
         return any(part.is_pairwise for part in parameters.parts(self))
 
     def fill(self, out: Matrix, X: Points, Z: Points) -> None:

@@ -22,7 +22,7 @@ class Gaussian(Stationary):
         Inverse squared length scale, w_c in eq. (7): one for all inputs, or one per input. Positive; learned
         as log(rate).
     columns : tuple of int or None, default=None
-        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+        Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
 
     metric = SQUARED_EUCLIDEAN

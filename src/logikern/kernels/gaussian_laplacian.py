@@ -25,11 +25,11 @@ class GaussianLaplacian(DistanceKernel):
     rate : float or tuple of floats, default=1.0
         Inverse squared length scale: one for all inputs, or one per input. Positive; learned as log(rate).
     roughness : float, default=1.0
-        Length scale of the Gaussian over that of the Laplacian. Positive; learned as log(roughness).
+        Ratio of the length scales of the Gaussian and the Laplacian. Positive; learned as log(roughness).
     share : float, default=1.0
         Weight of the Laplacian relative to the Gaussian. Positive; learned as log(share).
     columns : tuple of int or None, default=None
-        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+        Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
 
     roughness: float = positive(1.0)

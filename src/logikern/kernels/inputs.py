@@ -30,15 +30,15 @@ def as_points(X: Any, dtype: np.dtype) -> Any:
 def scale_inputs(X: Any, rate: Rate, power: float = 0.5) -> Any:
     """A copy of X whose input j is multiplied by rate_j^power.
 
-    With the power 1/2, squared distances and inner products of the scaled points are those weighted by the rates;
-    with the power 1, sums of absolute differences are. Rates cost O(n d) and never a pass over an (n, m) matrix.
+    With power 1/2, the rates weight squared distances and inner products of the scaled points; with power 1, they
+    weight sums of absolute differences. Rates cost O(n d) and never a pass over an (n, m) matrix.
     """
     if not isinstance(rate, tuple):
         return X * rate**power
     if len(rate) != X.shape[1]:
         raise ValueError(
             f"`rate` must have one value per input, but has {len(rate)} values for {X.shape[1]} inputs. "
-            "Pass one number for all inputs, or as many as `X` has columns."
+            "Pass one number for all inputs, or one for each column of `X`."
         )
     factors = (np.asarray(rate) ** power).astype(X.dtype)
     if not is_sparse(X):

@@ -15,15 +15,15 @@ from .stationary import Stationary, decay
 class Laplacian(Stationary):
     """k = exp(-s), s = sum_j rate_j |x_j - z_j|.
 
-    Every input contributes a factor of its own, so that functions may change abruptly along one input and not along
-    others: fit for tables whose columns mean different things.
+    Every input contributes a factor of its own, so functions may change abruptly along one input and not along
+    others. This suits tables whose columns mean different things.
 
     Parameters
     ----------
     rate : float or tuple of floats, default=1.0
         Inverse length scale: one for all inputs, or one per input. Positive; learned as log(rate).
     columns : tuple of int or None, default=None
-        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+        Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
 
     metric = CITY_BLOCK

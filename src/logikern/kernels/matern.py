@@ -21,7 +21,7 @@ class Matern12(Stationary):
     rate : float or tuple of floats, default=1.0
         Inverse squared length scale: one for all inputs, or one per input. Positive; learned as log(rate).
     columns : tuple of int or None, default=None
-        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+        Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
 
     metric = SQUARED_EUCLIDEAN
@@ -47,7 +47,7 @@ class Matern32(Stationary):
     rate : float or tuple of floats, default=1.0
         Inverse squared length scale: one for all inputs, or one per input. Positive; learned as log(rate).
     columns : tuple of int or None, default=None
-        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+        Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
 
     metric = SQUARED_EUCLIDEAN
@@ -74,7 +74,7 @@ class Matern52(Stationary):
     rate : float or tuple of floats, default=1.0
         Inverse squared length scale: one for all inputs, or one per input. Positive; learned as log(rate).
     columns : tuple of int or None, default=None
-        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+        Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
 
     metric = SQUARED_EUCLIDEAN

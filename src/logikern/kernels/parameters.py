@@ -29,7 +29,7 @@ def positive(default: float, *, per_input: bool = False, role: str = "shape") ->
     Parameters
     ----------
     default : float
-        Value when none is given.
+        Default value.
     per_input : bool, default=False
         Whether a sequence is accepted as well: one value per input.
     role : str, default="shape"
@@ -48,10 +48,7 @@ def whole(default: int) -> Any:
 def places(values: str) -> Any:
     """Declare a fixed keyword field: None, or for every input the place of its value in another field.
 
-    Parameters
-    ----------
-    values : str
-        Name of the field with the values, made by `positive` with `per_input`.
+    `values` names that field, made by `positive` with `per_input`.
     """
     return dataclasses.field(default=None, kw_only=True, repr=False, metadata={_KIND: _PLACES, _VALUES: values})
 
@@ -64,8 +61,8 @@ def part() -> Any:
 def normalise(record: Any) -> None:
     """Check the declared fields and store them as float, int or tuple.
 
-    Records then compare and hash by value, whatever sequence or number was given. For `__post_init__` of frozen
-    dataclasses only.
+    Records then compare and hash by value, for any type of sequence or number. Only for `__post_init__` of frozen
+    dataclasses.
     """
     for field, value in _declared(record):
         kind = field.metadata[_KIND]
@@ -208,9 +205,10 @@ def _checked_places(name: str, value: Any, values: str, record: Any) -> tuple[in
     used = set(found.tolist())
     if used != set(range(n_values)):
         wrong = max(used) if max(used) >= n_values else min(set(range(n_values)) - used)
-        problem = "is named" if wrong in used else "is missing"
+        problem = "occurs" if wrong in used else "is missing"
         raise ValueError(
-            f"`{name}` must name the places 0 to {n_values - 1} of `{values}`, each for one input or more, but place "
-            f"{wrong} {problem}. Pass one value of `{values}` for each group of inputs, and the group of every input."
+            f"`{name}` must contain every position in `{values}`, from 0 to {n_values - 1}, and no other, but "
+            f"position {wrong} {problem}. Pass one value of `{values}` for each group of inputs, and the group of "
+            "every input."
         )
     return tuple(found.tolist())

@@ -98,7 +98,7 @@ class Precomputed(Kernel):
         values = _values(X)
         if Z.indices is None:
             raise ValueError(
-                "Kernel values are known against training points only, but were asked for between new "
+                "Kernel values are known against training points only, but were requested between new "
                 "points. Pass training points as `Z`."
             )
         return np.take(values, Z.indices, axis=1).astype(X.dtype, copy=False)
@@ -106,7 +106,7 @@ class Precomputed(Kernel):
     def diagonal(self, X: KernelRows) -> Vector:
         if X.indices is None:
             raise ValueError(
-                "The diagonal of a precomputed kernel is known for training points only, but was asked for "
+                "The diagonal of a precomputed kernel is known for training points only, but was requested for "
                 "new points. Pass training points."
             )
         return _values(X)[np.arange(len(X)), X.indices].astype(X.dtype, copy=False)

@@ -26,7 +26,7 @@ class RationalQuadratic(Stationary):
     alpha : float, default=1.0
         How narrow the mixture is. Positive; learned as log(alpha).
     columns : tuple of int or None, default=None
-        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+        Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
 
     metric = SQUARED_EUCLIDEAN

@@ -49,7 +49,7 @@ class DistanceKernel(Kernel):
     @property
     @abstractmethod
     def metrics(self) -> tuple[Metric, ...]:
-        """What each s_m is."""
+        """The metric of each s_m."""
 
     @property
     @abstractmethod
@@ -103,7 +103,7 @@ class DistanceKernel(Kernel):
         return np.concatenate([by_rate, by_shape])
 
     def spread_rate(self, n_inputs: int, columns: tuple[int, ...] | None = None) -> DistanceKernel:
-        """The same kernel with its one rate repeated for every input, or for every one of its columns."""
+        """The same kernel with its one rate repeated for every input, or for every column."""
         columns = columns if self.columns is None else self.columns
         n_rates = n_inputs if columns is None else max(columns) + 1
         return replace(self, rate=(cast(float, self.rate),) * n_rates, columns=columns)
@@ -113,15 +113,15 @@ class DistanceKernel(Kernel):
         if isinstance(rate, tuple) and columns is not None:
             if len(columns) != X.shape[1]:
                 raise ValueError(
-                    f"`columns` must name a rate for every input, but has {len(columns)} places for {X.shape[1]} "
-                    "inputs. Pass as many as `X` has columns."
+                    f"`columns` must name a rate for every input, but has {len(columns)} entries for {X.shape[1]} "
+                    "inputs. Pass one for each column of `X`."
                 )
             rate = tuple(rate[place] for place in columns)
         rates = zip(self.metrics, self.metric_rates(rate), strict=True)
         return [metric.compare(X, Z, own, dtype) for metric, own in rates]
 
     def _by_rate(self, pair: Pair, pull: Matrix, distance: Matrix) -> Vector:
-        """sum_ij pull_ij s_ij, or what the inputs of each rate add to it."""
+        """sum_ij pull_ij s_ij, or the contribution of the inputs of each rate."""
         if not isinstance(self.rate, tuple):
             return np.array([np.vdot(pull, distance)])
         by_input = pair.contract_inputs(pull)
@@ -139,7 +139,7 @@ class Stationary(DistanceKernel):
     rate : float or tuple of floats, default=1.0
         Inverse length scale to the power of the metric: one for all inputs, or one per input.
     columns : tuple of int or None, default=None
-        Which of the rates each input has, if several inputs share one; None gives input j the rate j.
+        Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
 
     exponents = (1.0,)
@@ -147,7 +147,7 @@ class Stationary(DistanceKernel):
     @property
     @abstractmethod
     def metric(self) -> Metric:
-        """What s is."""
+        """The metric of s."""
 
     @abstractmethod
     def to_correlation(self, distance: Matrix) -> None:

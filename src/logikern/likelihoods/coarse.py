@@ -61,8 +61,8 @@ class CoarseSoftmax(Likelihood):
 
         With P the probability of p and q the distribution of its classes given p, the true curvature is the
         curvature of the softmax in which p is one class, seen along q, less (1 - P) (diag(q) - q q') within p. The
-        majoriser's exceeds it by diag(q) - q q', about which coarse labels say nothing. The merged softmax is
-        closer, the more so the better p is predicted. On p it has S = (P w)^(1/2) |q|, U = P^(1/2) q / |q|.
+        majoriser exceeds it by diag(q) - q q', about which coarse labels say nothing. The merged softmax is closer;
+        its error vanishes as P approaches one. On p it has S = (P w)^(1/2) |q|, U = P^(1/2) q / |q|.
         """
         expansion = self.expand(latent, targets, weights)
         points, inside = self._single_nodes(targets)
@@ -110,7 +110,7 @@ class CoarseSoftmax(Likelihood):
         part = spread * self.tree.leaf_sums(share / at_nodes) - own * mean
         merged = curvature.pointwise.merged
         if merged is not None:
-            # For a node with probability P only 1 - P of it is left.
+            # Merging leaves 1 - P of the excess, for a node with probability P.
             as_one = np.isin(coarse, merged.points)
             certain = np.where(as_one, np.einsum("pk,bpk->bk", share > 0, at_nodes), 0.0)
             part *= np.maximum(1.0 - certain, 0.0)[:, None, :]
@@ -124,5 +124,5 @@ class CoarseSoftmax(Likelihood):
 
 
 def _probabilities(latent: Array) -> Array:
-    """In double precision and never zero, because probabilities of a node are divided by their sum."""
+    """Class probabilities in double precision, and never zero, because they are divided by their sum over a node."""
     return soft_maximum(latent.astype(np.float64)).probabilities + SMALLEST

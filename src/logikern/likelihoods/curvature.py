@@ -21,12 +21,12 @@ class Curvature(ABC):
     @property
     @abstractmethod
     def n_batch(self) -> int:
-        """Members of the batch."""
+        """Number of members of the batch."""
 
     @property
     @abstractmethod
     def pointwise(self) -> "PointwiseCurvature":
-        """Its part at single points, for preconditioning; itself if no points are coupled."""
+        """The part of W at single points, for preconditioning; W itself if no points are coupled."""
 
     @property
     def couples_points(self) -> bool:
@@ -63,7 +63,7 @@ class Curvature(ABC):
 
     @abstractmethod
     def in_precision(self, dtype: np.dtype) -> "Curvature":
-        """The same in another precision."""
+        """The same curvature in another precision."""
 
 
 class Merged(NamedTuple):
@@ -83,7 +83,7 @@ class Merged(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PointwiseCurvature(Curvature):
-    """W = S (I - U U') S with S diagonal and U of unit columns, one per point, or S (I - U U') E S.
+    """W = S (I - U U') S, or S (I - U U') E S if E merges classes; S is diagonal, U has a unit column per point.
 
     For the softmax S = D^(1/2), U = pi^(1/2): V = S (I - U U') of Seeger (2008), sec. 5.1.1. The orthogonal
     projector is written out, so no formula divides by a probability.

@@ -33,7 +33,7 @@ class Softmax(Likelihood):
         return True
 
     def smoothed_label_latents(self, targets: Array) -> Array:
-        # Probabilities between the target and the same for all classes, as generalised linear models are begun.
+        # The mean of the target and the uniform distribution: the usual start for generalised linear models.
         latent = np.log(0.5 * targets + 0.5 / targets.shape[-2])
         return latent - latent.mean(axis=-2, keepdims=True)
 

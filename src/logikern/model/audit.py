@@ -1,4 +1,4 @@
-"""What a model file may contain, checked from its bytes before anything in it becomes an object.
+"""Checks of the bytes of a model file, before anything in it becomes an object.
 
 A file is an archive of arrays and of `schema.json`, a tree of nodes from which skops builds objects. Every node names
 a loader and a type; both must be on the lists below. skops then checks the types again.
@@ -22,8 +22,10 @@ from logikern.encoding.numbers import Numbers
 from logikern.encoding.scaling import Ranked, Standardised, Unscaled
 from logikern.kernels import KERNELS, KernelRows, Precomputed, Product, Scaled, Sum
 from logikern.model.fitted import FittedModel, OneAgainstRest
+from logikern.model.neighbourhoods import Approximation, Landmarks, LocalModels, NeighbourhoodModel
 from logikern.numerics.outcome import NewtonStep
 from logikern.numerics.temperature import Temperature
+from logikern.operators.partition import Partition
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
 from logikern.structure.mixing import Flat
@@ -36,27 +38,20 @@ SCHEMA = "schema.json"
 CLASSIFIER = "logikern.estimators.classifier.KernelLogisticClassifier"
 REGRESSOR = "logikern.estimators.regressor.KernelRegressor"
 TRANSFORMER = "logikern.estimators._inputs.transformer.TableEncoder"
+SETTINGS = "logikern.estimators._cells.settings.NeighbourhoodSettings"
 # The first skops protocol with which model files were written.
 OLDEST_PROTOCOL = 2
 
 
 @dataclass(frozen=True)
 class AuditPolicy:
-    """Limits of a model file.
+    """Limits of a model file."""
 
-    Parameters
-    ----------
-    max_depth : int, default=200
-        Levels of nested nodes. A sum of twenty kernels needs about fifty.
-    unpacked_bytes : int, default=2**28
-        Bytes to which the arrays may always unpack. Sparse matrices are compressed.
-    unpacked_ratio : int, default=100
-        Bytes to which the arrays may unpack, relative to the size of the file, if that is more.
-    """
-
+    # Levels of nested nodes. A sum of twenty kernels needs about fifty.
     max_depth: int = 200
+    # Size to which arrays may unpack for any file. Sparse matrices are compressed.
     unpacked_bytes: int = 2**28
-    unpacked_ratio: int = 100
+    unpacked_ratio: int = 100  # size to which arrays may unpack, relative to the size of the file, if that is more
 
 
 DEFAULT_POLICY = AuditPolicy()
@@ -70,6 +65,11 @@ _OURS: tuple[type, ...] = (
     KernelRows,
     FittedModel,
     OneAgainstRest,
+    NeighbourhoodModel,
+    LocalModels,
+    Landmarks,
+    Approximation,
+    Partition,
     Specification,
     Temperature,
     Tying,
@@ -86,7 +86,10 @@ _OURS: tuple[type, ...] = (
     Standardised,
     Ranked,
 )
-OUR_TYPES = (CLASSIFIER, REGRESSOR, TRANSFORMER, *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS))
+OUR_TYPES = (
+    *(CLASSIFIER, REGRESSOR, TRANSFORMER, SETTINGS),
+    *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS),
+)
 
 _PLAIN_TYPES = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "bool"))
 _NUMBER_TYPES = frozenset(
@@ -163,7 +166,7 @@ def _nodes(schema: Any, max_depth: int) -> Iterator[dict[str, Any]]:
     while waiting:
         value, depth = waiting.pop()
         if depth > max_depth:
-            raise ValueError(f"its records are nested more than {max_depth} deep")
+            raise ValueError(f"its records are nested more than {max_depth} levels deep")
         if isinstance(value, dict):
             if isinstance(value.get("__loader__"), str):
                 yield value

@@ -15,29 +15,19 @@ from logikern.numerics.outcome import Array
 
 @dataclass(frozen=True)
 class DefaultPolicy:
-    """What default hyperparameters aim at.
+    """Targets of the default hyperparameters."""
 
-    Parameters
-    ----------
-    squared_rate, city_block_rate : float, default=2.0, 1.0
-        Rates of kernels of squared and of city-block distances, in units of one over the mean distance of a point
-        from the centre. Two random points then have the correlation exp(-2), or about exp(-1), and neighbours stay
-        close to one. On five standardised tables, the log loss of the Laplacian at its default rate is within 5 % of
-        the best among rates from 1/8 to 4 times as large.
-    variance : float, default=30.0
-        Prior variance of the latents: prior log odds of a few units between any two classes.
-    outlying : float, default=10.0
-        Points that are farther from the mean than this many times the median length are outliers. They do not count
-        in the mean and the mean distance. A normal distribution has no such points.
-    smallest : float, default=1e-300
-        Smaller scales of the data count as zero.
-    """
-
+    # Rates of kernels of squared and of city-block distances, in units of one over the mean distance of a point from
+    # the centre. Two random points then have the correlation exp(-2), or about exp(-1), and neighbours stay close to
+    # one. On five standardised tables, the log loss of the Laplacian at its default rate is within 5 % of the best
+    # among rates from 1/8 to 4 times as large.
     squared_rate: float = 2.0
     city_block_rate: float = 1.0
-    variance: float = 30.0
+    variance: float = 30.0  # prior variance of the latents: prior log odds of a few units between any two classes
+    # Points that are farther from the mean than this many times the median length are outliers. They do not count in
+    # the mean and the mean distance. A normal distribution has no such points.
     outlying: float = 10.0
-    smallest: float = 1e-300
+    smallest: float = 1e-300  # smaller scales of the data count as zero
 
     def divide(self, number: float, scale: float, otherwise: float) -> float:
         """number / scale, unless the scale is zero or not finite."""

@@ -1,4 +1,4 @@
-"""Consistency of a loaded encoder: its columns, levels and scales must fit together and into the table."""
+"""Consistency of a loaded encoder: its columns, levels and scales must match each other and the table."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from logikern.encoding.scaling import Ranked, Standardised, Unscaled
 
 
 def check_encoder(encoder: Any, n_columns: int, names: Any) -> None:
-    """Raise a ValueError if the encoder is not one of a table with these columns; names may be None."""
+    """Raise a ValueError if the encoder does not belong to a table with these columns; names may be None."""
     _require(isinstance(encoder, Encoder), "it has no encoder")
-    _require(encoder.n_columns == n_columns, "its encoder has another number of columns")
+    _require(encoder.n_columns == n_columns, "its encoder has a different number of columns")
     own = encoder.names
     if own is not None:
         is_list = isinstance(own, tuple) and all(isinstance(name, str) for name in own)
-        _require(is_list and len(own) == n_columns, "its encoder has other names")
-        _require(names is None or list(own) == names.tolist(), "its encoder has other names")
+        _require(is_list and len(own) == n_columns, "its encoder has different column names")
+        _require(names is None or list(own) == names.tolist(), "its encoder has different column names")
     _require(type(encoder.is_sparse) is bool, "its encoder does not say whether inputs are sparse")
     _check_numbers(encoder.numbers, n_columns)
     _check_levels(encoder.levels, n_columns)
@@ -32,18 +32,19 @@ def check_encoder(encoder: Any, n_columns: int, names: Any) -> None:
 
 def _check_numbers(numbers: Any, n_columns: int) -> None:
     _require(isinstance(numbers, Numbers), "its encoder has no numbers")
-    complaint = "its encoder has numbers outside of the table"
+    complaint = "its encoder has numbers outside the table"
     for places, bound in ((numbers.places, n_columns), (numbers.gaps, len(numbers.places))):
         _require(_are_whole(places) and bool(np.all(np.diff(places) > 0)), complaint)
         _require(not len(places) or (places[0] >= 0 and places[-1] < bound), complaint)
     _require(_are_whole(numbers.kinds), complaint)
-    _require(bool(np.all((numbers.kinds >= 0) & (numbers.kinds < len(KINDS)))), "its encoder has unknown numbers")
+    known = bool(np.all((numbers.kinds >= 0) & (numbers.kinds < len(KINDS))))
+    _require(known, "its encoder has numbers of an unknown type")
     same = _are_finite(numbers.medians) and len(numbers.medians) == len(numbers.places) == len(numbers.kinds)
-    _require(same, "its encoder has no median for each number")
+    _require(same, "its encoder does not have a median for each number")
 
 
 def _check_levels(levels: Any, n_columns: int) -> None:
-    complaint = "its encoder has levels outside of the table"
+    complaint = "its encoder has levels outside the table"
     _require(isinstance(levels, tuple) and all(isinstance(own, Levels) for own in levels), complaint)
     for own in levels:
         _require(type(own.place) is int and 0 <= own.place < n_columns, complaint)
@@ -62,7 +63,7 @@ def _check_notes(notes: Any, n_columns: int) -> None:
 
 
 def check_scaling(scaling: Any, n_inputs: int) -> None:
-    """Raise a ValueError if the scaling is not one of so many inputs."""
+    """Raise a ValueError if the scaling does not have `n_inputs` inputs."""
     complaint = "its scaling belongs to other inputs"
     if isinstance(scaling, Standardised):
         for values in (scaling.shift, scaling.scale):

@@ -18,7 +18,7 @@ TILE_ENTRIES = 2**22
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """Latents u_c(x) = sum_i dual_ic v_c k_c(x, x_i) + constant_c, constant_c = bias_variance sum_i dual_ic.
+    """Latents u_c(x) = sum_i dual_ic v_c k_c(x, x_i) + constant_c with constant_c = bias_variance sum_i dual_ic.
 
     Predictions scale them by the specification's temperature.
     """
@@ -30,6 +30,15 @@ class FittedModel:
     free_constants: Array | None = None
 
     @property
+    def n_classes(self) -> int:
+        return len(self.dual)
+
+    @property
+    def n_compared(self) -> int:
+        """Number of training points whose kernel values a prediction needs."""
+        return int(self.points.shape[0])
+
+    @property
     def constants(self) -> Array:
         """The constant of each class, (C,)."""
         if self.free_constants is not None:
@@ -39,10 +48,11 @@ class FittedModel:
     def latents(self, X: Any, tile_entries: int = TILE_ENTRIES) -> Array:
         """Scaled class functions at new points, (n_new, C)."""
         temperature, n_points = self.specification.temperature, self.points.shape[0]
-        tiles = [temperature.apply(self._latents(part).T).T for part in tiles_of(X, n_points, tile_entries)]
+        tiles = [temperature.apply(self.functions_at(part).T).T for part in tiles_of(X, n_points, tile_entries)]
         return np.concatenate(tiles) if tiles else np.empty((0, len(self.dual)))
 
-    def _latents(self, X: Any) -> Array:
+    def functions_at(self, X: Any) -> Array:
+        """Class functions before the temperature, (n_new, C); all kernel values are in memory at once."""
         specification, mixing = self.specification, self.specification.mixing
         if len(specification.kernels) == 1:
             latent = mixing.couple(self._expansions[0].at(X), specification.latent_variances)
@@ -56,7 +66,7 @@ class FittedModel:
 
     @cached_property
     def _expansions(self) -> tuple[KernelExpansion, ...]:
-        """Functions of each kernel: of the classes if they share one, else of those that use it."""
+        """Functions of each kernel: all class functions if they share one kernel, else the functions that use it."""
         specification = self.specification
         if len(specification.kernels) == 1:
             return (KernelExpansion(specification.kernels[0], self.points, self.dual),)
@@ -67,7 +77,7 @@ class FittedModel:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a file stores: nothing that can be computed again."""
+        """The state for a file, without anything that can be computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 

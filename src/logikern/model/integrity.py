@@ -1,4 +1,4 @@
-"""Consistency of a loaded model: `audit` has checked its types, and here its parts must fit together."""
+"""Consistency of the parts of a loaded model, whose types `audit` has checked."""
 
 import dataclasses
 from collections.abc import Hashable
@@ -10,9 +10,11 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
-from logikern.model.audit import CLASSIFIER, REGRESSOR, TRANSFORMER
+from logikern.model.audit import CLASSIFIER, REGRESSOR, SETTINGS, TRANSFORMER
+from logikern.model.cells import check_members
 from logikern.model.encoders import check_encoder, check_scaling
 from logikern.model.fitted import FittedModel, OneAgainstRest
+from logikern.model.neighbourhoods import Approximation, NeighbourhoodModel
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
 from logikern.selection.judgement import Verdict
@@ -63,11 +65,13 @@ def check_loaded(loaded: Any) -> None:
 
 def _check_ending(found: dict[str, Any]) -> None:
     """How the fit ended, and the records behind `explain`."""
-    _require(isinstance(found.get("plan_", ""), str), "its plan is no text")
+    _require(isinstance(found.get("plan_", ""), str), "its plan is not text")
     _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
-    _check_records(found.get("trace_"), NewtonStep | Record, "its trace is no trace")
-    _check_records(found.get("newton_trace_"), NewtonStep, "its steps are no steps")
-    _check_records(found.get("verdicts_"), Verdict, "its verdicts are no verdicts")
+    _check_records(found.get("trace_"), NewtonStep | Record, "its trace is not a list of records")
+    _check_records(found.get("newton_trace_"), NewtonStep, "its steps are not a list of Newton steps")
+    _check_records(found.get("verdicts_"), Verdict, "its verdicts are not a list of verdicts")
+    if found.get("approximation_") is not None:
+        _check_records((found["approximation_"],), Approximation, "its approximation is no record of one")
     _require(_is_number(found.get("criterion_value_"), float), "its criterion has no value")
     _require(_is_number(found.get("n_iter_"), int), "it does not say how many steps its fit took")
 
@@ -92,24 +96,26 @@ def _name(model: Any) -> str:
 
 
 def _check_classifier(classifier: Any) -> None:
-    _require(_name(classifier) == CLASSIFIER, f"{type(classifier).__name__} is no KernelLogisticClassifier")
+    _require(_name(classifier) == CLASSIFIER, f"{type(classifier).__name__} is not a KernelLogisticClassifier")
     found = vars(classifier)
     model, classes = found.get("model_"), found.get("classes_")
     _check_classes(classes)
     n_inputs = _check_inputs(found)
     if isinstance(found.get("hierarchy"), Tree):
         _check_tree(found["hierarchy"])
+    _check_settings(found.get("operator"))
     if isinstance(model, OneAgainstRest):
         binaries = found.get("binaries_", ())
-        _require(len(model.models) == len(classes) == len(binaries), "it has no model for every class")
-        _require(len(model.scalings) in (0, len(classes)), "it has no scaling for every class")
+        _require(len(model.models) == len(classes) == len(binaries), "it does not have a model for every class")
+        _require(len(model.scalings) in (0, len(classes)), "it does not have a scaling for every class")
         for scaling in model.scalings:
             check_scaling(scaling, n_inputs)
         for part, binary in zip(model.models, binaries, strict=True):
             _check_class_model(part, 2, n_inputs)
             _check_classifier(binary)
             _check_ending(vars(binary))
-            _require(np.array_equal(part.dual, binary.model_.dual), "its models are not those of its classes")
+            same = type(part) is type(binary.model_) and np.array_equal(part.dual, binary.model_.dual)
+            _require(same, "its models are not those of its classes")
         kernels = tuple(part.specification.kernels[0] for part in model.models)
         variances = np.array([part.specification.latent_variances[1] for part in model.models])
     else:
@@ -121,7 +127,7 @@ def _check_classifier(classifier: Any) -> None:
     coefficients = found.get("dual_coef_")
     _require(
         isinstance(coefficients, np.ndarray) and coefficients.ndim == 2 and coefficients.shape[1] == len(classes),
-        "its coefficients are no table with a column for each class",
+        "its coefficients are not a table with a column for each class",
     )
     fitted = model.models[0] if isinstance(model, OneAgainstRest) else model
     _require(len(coefficients) >= fitted.dual.shape[1], "its coefficients are fewer than its points")
@@ -129,21 +135,24 @@ def _check_classifier(classifier: Any) -> None:
 
 def _check_classes(classes: Any) -> None:
     """Classes must be distinct labels without missing values."""
-    _require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2, "its classes are no list")
-    _require(classes.dtype.kind in "biufUSmMO", "its classes are no labels")
+    _require(
+        isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2, "its classes are not a list"
+    )
+    _require(classes.dtype.kind in "biufUSmMO", "its classes are not labels")
     labels = classes.tolist()
     # Missing values are not labels; NaN does not equal itself.
     known = all(isinstance(label, Hashable) and label is not None and label == label for label in labels)
-    _require(known and len(set(labels)) == len(labels), "its classes are not all different labels")
+    _require(known and len(set(labels)) == len(labels), "its classes are not distinct labels")
 
 
 def _check_inputs(found: dict[str, Any]) -> int:
-    """Number of inputs that the kernels see: those of the encoder, or the columns of X where there is none."""
+    """Number of inputs of the kernels: the inputs of the encoder, or the columns of X if there is no encoder."""
     n_features: Any = found.get("n_features_in_")
     names, kernels = found.get("feature_names_in_"), found.get("kernels_")
     _require(isinstance(n_features, int) and n_features >= 1, "it does not say how many features it takes")
     if names is not None:
-        _require(isinstance(names, np.ndarray) and names.shape == (n_features,), "its features have other names")
+        is_list = isinstance(names, np.ndarray) and names.shape == (n_features,)
+        _require(is_list, "its feature names do not match its features")
     if not isinstance(kernels, tuple) or not all(isinstance(own, Kernel) for own in kernels):
         raise ValueError(_NO_KERNELS)
     if any(isinstance(leaf, Precomputed) for own in kernels for leaf in leaves(own)):
@@ -153,22 +162,34 @@ def _check_inputs(found: dict[str, Any]) -> int:
     return int(found["encoder_"].n_inputs)
 
 
-def _check_start(start: Any, model: FittedModel) -> None:
-    """The start of the search has as many functions as the model."""
+def _check_start(start: Any, model: FittedModel | NeighbourhoodModel) -> None:
+    """The start of the search must have the functions of the model."""
     _check_specification(start)
     same = len(start.tying.kernel_of) == len(model.specification.tying.kernel_of)
     _require(same, "its start belongs to another model")
 
 
 def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: np.ndarray) -> None:
-    """Public hyperparameters are the model's own."""
+    """Public hyperparameters must equal those of the model."""
     _require(found.get("kernels_") == kernels, _NO_KERNELS)
     shown = found.get("variances_")
-    _require(isinstance(shown, np.ndarray) and np.array_equal(shown, variances), "its variances are not its model's")
+    is_same = isinstance(shown, np.ndarray) and np.array_equal(shown, variances)
+    _require(is_same, "its variances are not those of its model")
+
+
+def _check_settings(operator: Any) -> None:
+    """Settings of neighbourhoods, which belong to a later layer, are whole numbers."""
+    if _name(operator) == SETTINGS:
+        _require(all(type(number) is int for number in vars(operator).values()), "its settings are no numbers")
 
 
 def _check_class_model(model: Any, n_classes: int, n_inputs: int) -> None:
-    """The constants of classes follow from the dual, unless they are free."""
+    """The constants of classes must follow from the dual, unless they are free."""
+    if isinstance(model, NeighbourhoodModel):
+        _check_points(model, n_classes, n_inputs)
+        _require(bool(np.isfinite(model.specification.bias_variance)), "its neighbourhoods have free constants")
+        check_members(model, n_inputs)
+        return
     _check_model(model, n_classes, n_inputs)
     if np.isinf(model.specification.bias_variance):
         _check_constants(model)
@@ -179,17 +200,21 @@ def _check_class_model(model: Any, n_classes: int, n_inputs: int) -> None:
 def _check_regressor(regressor: Any) -> None:
     found = vars(regressor)
     outputs, coefficients = found.get("outputs_"), found.get("dual_coef_")
-    _require(isinstance(outputs, np.ndarray) and outputs.ndim == 1 and len(outputs) >= 1, "its outputs are no list")
+    _require(
+        isinstance(outputs, np.ndarray) and outputs.ndim == 1 and len(outputs) >= 1, "its outputs are not a list"
+    )
     _check_model(found.get("model_"), len(outputs), _check_inputs(found))
     _check_constants(found["model_"])
     _check_start(found.get("start_"), found["model_"])
     _check_shown(found, found["model_"].specification.kernels, found["model_"].specification.latent_variances)
     _require(type(found["model_"].specification.mixing) is Flat, "its outputs have a tree")
-    _require(found.get("n_outputs_") == len(outputs), "it has another number of outputs")
+    _require(found.get("n_outputs_") == len(outputs), "it states a number of outputs that is not that of its model")
     _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
     _require(found["model_"].specification.temperature.is_neutral, "its outputs have a temperature")
     allowed = (1, 2) if len(outputs) == 1 else (2,)
-    _require(isinstance(coefficients, np.ndarray) and coefficients.ndim in allowed, "its coefficients are no table")
+    _require(
+        isinstance(coefficients, np.ndarray) and coefficients.ndim in allowed, "its coefficients are not a table"
+    )
     _require(len(coefficients) >= found["model_"].dual.shape[1], "its coefficients are fewer than its points")
 
 
@@ -198,15 +223,21 @@ _CHECKS = {CLASSIFIER: _check_classifier, REGRESSOR: _check_regressor}
 
 def _check_model(model: Any, n_classes: int, n_inputs: int) -> None:
     _require(isinstance(model, FittedModel), "it holds no fitted model")
-    _check_specification(model.specification)
-    _require(model.specification.mixing.n_classes == n_classes, "its classes are not those of its kernels")
-    dual, points = model.dual, model.points
+    _check_points(model, n_classes, n_inputs)
+    dual = model.dual
     _require(
         isinstance(dual, np.ndarray) and dual.dtype.kind == "f" and dual.ndim == 2 and len(dual) == n_classes,
         "its coefficients have the wrong shape",
     )
-    _require(dual.shape[1] == points.shape[0], "its points and coefficients differ in number")
+    _require(dual.shape[1] == model.points.shape[0], "its points and coefficients differ in number")
     _require(bool(np.isfinite(dual).all()), "its coefficients are not finite")
+
+
+def _check_points(model: FittedModel | NeighbourhoodModel, n_classes: int, n_inputs: int) -> None:
+    """Training points and kernels fit each other and the classes."""
+    _check_specification(model.specification)
+    _require(model.specification.mixing.n_classes == n_classes, "its classes are not those of its kernels")
+    points = model.points
     parts = [leaf for kernel in model.specification.kernels for leaf in leaves(kernel)]
     is_given = [isinstance(part, Precomputed) for part in parts]
     if isinstance(points, KernelRows):
@@ -214,16 +245,16 @@ def _check_model(model: Any, n_classes: int, n_inputs: int) -> None:
         _check_places(points, n_inputs)
     else:
         _require(not any(is_given), "its points do not belong to its kernels")
-        _require(points.dtype.kind == "f" and points.ndim == 2, "its points are no table of numbers")
-        _require(points.shape[1] == n_inputs, "its points have another number of features")
+        _require(points.dtype.kind == "f" and points.ndim == 2, "its points are not a table of numbers")
+        _require(points.shape[1] == n_inputs, "its points have a different number of features")
         values: Any = getattr(points, "data", None) if sparse.issparse(points) else points
         _require(bool(np.isfinite(values).all()), "its points are not finite")
         counts = {count for part in parts for count in _input_counts(part)}
-        _require(counts <= {n_inputs}, "its kernels have rates for another number of features")
+        _require(counts <= {n_inputs}, "its kernels have rates for a different number of features")
 
 
 def _input_counts(kernel: Kernel) -> set[int]:
-    """Numbers of inputs that the rates of a plain kernel are for, if there is one for each of them."""
+    """Number of inputs of a plain kernel with one rate per input; empty for other kernels."""
     rate, columns = getattr(kernel, "rate", None), getattr(kernel, "columns", None)
     if columns is not None:
         return {len(columns)}
@@ -234,9 +265,9 @@ def _check_places(points: KernelRows, n_training: int) -> None:
     """Distinct positions in a kernel matrix of `n_training` columns."""
     places: Any = points.indices
     is_list = isinstance(places, np.ndarray) and places.ndim == 1 and places.dtype.kind == "i" and len(places) > 0
-    _require(points.values is None and is_list, "its points are no places in a kernel matrix")
+    _require(points.values is None and is_list, "its points are not positions in a kernel matrix")
     inside = places.min() >= 0 and places.max() < n_training and len(np.unique(places)) == len(places)
-    _require(bool(inside), f"its points are not places among the {n_training} rows that its kernel matrix had")
+    _require(bool(inside), f"its points are not positions among the {n_training} rows that its kernel matrix had")
 
 
 def _check_constants(model: FittedModel) -> None:
@@ -255,7 +286,7 @@ def _check_specification(specification: Any) -> None:
     _check_mixing(specification.mixing)
     _require(len(tying.kernel_of) == specification.mixing.n_latent, "its tying belongs to other classes")
     whole = all(type(number) is int for number in (*tying.kernel_of, *tying.variance_of))
-    _require(whole, "its tying has groups that are no whole numbers")
+    _require(whole, "its tying has groups that are not whole numbers")
     _require(
         set(tying.kernel_of) == set(range(len(kernels)))
         and set(tying.variance_of) == set(range(len(variances)))
@@ -283,25 +314,25 @@ def _check_mixing(mixing: Any) -> None:
 
 
 def _check_hierarchy(tree: Any, mixing: Mixing, classes: np.ndarray) -> None:
-    """The tree that users see is the model's own, and its leaves are the classes."""
+    """The public tree must be the tree of the model, and its leaves must be the classes."""
     if tree is None or not isinstance(mixing, Tree):
-        _require(tree is None and isinstance(mixing, Flat), "it has half a hierarchy")
+        _require(tree is None and isinstance(mixing, Flat), "its hierarchy is incomplete")
         return
     _check_tree(tree)
-    _require((tree.labels, tree.parents) == (mixing.labels, mixing.parents), "it has two hierarchies")
+    _require((tree.labels, tree.parents) == (mixing.labels, mixing.parents), "its hierarchy is not that of its model")
     _require(tree.classes.tolist() == classes.tolist(), "its classes are not the leaves of its hierarchy")
 
 
 def _check_tree(tree: Any) -> None:
-    """Parents come before their children, so every path ends at the top."""
-    _require(isinstance(tree, Tree), "its hierarchy is no tree")
+    """Parents must come before their children, so every path ends at the top."""
+    _require(isinstance(tree, Tree), "its hierarchy is not a tree")
     labels, parents = tree.labels, tree.parents
     _require(isinstance(labels, tuple) and isinstance(parents, tuple), "its hierarchy has no nodes")
     Tree(labels, parents)  # the loader fills records without their constructor, which checks them
 
 
 def _check_kernel(kernel: Any) -> None:
-    _require(isinstance(kernel, Kernel), f"{kernel!r} is no kernel")
+    _require(isinstance(kernel, Kernel), f"{kernel!r} is not a kernel")
     # The loader fills records without their constructor, which checks the parameters.
     _require(dataclasses.replace(kernel) == kernel, "a kernel has parameters of the wrong type")
     for field in dataclasses.fields(kernel):

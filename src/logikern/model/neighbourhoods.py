@@ -3,23 +3,21 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from logikern.kernels.base import Kernel
 from logikern.model.fitted import TILE_ENTRIES, FittedModel
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.parallel import for_each
+from logikern.numerics.parallel import for_each, n_threads
 from logikern.numerics.simplex import log_probabilities
-from logikern.operators.expansion import tiles_of
 from logikern.operators.partition import Partition
 from logikern.structure.specification import Specification
 
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """What other neighbourhoods say about a point, through the kernel's values at the landmarks."""
+    """What other neighbourhoods add to the functions at a point, through the kernel's values at the landmarks."""
 
     points: Indices  # (r,): training points
     coefficients: Array  # (n_cells, P, r): for points of each cell, of every latent function
@@ -38,7 +36,26 @@ class LocalModels:
 
     @property
     def cells(self) -> list[slice]:
+        """Places of the points of each cell in the order."""
         return [slice(*pair) for pair in pairwise(self.edges.tolist())]
+
+    @property
+    def largest_cell(self) -> int:
+        """Number of points of the largest cell."""
+        return int(np.diff(self.edges).max())
+
+    @property
+    def n_compared(self) -> int:
+        """Largest number of training points whose kernel values a prediction needs."""
+        return self.largest_cell + (0 if self.landmarks is None else len(self.landmarks.points))
+
+
+class _Task(NamedTuple):
+    """New points of one cell that are predicted at a time."""
+
+    member: int
+    cell: int
+    rows: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +67,15 @@ class NeighbourhoodModel:
     members: tuple[LocalModels, ...]
 
     @property
+    def n_classes(self) -> int:
+        return len(self.members[0].dual)
+
+    @property
+    def n_compared(self) -> int:
+        """Largest number of training points whose kernel values a prediction needs."""
+        return max(member.n_compared for member in self.members)
+
+    @property
     def dual(self) -> Array:
         """Coefficients in the order of the training points, means over partitions, (C, n)."""
         total = np.zeros(self.members[0].dual.shape)
@@ -58,49 +84,95 @@ class NeighbourhoodModel:
         return total / len(self.members)
 
     def latents(self, X: Any, tile_entries: int = TILE_ENTRIES) -> Array:
-        """Class functions at new points, (n_new, C); log mean probabilities if there are several partitions."""
-        found = [self.latents_of(member, X, tile_entries) for member in self.members]
-        if len(found) == 1:
-            return found[0]
-        return np.logaddexp.reduce([log_probabilities(own.T).T for own in found]) - np.log(len(found))
+        """Class functions at new points, (n_new, C); log mean probabilities if there are several partitions.
 
-    def latents_of(self, member: LocalModels, X: Any, tile_entries: int = TILE_ENTRIES) -> Array:
-        """Class functions of the fit to one partition, (n_new, C)."""
-        result = np.empty((X.shape[0], len(member.dual)))
-        cell_of = member.partition.assign(X)
-        order = np.argsort(cell_of, kind="stable")
-        numbers = np.unique(cell_of)
-        groups = np.split(order, np.searchsorted(cell_of[order], numbers)[1:])
+        All threads together compute at most `tile_entries` kernel values at a time, and at least one row each.
+        """
+        found = [np.empty((X.shape[0], self.n_classes)) for _ in self.members]
 
-        def predict(place: int) -> None:
-            new = X[groups[place]]
-            result[groups[place]] = self._latents_in(member, int(numbers[place]), new, tile_entries)
+        def predict(task: _Task) -> None:
+            found[task.member][task.rows] = self.latents_in(self.members[task.member], task.cell, X[task.rows])
 
-        for_each(predict, range(len(numbers)))
-        return result
+        for_each(predict, self._tasks(X, tile_entries // n_threads()))
+        return mean_latents(found)
 
-    def _latents_in(self, member: LocalModels, cell: int, new: Any, tile_entries: int) -> Array:
-        own = member.cells[cell]
-        local = FittedModel(
-            self.specification, self.points[member.order[own]], member.dual[:, own], member.constants[cell]
-        )
-        latent = local.latents(new, tile_entries)
+    def latents_in(self, member: LocalModels, cell: int, X: Any) -> Array:
+        """Class functions at new points of one cell of a partition, (n_new, C)."""
+        latent = self.local(member, cell).functions_at(X)
         if member.landmarks is not None:
-            latent += np.concatenate(list(self._coupling(member.landmarks, cell, new, tile_entries)))
-        return latent
+            latent = latent + self.functions_of_others(member.landmarks, cell, X)
+        return self.specification.temperature.apply(latent.T).T
 
-    def _coupling(self, landmarks: Landmarks, cell: int, new: Any, tile_entries: int) -> Iterator[Array]:
-        """What other cells add, (n_part, C) for some of the new points at a time."""
+    def local(self, member: LocalModels, cell: int) -> FittedModel:
+        """The model of one cell of a partition, without what others add."""
+        own = member.cells[cell]
+        points = self.points[member.order[own]]
+        return FittedModel(self.specification, points, member.dual[:, own], member.constants[cell])
+
+    def _tasks(self, X: Any, tile_entries: int) -> Iterator[_Task]:
+        """New points, divided by partition, by cell, and into tiles."""
+        for number, member in enumerate(self.members):
+            cell_of = member.partition.assign(X)
+            order = np.argsort(cell_of, kind="stable")
+            cells, starts = np.unique(cell_of[order], return_index=True)
+            step = max(1, tile_entries // member.n_compared)
+            for cell, start, stop in zip(cells, starts, [*starts[1:], len(order)], strict=True):
+                for first in range(start, stop, step):
+                    yield _Task(number, int(cell), order[first : min(first + step, stop)])
+
+    def functions_of_others(self, landmarks: Landmarks, cell: int, X: Any) -> Array:
+        """What other cells add to the class functions at points of a cell, (n_new, C)."""
         specification, some = self.specification, self.points[landmarks.points]
         kernel_of = np.array(specification.tying.kernel_of)
-        for part in tiles_of(new, len(landmarks.points), tile_entries):
-            latent = np.empty((len(kernel_of), part.shape[0]))
-            for number, kernel in enumerate(specification.kernels):
-                users = kernel_of == number
-                latent[users] = landmarks.coefficients[cell][users] @ _values(kernel, part, some).T
-            latent *= specification.latent_variances[:, None]
-            yield specification.mixing.forward(latent).T
+        latent = np.empty((len(kernel_of), X.shape[0]))
+        for number, kernel in enumerate(specification.kernels):
+            users = kernel_of == number
+            values = np.asarray(kernel(X, some), dtype=np.float64)
+            latent[users] = landmarks.coefficients[cell][users] @ values.T
+        latent *= specification.latent_variances[:, None]
+        return specification.mixing.forward(latent).T
 
 
-def _values(kernel: Kernel, X: Any, Z: Any) -> Array:
-    return np.asarray(kernel(X, Z), dtype=np.float64)
+@dataclass(frozen=True)
+class Approximation:
+    """What neighbourhoods cost: held-out losses with neighbourhoods of some size, and with twice as large ones.
+
+    Parameters
+    ----------
+    size : int
+        Training rows of the smaller neighbourhoods.
+    loss, larger_loss : float
+        Mean held-out loss with neighbourhoods of this size, and with twice as large ones.
+    noise : float
+        Standard error of the difference, from pairs of losses of the same rows.
+    n_rows : int
+        Held-out rows.
+    """
+
+    size: int
+    loss: float
+    larger_loss: float
+    noise: float
+    n_rows: int
+
+    @property
+    def gain(self) -> float:
+        """How much twice as large neighbourhoods lower the loss."""
+        return self.loss - self.larger_loss
+
+    def __str__(self) -> str:
+        return (
+            f"Approximation: the mean loss of {self.n_rows} held-out rows is {self.loss:.4f} with neighbourhoods of "
+            f"{self.size} rows and {self.larger_loss:.4f} with twice as many (gain {self.gain:z.4f}, noise "
+            f"{self.noise:.4f})."
+        )
+
+
+def mean_latents(found: list[Array]) -> Array:
+    """Log mean probabilities of several models, (n_new, C) each; the functions of a single one as they are."""
+    if len(found) == 1:
+        return found[0]
+    total = log_probabilities(found[0].T).T
+    for own in found[1:]:
+        total = np.logaddexp(total, log_probabilities(own.T).T)
+    return total - np.log(len(found))

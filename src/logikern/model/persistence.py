@@ -1,7 +1,7 @@
 """Model files: written atomically, read without running code.
 
-A file is what skops makes of the model, an archive of arrays and a description, with `logikern.json` beside them:
-the number of the format and the versions of the libraries that wrote it.
+A file is a skops archive of arrays and a description. It also has `logikern.json` with the number of the format and
+the versions of the libraries that wrote it.
 """
 
 import copy
@@ -46,13 +46,13 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     if not is_ours(estimator):
         raise ValueError(
             "`model` must be a KernelLogisticClassifier or a KernelRegressor, or a Pipeline that ends in one, but is "
-            f"{type(model).__name__}. Keep other estimators with skops."
+            f"{type(model).__name__}. Save other estimators with skops."
         )
     check_is_fitted(estimator)
     if isinstance(estimator.kernel, FunctionKernel) or not isinstance(estimator.kernel, str | Kernel):
         raise ValueError(
             f"A model with the function {estimator.kernel!r} as kernel cannot be saved: a model file holds no "
-            "code. Use a kernel of logikern or kernel='precomputed', or keep the model with pickle."
+            "code. Use a kernel of logikern or kernel='precomputed', or save the model with pickle."
         )
     write_atomically(Path(os.path.realpath(path)), _pack(model))
 
@@ -107,7 +107,7 @@ def _pack(model: Any) -> bytes:
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"`model` cannot be saved: {str(error).rstrip('.')}. Use scikit-learn's own transformers and plain "
-            "parameters, or keep the model with pickle."
+            "parameters, or save the model with pickle."
         ) from error
     return buffer.getvalue()
 

@@ -2,7 +2,7 @@
 
 OpenBLAS has one limit for the whole process. If each fit set and restored it, fits that overlap in several threads
 would restore each other's limits, and the BLAS could be left at one thread. Holds are therefore counted: the first
-one lowers the limit, the last one restores it, whatever the thread.
+one lowers the limit and the last one restores it, in any thread.
 """
 
 import contextlib

@@ -9,13 +9,7 @@ def compile_together(functions: Sequence[Any], **options: Any) -> Callable[..., 
     """Compile some functions of one module and return the last; cached on disk if possible.
 
     The compiler is slow to import, so it is imported here. Functions find each other by name, so each gets a
-    namespace with compiled versions of the functions before it.
-
-    Parameters
-    ----------
-    functions : sequence of functions
-    **options : Any
-        Of `numba.njit`.
+    namespace with compiled versions of the functions before it. Options are passed to `numba.njit`.
     """
     from numba import njit
 

@@ -93,9 +93,9 @@ class ConjugateDirections:
     shape : tuple (B, C, n)
     dtype : numpy dtype
     restart_after : float, default=inf
-        Steps after which the old direction is given up.
+        Steps after which the old direction is dropped.
     largest_overlap : float, default=inf
-        The old direction is given up, too, if successive gradients are further from orthogonal.
+        Overlap of successive gradients above which the old direction is dropped as well.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ConjugateDirections:
     ):
         self.restart_after, self.largest_overlap = restart_after, largest_overlap
         self.direction, self.image, self.descent = (np.zeros(shape, dtype) for _ in range(3))
-        self.strength = np.zeros(shape[0])  # decrease of the loss along the last step; zero: restart
+        self.strength = np.zeros(shape[0])  # decrease of the loss along the last step; zero means restart
         self.age = np.zeros(shape[0], dtype=int)
 
     def turn(self, members: Indices, step: Array, image: Array, descent: Array) -> None:

@@ -15,11 +15,7 @@ def available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
 
     Linux reports the first in /proc/meminfo; elsewhere half of the physical memory is assumed. Containers and batch
     systems limit memory by control groups, versions 1 and 2: the tightest group on the path of this process counts.
-
-    Parameters
-    ----------
-    proc, cgroups : Path
-        Where the two file systems are mounted.
+    The arguments are where the two file systems are mounted.
     """
     return max(0.0, min(_free_on_machine(proc), *_free_in_groups(proc, cgroups), float("inf")))
 
@@ -55,7 +51,7 @@ def _free_in_groups(proc: Path, cgroups: Path) -> Iterator[float]:
 
 
 def _memberships(proc: Path) -> list[tuple[str, str]]:
-    """Hierarchy and path of the groups that may limit memory: of version 2 ("0"), and of version 1's controller."""
+    """Hierarchy and path of the groups that may limit memory: version 2 ("0"), and version 1's memory controller."""
     try:
         lines = (proc / "self" / "cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -7,8 +7,8 @@ import numpy as np
 
 from logikern.numerics.outcome import Array, Mask
 
-# A bracket cut in the middle counts as halved, whatever the rounding of its ends. Newton's trial must be this part of
-# the bracket away from its ends.
+# A bracket below HALVED of its length counts as halved, despite rounding of its ends. A Newton trial must keep a
+# distance of MARGIN times the bracket from both ends.
 HALVED, MARGIN = 0.51, 0.02
 
 
@@ -50,7 +50,7 @@ def convex_step_lengths(
     Returns
     -------
     array of shape (n_batch,)
-        Zero for a member whose direction is not one of descent.
+        Zero for a member whose direction is not a descent direction.
     """
     start = slope_at(np.zeros(n_batch)).first
     descends = start < 0

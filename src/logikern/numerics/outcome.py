@@ -1,4 +1,4 @@
-"""How a computation ended, as a value: only estimators raise or warn about numerical failure."""
+"""The outcome of a computation as a value: only estimators raise or warn about numerical failure."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -20,7 +20,7 @@ class Outcome(Enum):
     OUT_OF_STEPS = "The budget of Newton steps was used up before the gradient fell below the tolerance."
     OUT_OF_PRODUCTS = "The budget of kernel products was used up before the gradient fell below the tolerance."
     STALLED = "No step along the Newton direction lowered the penalised loss."
-    INTERRUPTED = "The final fit was interrupted after the search for hyperparameters; it is used as it stands."
+    INTERRUPTED = "The final fit was interrupted after the search for hyperparameters; its current state is used."
     INDEFINITE = "The kernel matrix is not positive definite."
     NOT_FINITE = "A kernel product gave a value that is not finite."
 

@@ -1,6 +1,6 @@
 """Work divided among threads of our own, each calling a single-threaded BLAS.
 
-The BLAS divides one call at a time, waits for it, and keeps its threads spinning in between, against those of a
+The BLAS divides one call at a time and waits for it. In between its threads spin, and compete with the threads of a
 second BLAS in the same process. A fit makes many calls of moderate size, so they are divided here instead.
 """
 
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 class TilePolicy:
     """Sizes of the pieces into which large work is cut, for the cache and for threads."""
 
-    # Entries of a tile of points of all functions, and its points at least.
+    # Entries of a tile over all functions, and the minimum number of its points.
     function_entries: int = 2**19
     fewest_points: int = 256
     # Entries of a tile of kernel rows, 4 MB in float32: smaller tiles slow the matrix product down, larger ones leave
@@ -47,8 +47,8 @@ class TilePolicy:
     diagonal_points: int = 32
     # Sums of a product, each by one thread. A fixed number makes rounding independent of the number of threads.
     partial_sums: int = 8
-    # Rows of a Cholesky tile. With 1500 rows on two threads, tiles of 128 take a tenth more CPU time for a factor,
-    # tiles of 256 as much; inverses take the same.
+    # Rows of a Cholesky tile. For a factor of 1500 rows on two threads, tiles of 128 take a tenth more CPU time and
+    # tiles of 256 take the same time. Inverses take the same time with all three.
     cholesky_rows: int = 192
     # Sizes from which tiles beat LAPACK on one core. In CPU time of the calling thread, two threads need 1.0 of it
     # for a factor of 1000 rows and 0.8 for 1500; for an inverse 0.85 with 800 rows and 0.7 with 1000.
@@ -63,7 +63,7 @@ _share: contextvars.ContextVar[int | None] = contextvars.ContextVar("logikern_th
 
 
 class _Pool:
-    """The helper threads of this process, as many as were ever requested at once."""
+    """The helper threads of this process. The pool grows to the largest number ever requested at once."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -111,13 +111,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def own_threads(most: int | None = None) -> Iterator[None]:
-    """Inside, the BLAS keeps to one thread and `for_each` uses as many as the BLAS was allowed before.
-
-    Parameters
-    ----------
-    most : int or None, default=None
-        Upper bound on the number of threads.
-    """
+    """Inside, the BLAS keeps to one thread, and `for_each` uses at most `most` of the threads that the BLAS had."""
     with one_blas_thread() as allowed:
         outer = _share.get()
         try:
@@ -128,12 +122,12 @@ def own_threads(most: int | None = None) -> Iterator[None]:
 
 
 def n_threads() -> int:
-    """How many threads `for_each` would use here."""
+    """The number of threads that `for_each` would use here."""
     return _share.get() or 1
 
 
 def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """[function(item) for item in items], by all threads that `own_threads` gives; one inside another is serial."""
+    """[function(item) for item in items], by all threads that `own_threads` gives; nested calls are serial."""
     own = list(items)
     n_helpers = min(n_threads(), len(own)) - 1
     if n_helpers < 1:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import TILES, even_slices, for_each
+from logikern.numerics.parallel import TILES, even_slices, for_each, slices
 
 
 def multiply(left: Array, right: Array) -> Array:
@@ -11,6 +11,16 @@ def multiply(left: Array, right: Array) -> Array:
     result = np.empty((len(left), right.shape[1]))
     for_each(lambda rows: np.matmul(left[rows], right, out=result[rows]), even_slices(len(left), TILES.fewest_rows))
     return result
+
+
+def subtract_gram(matrix: Array, rows: Array) -> None:
+    """matrix -= rows rows' on and below the diagonal, for a matrix (m, m) and rows (m, n)."""
+
+    def subtract(some: slice) -> None:
+        matrix[some, : some.stop] -= rows[some] @ rows[: some.stop].T
+
+    # The last rows are the longest: they come first, for balanced threads.
+    for_each(subtract, slices(0, len(rows), TILES.triangle_rows)[::-1])
 
 
 def fold_gram(rows: Array, signs: Array) -> Array:
@@ -21,7 +31,7 @@ def fold_gram(rows: Array, signs: Array) -> Array:
     Parameters
     ----------
     rows : array of shape (m, n)
-        Zero where the sign is.
+        Rows with sign 0 must be zero.
     signs : array of shape (m,)
         1, 0 or -1.
     """

@@ -47,7 +47,7 @@ def inverse_root(matrix: Array) -> Array:
 def _cholesky(matrix: Array) -> tuple[Array | None, Array]:
     """The factor in LAPACK's layout, written over the matrix; or None, and the original matrix."""
     diagonal = matrix.diagonal().copy()
-    # The transposed view is what LAPACK can overwrite, half of it.
+    # LAPACK needs Fortran order, so it overwrites half of the transposed view.
     factor = matrix.T
     method = tiled_cholesky if tiled_cholesky.factor_pays(len(factor)) else lapack
     return (factor, matrix) if method.factorise(factor) else (None, _recover(matrix, diagonal))

@@ -27,7 +27,7 @@ class Temperature:
 
     @property
     def is_neutral(self) -> bool:
-        """Whether latents stay as they are."""
+        """Whether latents are not changed."""
         return self.certain == self.uncertain == 1.0
 
     def apply(self, latent: Array) -> Array:

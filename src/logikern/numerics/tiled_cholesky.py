@@ -30,7 +30,7 @@ def inverse_pays(n_rows: int) -> bool:
 def for_each_block(function: Callable[[Item], Result], items: Sequence[Item], n_rows: int) -> list[Result]:
     """`for_each` for functions that factorise matrices of this size.
 
-    All threads get the same number. A few left over are done one after the other, each by all threads.
+    All threads get the same number of items. Remaining items are done one after the other, each by all threads.
     """
     n_left = len(items) % n_threads()
     if not inverse_pays(n_rows) or 2 * n_left > n_threads():
@@ -42,10 +42,7 @@ def for_each_block(function: Callable[[Item], Result], items: Sequence[Item], n_
 def factorise(matrix: Array) -> bool:
     """Write L of matrix = L L' over its lower triangle; False where it is not positive definite.
 
-    Parameters
-    ----------
-    matrix : array of shape (n, n)
-        In Fortran order. The part above the diagonal is not changed.
+    The matrix (n, n) is in Fortran order. The part above its diagonal is not changed.
     """
     for tile in _tiles(0, len(matrix)):
         before, corner = slice(tile.start), matrix[tile, tile]
@@ -78,15 +75,10 @@ def invert_lower(lower: Array) -> Array:
 
 
 def write_inverse(lower: Array, inverse: Array) -> None:
-    """Write (L L')^-1 on and above the diagonal of a matrix, which may be L itself.
+    """Write (L L')^-1 on and above the diagonal of a matrix in Fortran order, which may be L itself.
 
     On and below the diagonal, columns from j on are L_j^-T L_j^-1 times columns of the identity, where L_j is L
     without its first j rows and columns: tiles of columns depend on L alone.
-
-    Parameters
-    ----------
-    lower, inverse : arrays of shape (n, n)
-        In Fortran order.
     """
     tiles = _tiles(0, len(lower))
 

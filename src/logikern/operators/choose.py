@@ -129,7 +129,7 @@ class PointSet:
     def distances_for(self, kernel: DistanceKernel) -> tuple[Distances, ...]:
         """Distances of all pairs in each metric of the kernel, recomputed only if a rate is too large for them.
 
-        Those of other metrics are dropped.
+        Distances in other metrics are dropped.
         """
         known = dict(self._distances)
         self._distances.clear()
@@ -181,7 +181,7 @@ def choose(
     operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
     precision : {"auto", "single", "double"}, default="auto"
     memory_limit : float or None, default=None
-        Bytes; None takes what the machine has free.
+        Bytes; None uses the free memory of the machine.
     n_matrices : int or None, default=None
         Matrices in memory at once; None counts one for each kernel, and one for shared distances.
     """
@@ -191,7 +191,7 @@ def choose(
     dtype = np.dtype(np.float32 if single else np.float64)
     if not isinstance(operator, str):
         name = getattr(operator, "__name__", type(operator).__name__)
-        return Choice(name, dtype, f"Products are those of {name}, as requested.", memory, own=operator)
+        return Choice(name, dtype, f"Products are computed by {name}, as requested.", memory, own=operator)
     n_matrices = n_matrices or len(kernels) + (len(kernels) > 1)
     matrices, room = n_matrices * n * n * dtype.itemsize, POLICY.matrix_fraction * memory
     if operator == "features" and any(kernel.features(X[:1]) is None for kernel in kernels):
@@ -203,7 +203,7 @@ def choose(
         spare = max(0.0, room - matrices) / len(kernels)
         return Choice(operator, dtype, f"Products are {operator}, as requested.", memory, spare)
     if _features_pay(kernels, X):
-        return Choice("features", dtype, "The kernel has few or sparse features: products pass through them.", memory)
+        return Choice("features", dtype, "The kernel has few or sparse features: products use them.", memory)
     if matrices <= room:
         reason = f"{_describe(n_matrices, matrices)}: kept in memory."
         return Choice("dense", dtype, reason, memory, (room - matrices) / len(kernels))

@@ -37,7 +37,7 @@ class KernelExpansion:
 
 
 def tiles_of(new: Any, n_points: int, entries: int) -> Iterator[Any]:
-    """New points in parts whose kernel values with `n_points` points are at most so many."""
+    """New points in parts, each with at most `entries` kernel values with the `n_points` points."""
     step = max(1, entries // max(1, n_points))
     for start in range(0, count_points(new), step):
         yield new[start : start + step]

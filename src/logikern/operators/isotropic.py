@@ -57,7 +57,7 @@ def is_isotropic(kernel: Kernel) -> TypeGuard[DistanceKernel]:
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """All distances of one metric at a rate, the unit, from which those at other rates follow."""
+    """All distances in one metric at one rate, the unit; distances at other rates are multiples."""
 
     metric: Metric
     values: Array = field(repr=False)  # (n, n)

@@ -1,4 +1,4 @@
-"""Kernel matrices that are exact inside blocks of neighbours and of low rank between them."""
+"""Kernel matrices that are exact within blocks of neighbours and have low rank between blocks."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -15,18 +15,19 @@ from logikern.operators.landmarks import Nystrom, PairWeights, weigh_derivative
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods(KernelOperator):
-    """F' F + blockdiag(K - F' F), F' F = K_nL K_LL^-1 K_Ln: positive definite, and equal to K inside blocks.
+    """F' F + blockdiag(K - F' F) with F' F = K_nL K_LL^-1 K_Ln, L the landmarks.
 
-    The partially independent conditional covariance of Snelson & Ghahramani (2007). Blocks of one point give the low
-    rank with the true diagonal of Seeger (2008), sec. 7.4.3; without landmarks blocks are independent; one block is
-    the exact matrix. Landmarks and blocks are fixed when it is differentiated.
+    This is the partially independent conditional covariance of Snelson & Ghahramani (2007). It is positive
+    semidefinite, and equal to K within blocks. Special cases: blocks of one point give the low-rank matrix with the
+    true diagonal of Seeger (2008), sec. 7.4.3; without landmarks, blocks are independent; one block gives K itself.
+    Derivatives are taken with landmarks and blocks fixed.
     """
 
     kernel: Kernel
     X: Any  # points, block by block
-    edges: Indices  # (n_blocks + 1,): block b has the points from edges[b] to edges[b + 1]
+    edges: Indices  # (n_blocks + 1,): block b has points edges[b] to edges[b + 1] - 1
     blocks: tuple[KernelOperator, ...]  # the kernel on the points of each block
-    coupling: Nystrom | None = field(default=None, repr=False)  # F between blocks; None for independent ones
+    coupling: Nystrom | None = field(default=None, repr=False)  # F; None if blocks are independent
 
     @property
     def n_points(self) -> int:  # type: ignore[override]
@@ -72,7 +73,7 @@ class Neighbourhoods(KernelOperator):
         return result
 
     def _couple(self, functions: Array, factor: Array, result: Array) -> None:
-        """Add the product with F' F without its blocks."""
+        """Add the product with the part of F' F outside the blocks."""
         slices = self.block_slices
         parts = for_each(lambda own: functions[:, own] @ factor[:, own].T, slices)
         total = np.sum(parts, axis=0)
@@ -130,7 +131,7 @@ class Neighbourhoods(KernelOperator):
         return total if self.coupling is None else total + self._contract_coupling(left, right, self.coupling)
 
     def _contract_coupling(self, left: Array, right: Array, nystrom: Nystrom) -> Array:
-        """The derivative of sum_r left[r] (F' F without its blocks) right[r]."""
+        """Derivative of sum_r left[r]' B right[r], where B is the part of F' F outside the blocks."""
         interpolation, slices = nystrom.interpolation, self.block_slices
         by_left = [interpolation[:, own] @ left[:, own].T for own in slices]
         by_right = [interpolation[:, own] @ right[:, own].T for own in slices]

@@ -1,4 +1,4 @@
-"""A balanced partition of points into cells of neighbours, by a tree of splits that new points can follow."""
+"""A balanced partition of points into cells of neighbours. It is a binary tree, so new points can be assigned."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from logikern.numerics.outcome import Array, Indices
 
 @dataclass(frozen=True)
 class PartitionPolicy:
-    """How cells are cut.
+    """How a node of the tree is split.
 
     Parameters
     ----------
     n_directions : int, default=3
-        A cut is across a random combination of this many principal directions: cells stay compact, and repeated
-        partitions differ.
+        Points are split along a random combination of this many principal directions. A few directions keep cells
+        compact; the random combination makes repeated partitions differ.
     sample : int, default=1000
-        Points of a node from which its principal directions are read.
+        Largest number of points of a node from which its principal directions are estimated.
     power_steps : int, default=4
-        Steps of the subspace iteration that finds these directions.
+        Number of subspace iterations that estimate these directions.
     """
 
     n_directions: int = 3
@@ -40,7 +40,7 @@ class Partition:
     """A binary tree of half-spaces; its leaves are the cells.
 
     Inner node k sends x to `children[k, 0]` if x @ directions[k] <= thresholds[k], else to `children[k, 1]`. A child
-    below zero is a cell: -1 is cell 0, -2 cell 1, and so on. Without inner nodes there is one cell.
+    below zero is a cell: -1 is cell 0, -2 is cell 1, and so on. A tree without inner nodes has one cell.
     """
 
     directions: Array  # (n_inner, d)
@@ -67,7 +67,7 @@ class Partition:
 
 
 def metric_weights(kernel: Kernel, n_inputs: int) -> Array:
-    """Factors (d,) that turn inputs into coordinates of the kernel's own metric; ones if it has no metric."""
+    """Factors (d,) that scale inputs to the coordinates of the kernel's metric; ones if it has no metric."""
     if not isinstance(kernel, DistanceKernel):
         return np.ones(n_inputs)
     rate = kernel.rate
@@ -86,16 +86,18 @@ def mean_metric(kernels: Sequence[Kernel], n_inputs: int) -> Array:
 
 
 def divide(X: Any, weights: Array, largest: int, random: np.random.Generator) -> tuple[Partition, list[Indices]]:
-    """Cells of nearly equal size, at most `largest` points each: their partition, and the points of each.
+    """Divide points into cells of nearly equal size; returns the partition and the points of each cell.
 
-    Points that tie with a threshold fill up either side, so that no cell is too large; new ones go to the lower side.
+    Training points that lie on a threshold may go to either side, which keeps the sizes balanced. New points on a
+    threshold go to the lower side.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n, d)
     weights : array of shape (d,)
-        Factors of the inputs in the metric that makes points neighbours.
+        Factors that scale the inputs; neighbours are close in the scaled inputs.
     largest : int
+        Largest number of points of a cell.
     random : numpy.random.Generator
     """
     directions: list[Array] = []
@@ -104,7 +106,7 @@ def divide(X: Any, weights: Array, largest: int, random: np.random.Generator) ->
     cells: list[Indices] = []
 
     def cut(members: Indices, n_cells: int) -> int:
-        """The number of the node that holds these points."""
+        """Split these points into cells; returns the number of their node."""
         if n_cells == 1:
             cells.append(np.sort(members))
             return -len(cells)
@@ -138,6 +140,6 @@ def _direction(X: Any, members: Indices, weights: Array, random: np.random.Gener
     for _ in range(USUAL.power_steps):
         image = np.asarray(own @ (scale * basis)) - mean @ (scale * basis)
         basis, triangle = np.linalg.qr(scale * (np.asarray(own.T @ image) - np.outer(mean, image.sum(axis=0))))
-    # The square root of the eigenvalues: the spread along each direction.
+    # The diagonal has eigenvalues of the scatter matrix; their roots are the spread along each direction.
     spread = np.sqrt(np.abs(np.diag(triangle)))
     return np.asarray(basis @ (spread * random.standard_normal(n_directions)))

@@ -62,6 +62,6 @@ class Tiled(KernelOperator):
 
 
 def tiled(kernel: Kernel, X: Any, dtype: np.dtype, memory: float, fewest: int = 16, most: int = 4096) -> Tiled:
-    """Tiles that keep within `memory` bytes, with two temporaries, but for their fewest and most points."""
+    """Tiles of `fewest` to `most` points that stay within `memory` bytes, including two temporaries."""
     bytes_per_row = 3 * np.dtype(dtype).itemsize * X.shape[0]
     return Tiled(kernel, X, int(np.clip(memory // bytes_per_row, fewest, most)), dtype)

@@ -30,9 +30,9 @@ RELEVANCE = "rate per column"
 class FirstModel:
     """One of the models with which growth may begin: a kernel on inputs of some scale."""
 
-    name: str  # for people
-    start: Specification  # one kernel for all classes, at hyperparameters read off the data
-    # Points and criterion of a rung, from few points to many, for the search that goes on from a specification.
+    name: str  # shown to users
+    start: Specification  # one kernel for all classes, at hyperparameters estimated from the data
+    # Points and criterion of a rung, from few points to many, for a search that continues from a specification.
     rung: Callable[[int, Specification], SearchData]
     # Where to search from, given the best model so far and its start.
     origin: Callable[[Specification, Specification], Specification]
@@ -43,27 +43,32 @@ class Plan:
     """Which models are tried."""
 
     tyings: tuple[tuple[str, Tying], ...]  # in the order of growth
-    # Whether a later model must beat the earlier one; otherwise the last is wanted, the others lead to it.
+    # Whether a later model must beat the earlier one; otherwise the last one is final, and the others lead to it.
     compare: bool
-    relevance: bool  # whether a rate per column is tried after them (`compare`), or wanted (not `compare`)
+    relevance: bool  # whether a rate per column follows: as a candidate with `compare`, otherwise as the final model
     n_inputs: int
-    n_points: int  # that the model is for, of which the rungs are parts
+    n_points: int  # points of the final fit, of which the rungs are subsets
     learn_bias: bool = False
     n_starts: int = 1
-    grow_last: bool = False  # whether it is on the last rung that the first model grows, rather than on the first
+    grow_last: bool = False  # whether the first model grows on the last rung instead of the first
     n_given: int = 1  # tyings that need not beat the one before; the last of them is the coarsest that may result
     at_density: bool = False  # whether the rungs are as dense as all points, which then need no other rates
     columns: tuple[int, ...] | None = None  # column of every input; inputs of one column of a table share a rate
 
     @property
+    def n_rates(self) -> int:
+        """Rates of a model with a rate per column."""
+        return self.n_inputs if self.columns is None else max(self.columns) + 1
+
+    @property
     def stages(self) -> tuple[str, ...]:
-        """Names of the models that are tried, in their order."""
+        """Names of the models that are tried, in order."""
         return (*(name for name, _ in self.tyings), *([RELEVANCE] * self.relevance))
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What a search found, and the story of it."""
+    """The result of a search, and how it was found."""
 
     specification: Specification
     value: float
@@ -95,8 +100,8 @@ def learn(
 ) -> Learned | None:
     """Grow the best first model on the first rung, then finish what was kept on the later, larger ones.
 
-    Or the first model is learned on one after the other, and grows on the last: where that is far larger, what is
-    best on the first says little about it. `random` draws further starts.
+    With `plan.grow_last`, the first model is learned on one rung after the other and grows on the last: if that is
+    far larger, results on the first rung say little about it. `random` draws further starts.
     """
     last = replace(effort, relative_worth=3 * effort.relative_worth, small_steps=1)
     growth = _Growth(plan, last if plan.grow_last else effort, log, first_models[0])
@@ -178,7 +183,7 @@ class _Growth:
             self._mark()
 
     def approach(self, n_rungs: int) -> None:
-        """Learn the first model on more and more points, each time from where those before point to."""
+        """Learn the first model on more and more points, each time from values extrapolated from earlier rungs."""
         for number in range(1, n_rungs):
             if self.best is None:
                 break
@@ -193,7 +198,7 @@ class _Growth:
             self.rung = rung
             self.verdicts[0] = replace(self.verdicts[0], value=found.value)
             if self.log.stopped:
-                self.path.clear()  # where it was stopped is no optimum, from which anything would follow
+                self.path.clear()  # a stopped stage has no optimum to extrapolate from
                 break
             self._mark()
 
@@ -203,7 +208,7 @@ class _Growth:
         self.path.append((float(np.log(self.rung.n_points)), mean))
 
     def trend(self, n_points: int) -> float:
-        """By how much log variances will change from the last rung to so many points, by the last two rungs."""
+        """The expected change of log variances from the last rung to `n_points` points, from the last two rungs."""
         if len(self.path) < 2:
             return 0.0
         (few, before), (more, now) = self.path[-2:]
@@ -211,7 +216,7 @@ class _Growth:
         return float(power * min(np.log(n_points) - more, USUAL.longest_lever * (more - few)))
 
     def candidates(self) -> Iterator[tuple[str, Specification, bool]]:
-        """Each next model, from the optimum of the one kept before it, and whether it is wanted in any case."""
+        """Each next model, from the optimum of the model kept before it, and whether it is kept in any case."""
         assert self.best is not None
         whole = self.best.specification  # with one kernel
         for number, (name, tying) in enumerate(self.plan.tyings[1:], start=1):
@@ -224,10 +229,10 @@ class _Growth:
             yield RELEVANCE, with_relevance(whole, self.plan.n_inputs, self.plan.columns), not self.plan.compare
 
     def task(self, name: str, specification: Specification) -> Task:
-        """A stage and its prior, centred at the values read off the data.
+        """A stage and its prior, centred at the values estimated from the data.
 
-        In a finer model the mean of parameters that were one keeps the prior of that one; only deviations from the
-        mean are charged in addition.
+        In a finer model, the mean of the parameters that come from one parameter keeps the prior of that parameter.
+        Deviations from the mean have a prior of their own.
         """
         start, learn_bias = self.first.start, self.plan.learn_bias
         centre = spread(start, specification.tying)
@@ -235,15 +240,16 @@ class _Growth:
             centre = with_relevance(centre, self.plan.n_inputs, self.plan.columns)
         roles = [role for kernel in start.kernels for role in kernel.parameter_roles]
         has_relevance = RATES[1] in [role for own in specification.kernels for role in own.parameter_roles]
-        of_rate = USUAL.relevance_scale if has_relevance else USUAL.deviation_scale
+        # With many rows, chance moves rates little: the data decide how far they spread.
+        of_column = USUAL.relevance_scale if self.plan.at_density else USUAL.scale_of_rates(self.plan.n_rates)
+        of_rate = of_column if has_relevance else USUAL.deviation_scale
         deviations = [of_rate if role in RATES else USUAL.deviation_scale for role in roles]
         n_variances, n_bias = len(start.variances), int(free_parameters(start, learn_bias)[-1])
         scale = [USUAL.kernel_scale] * len(roles) + [USUAL.variance_scale] * n_variances
         scale += [USUAL.kernel_scale] * n_bias
         shift = np.zeros(len(scale))
         if self.best is not None and self.is_growing:
-            # More parameters can fit the folds better and better; a variance that grew with them would make a
-            # model certain of that.
+            # More parameters overfit the folds; a variance that grew with them would make the model overconfident.
             places = slice(len(roles), len(roles) + n_variances)
             scale[places] = [USUAL.grown_variance_scale] * n_variances
             shift[places] = np.mean(np.log(self.best.specification.variances)) - np.mean(np.log(start.variances))
@@ -253,7 +259,7 @@ class _Growth:
         return Task(name, prior, centre.log_parameters)
 
     def consider(self, name: str, candidate: Specification, is_given: bool) -> None:
-        """Search, compare with the model kept so far, and keep what is better by more than noise, or given."""
+        """Search, and keep the result if it is better than the model so far by more than noise, or given."""
         assert self.best is not None
         self.is_growing = True
         free = free_parameters(candidate, self.plan.learn_bias)
@@ -271,7 +277,7 @@ class _Growth:
         if kept:
             self.best = found
         if kept and self.log.stopped:
-            self.path.clear()  # the variances found are not those of an optimum: nothing follows from them
+            self.path.clear()  # a stopped stage has no optimum to extrapolate from
 
     def _gain(self, found: Found) -> tuple[float, float, int]:
         """Loss saved against the best model, its standard error, and how many unseen rows judged it.
@@ -294,7 +300,7 @@ class _Growth:
         return gain, noise, 0
 
     def finish(self, n_rungs: int, effort: Effort) -> Learned:
-        """Go on with the model that was kept on more points."""
+        """Continue the search for the kept model on more points."""
         assert self.best is not None
         coarse, n_points = self.best.specification, self.rung.n_points
         specification = coarse
@@ -307,7 +313,7 @@ class _Growth:
             start, known = self.best.specification, self.best.inverse_hessian
             self.best = minimise(start, free, self.rung, effort, task, self.log, known) or self.best
             specification = self.best.specification
-            # Where a stage was stopped is no optimum to extrapolate from.
+            # A stopped stage has no optimum to extrapolate from.
             if not (self.log.stopped or self.plan.at_density):
                 sizes = (n_points, self.rung.n_points, self.plan.n_points)
                 specification = extrapolate_rates(coarse, self.best.specification, sizes)

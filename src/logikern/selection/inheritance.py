@@ -1,4 +1,4 @@
-"""What a model inherits from the coarser one that it grew from: the curvature of the criterion."""
+"""Curvature of the criterion that a model inherits from the coarser model it grew from."""
 
 import numpy as np
 
@@ -10,23 +10,25 @@ from logikern.structure.specification import Specification
 def inherit_curvature(
     inverse_hessian: Array | None, coarse: Specification, fine: Specification, free: Mask
 ) -> Array | None:
-    """The inverse Hessian to begin with, if functions that shared a parameter had parts in its curvature by classes.
+    """The inverse Hessian that a finer model starts with.
 
-    A function of a tree counts as often as there are classes below it.
+    The curvature of a shared parameter is divided among its functions by the number of classes that use them. A
+    function of a tree counts once for each class below it.
 
     Parameters
     ----------
     inverse_hessian : array of shape (p, p) or None
         Over the free parameters of the coarse model.
     coarse, fine : Specification
-        Of the same classes, with the same number of kernel parameters for each.
+        Models of the same classes, with the same number of kernel parameters for each class.
     free : boolean array
-        Which parameters of the fine model are learned; of the coarse one the bias variance is free if it is here.
+        Which parameters of the fine model are learned. The bias variance of the coarse model is free if it is free
+        in the fine model.
 
     Returns
     -------
     array of shape (q, q) or None
-        Over the free parameters of the fine model; None where nothing sensible follows.
+        Over the free parameters of the fine model; None if it cannot be derived or is not positive definite.
     """
     before, after = parameters_of_classes(coarse), parameters_of_classes(fine)
     if inverse_hessian is None or any(len(own) != len(new) for own, new in zip(before, after, strict=True)):
@@ -49,9 +51,9 @@ def inherit_curvature(
 
 
 def trace_parameters(coarse: Specification, fine: Specification) -> Indices:
-    """For each of the fine model's `log_parameters`, the place of the one that it was in the coarse model.
+    """For each of the fine model's `log_parameters`, the place of its origin in the coarse model.
 
-    The rates of single columns were the one rate of their kernel.
+    Rates of single columns originate from the one rate of their kernel.
     """
     origins = np.empty(len(fine.log_parameters), dtype=int)
     classes = zip(parameters_of_classes(coarse), parameters_of_classes(fine), strict=True)

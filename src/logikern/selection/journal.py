@@ -1,4 +1,4 @@
-"""Evaluations written down as they happen, so that a search that was killed goes on where it stood."""
+"""Evaluations recorded as they happen, so that a killed search can be resumed."""
 
 import contextlib
 import hashlib
@@ -32,36 +32,36 @@ class Entry:
 
     point: Array  # (p,): log parameters at which it was taken
     value: float
-    gradient: CovarianceGradient  # by operators and latent functions, whatever these share
+    gradient: CovarianceGradient  # by operators and latent functions, before sharing
     losses: Array  # (n_losses,)
     usable: bool
     n_products: int
     seconds: float
     temperature: Temperature = Temperature()
-    state: Array | None = None  # warm start of a later evaluation; none of an unusable one
+    state: Array | None = None  # warm start of a later evaluation; None if unusable
 
 
 @dataclass(eq=False)
 class Journal:
     """The evaluations of a search in their order. Only the last usable one keeps its state.
 
-    A search is a deterministic function of the values and gradients that it is given. To resume one it is run
-    again from its beginning with the answers in the journal, and then goes on with new ones.
+    A search is a deterministic function of the values and gradients that it is given. A resumed search runs again
+    from its beginning with the answers in the journal, and then continues with new ones.
     """
 
-    # Where it is kept, under a lock of the caller (see `opened`); None keeps it in memory only.
+    # The file, under a lock of the caller (see `opened`); None keeps the journal in memory only.
     path: Path | None = None
-    fingerprint: str = ""  # of data and settings: a journal of other ones is refused
+    fingerprint: str = ""  # of data and settings; a journal with another fingerprint is rejected
     entries: list[Entry] = field(default_factory=list)
     cursor: int = 0
 
     def answer(self, point: Array, compute: Callable[[], Entry]) -> Entry:
-        """The evaluation written down next, or a new one, which is then written down."""
+        """The next recorded evaluation, or a new one, which is then recorded."""
         if self.cursor < len(self.entries):
             entry = self.entries[self.cursor]
             if entry.point.shape != point.shape or not np.allclose(entry.point, point, rtol=1e-9, atol=1e-9):
                 raise ValueError(
-                    f"The checkpoint `{self.path}` was written by another search: it asked for other settings. "
+                    f"The checkpoint `{self.path}` was written by another search: its evaluations do not match. "
                     "Delete it, or choose another `checkpoint`."
                 )
             self.cursor += 1
@@ -82,7 +82,7 @@ class Journal:
 
 
 def write(journal: Journal) -> None:
-    """Write the journal so that it is there whole, in its old or its new form, whenever the process is killed."""
+    """Write the journal atomically: if the process is killed, the file is the old or the new one, and complete."""
     assert journal.path is not None
     arrays = {"fingerprint": np.array(journal.fingerprint)}
     for number, entry in enumerate(journal.entries):
@@ -96,7 +96,7 @@ def write(journal: Journal) -> None:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     content = buffer.getbuffer()
-    # One name is enough for the one search that uses the file, and what a killed process left is overwritten.
+    # The lock allows one search only, so one temporary name suffices; a killed process's file is overwritten.
     temporary = journal.path.with_name(f".{journal.path.name}.new")
     try:
         with open(temporary, "wb") as stream:
@@ -111,7 +111,7 @@ def write(journal: Journal) -> None:
 
 @contextlib.contextmanager
 def opened(path: Path, fingerprint: str) -> Iterator[Journal]:
-    """The journal kept at a path, for one search alone.
+    """The journal in the file `path`, for one search alone.
 
     Raises
     ------
@@ -121,7 +121,8 @@ def opened(path: Path, fingerprint: str) -> Iterator[Journal]:
     path = path.resolve()  # all links to a file share its lock, and outlive its replacement
     if not path.parent.is_dir():
         raise ValueError(
-            f"`checkpoint` must be in a folder that exists, but `{path.parent}` does not. Make it, or choose another."
+            f"`checkpoint` must be in an existing folder, but `{path.parent}` does not exist. Create it, or choose "
+            "another folder."
         )
     if path.is_dir():
         raise _unreadable(path, "is a folder")
@@ -148,7 +149,7 @@ def opened_in(folder: Path, fingerprint: str) -> Iterator[Journal]:
 
 
 def read(path: Path, fingerprint: str) -> Journal:
-    """The journal kept at a path, or an empty one if there is no file.
+    """The journal in the file `path`, or an empty one if there is no file.
 
     Raises
     ------
@@ -163,7 +164,7 @@ def read(path: Path, fingerprint: str) -> Journal:
         header = HEADER.fullmatch(stream.readline(LONGEST_HEADER))
         content = stream.read() if header else b""
     if header is None:
-        raise _unreadable(path, "does not begin like one")
+        raise _unreadable(path, "has no header of a checkpoint")
     if int(header[1]) != FORMAT:
         raise _foreign(path, "was written by another version of logikern")
     if hashlib.sha256(content).hexdigest().encode() != header[2]:

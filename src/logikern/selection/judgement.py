@@ -12,7 +12,7 @@ from logikern.structure.specification import Specification
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a stage tried and what came of it.
+    """A model that a stage tried, and the result.
 
     Attributes
     ----------
@@ -21,13 +21,13 @@ class Verdict:
     value : float
         Criterion at its optimum.
     gain : float
-        Mean loss that it saves against the model kept before, case by case; nan for the first.
+        Mean decrease of the loss from the model kept before, case by case; nan for the first model.
     noise : float
         Standard error of the gain.
     kept : bool
     fate : {"first model", "better", "not better", "asked for"}
     n_unseen : int, default=0
-        Rows beyond those of the search that judged it; 0 if held-out rows of the search did.
+        Number of rows outside the search that judged it; 0 if held-out rows of the search did.
     """
 
     stage: str
@@ -47,7 +47,7 @@ class Verdict:
 
 
 class UnseenRows(Protocol):
-    """Rows beyond those of a search, which judge its models without having been part of it."""
+    """Rows that a search does not use, which judge its models."""
 
     @property
     def weights(self) -> Array:
@@ -69,5 +69,5 @@ def paired_gain(before: Array, after: Array, weights: Array, points: Indices) ->
     of_points = np.bincount(points, weights=weights) / np.maximum(counts, 1)
     present = counts > 0
     variance = float(np.sum(deviations[present] ** 2 / of_points[present]))
-    # Bessel's correction n / (n - 1), bounded for next to one case.
+    # Bessel's correction n / (n - 1), bounded if there is hardly more than one case.
     return gain, float(np.sqrt(variance / max(1.0 - 1.0 / count_cases(weights, points), 0.5)))

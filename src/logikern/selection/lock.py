@@ -32,7 +32,7 @@ class InUseError(ValueError):
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Use a file alone, among all threads and processes; the lock ends with the process, however that ends.
+    """Use a file alone, among all threads and processes; the lock ends with the process.
 
     The lock is held on a file beside `path`, because `path` itself is replaced whenever it is written.
 
@@ -48,7 +48,7 @@ def locked(path: Path) -> Iterator[None]:
     finally:
         with contextlib.suppress(OSError):  # Windows does not remove a file that is open
             os.unlink(beside)
-        _give_back(handle)  # closing alone would leave it to the children of a fork
+        _give_back(handle)  # closing alone would leave the lock to the children of a fork
         os.close(handle)
 
 
@@ -62,7 +62,7 @@ def _acquire(beside: Path, path: Path) -> int:
         except (BlockingIOError, PermissionError):
             os.close(handle)
             raise InUseError(
-                f"The checkpoint `{path}` is in use by another search. Wait until that has ended, or pass a folder, "
+                f"The checkpoint `{path}` is in use by another search. Wait until it has ended, or pass a folder, "
                 "in which every search has its own file."
             ) from None
         except BaseException:

@@ -12,18 +12,10 @@ from logikern.numerics.outcome import Array
 
 @dataclass(frozen=True)
 class SimplexPolicy:
-    """When the simplex ends.
+    """When the simplex ends."""
 
-    Parameters
-    ----------
-    evaluations : int, default=5
-        Factor of the limit of evaluations: without gradients, a stage takes more of them.
-    length : float, default=0.05
-        Stop when all corners are this close in every log parameter.
-    """
-
-    evaluations: int = 5
-    length: float = 0.05
+    evaluations: int = 5  # factor of the limit of evaluations: without gradients, a stage takes more of them
+    length: float = 0.05  # stop when all corners are this close in every log parameter
 
 
 USUAL = SimplexPolicy()
@@ -36,7 +28,7 @@ def minimise_values(
     worth: float,
     max_evaluations: int,
 ) -> None:
-    """The simplex of Nelder and Mead; the caller notes down the best value.
+    """The simplex of Nelder and Mead; the caller records the best value.
 
     Parameters
     ----------

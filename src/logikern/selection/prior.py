@@ -1,4 +1,4 @@
-"""Weak priors that keep learned parameters from running away on noise."""
+"""Weak priors that keep learned parameters from following noise."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ class Prior(ABC):
 
 @dataclass(frozen=True, eq=False)
 class NormalPrior(Prior):
-    """Sum of ((shift - centre) / scale)^2 / 2: a parameter that moves far must earn it."""
+    """Sum of ((shift - centre) / scale)^2 / 2."""
 
     scale: float | Array = 1.5  # (p,): standard deviation of the log parameters
-    # (p,): where they are pulled to; below zero for rates of inputs, of which many matter little.
+    # (p,): mean of the prior; below zero for rates of inputs, because many inputs matter little.
     centre: float | Array = 0.0
 
     def pull(self, shift: Array) -> Pull:
@@ -41,13 +41,13 @@ class NormalPrior(Prior):
 class NestedPrior(Prior):
     """The prior of a coarser model for the means of parameters that it ties, and a normal prior around each mean.
 
-    Where tied parameters are equal it is the prior of the coarser model, whose optimum therefore stays the optimum
-    among them: a finer model gains nothing over the coarser one except by parameters that differ.
+    If tied parameters are equal, this is the prior of the coarser model, so its optimum stays the best among equal
+    parameters. A finer model can gain only from parameters that differ.
     """
 
     coarse: Prior  # of the p parameters of the coarser model
-    origins: Indices  # (q,): the parameter of the coarser model that each one was; each of the p occurs
-    scale: Array  # (p,): standard deviation, around their mean, of parameters that were one
+    origins: Indices  # (q,): the parameter of the coarser model that each one comes from; each of the p occurs
+    scale: Array  # (p,): standard deviation, around their mean, of parameters that come from the same one
 
     def pull(self, shift: Array) -> Pull:
         counts = np.bincount(self.origins)

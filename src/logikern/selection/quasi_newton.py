@@ -24,19 +24,19 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """Where a search stands: all that it needs to go on."""
+    """The state of a search."""
 
     point: Array  # (p,)
     value: float
     gradient: Array  # (p,)
     inverse_hessian: Array  # (p, p)
     radius: float  # bound on the change of any parameter in the next step
-    scaled: bool = False  # whether the inverse Hessian has been fitted to the size of the curvature yet
-    small_steps: int = 0  # how many steps in a row have brought next to nothing
+    scaled: bool = False  # whether the inverse Hessian has been scaled to the curvature
+    small_steps: int = 0  # successive steps with a negligible decrease
 
 
 def begin(point: Array, trial: Trial, inverse_hessian: Array | None = None, radius: float = FIRST_RADIUS) -> Position:
-    """At a first usable trial; without a Hessian the first step moves the steepest parameter by the radius."""
+    """The state at a first usable trial; without a Hessian, a step moves the steepest parameter by the radius."""
     if inverse_hessian is not None:
         return Position(point, trial.value, trial.gradient, inverse_hessian, radius, scaled=True)
     steepest = max(float(np.abs(trial.gradient).max(initial=0.0)), 1e-12)
@@ -51,8 +51,8 @@ def advance(
 ) -> Position:
     """One trial: accepted if it lowers the value enough, otherwise a bracket for the next one.
 
-    A step is bounded in every parameter, so that the first one cannot leap out of the sensible range; a trial
-    that is not usable shrinks the bound (the right bracket of Seeger 2008, sec. 4).
+    A step is bounded in every parameter, so that the first step cannot leave the plausible range. A trial that is
+    not usable shrinks the bound (the right bracket of Seeger 2008, sec. 4).
     A decrease below `worth` counts as small.
     """
     step = _bounded_step(position, bounds)
@@ -80,7 +80,7 @@ def advance(
 
 
 def finished(position: Position, bounds: tuple[Array, Array], worth: float, small_steps: int = 2) -> bool:
-    """Whether another step would bring less than is worth it."""
+    """Whether the predicted gain of another step is too small."""
     step = _bounded_step(position, bounds)
     expected = -0.5 * float(position.gradient @ step)
     return expected < 0.5 * worth or position.small_steps >= small_steps or position.radius < SMALLEST_RADIUS

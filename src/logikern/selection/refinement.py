@@ -13,24 +13,24 @@ from logikern.structure.tying import Tying
 
 
 def shift_variances(specification: Specification, shift: float) -> Specification:
-    """The same with all log variances moved."""
+    """The same model with all log variances shifted."""
     values = specification.log_parameters
     values[-1 - len(specification.variances) : -1] += shift
     return specification.with_log_parameters(values)
 
 
 def extrapolate_rates(coarse: Specification, fine: Specification, sizes: tuple[int, int, int]) -> Specification:
-    """The fine model with the rates that all points will want.
+    """The fine model with its rates extrapolated to all points.
 
-    More points resolve finer structure, so the best rates grow as a power of their number. The power is read off two
-    searches, one for all rates: those of single classes are too noisy.
+    More points resolve finer structure, so the best rates grow as a power of their number. The power is estimated
+    from two searches, and is the same for all rates: estimates for single classes are too noisy.
 
     Parameters
     ----------
     coarse, fine : Specification
         The same model, learned on few and on more points.
     sizes : tuple of int
-        Points behind the coarse model, behind the fine one, and in all.
+        Number of points of the coarse model, of the fine model, and in total.
     """
     few, more, total = np.log(sizes)
     is_rate = np.array([role in RATES for kernel in fine.kernels for role in kernel.parameter_roles], dtype=bool)
@@ -63,12 +63,7 @@ def with_relevance(
 ) -> Specification:
     """The same kernels with a rate for each input, or for each column that several inputs encode.
 
-    Parameters
-    ----------
-    specification : Specification
-    n_inputs : int
-    columns : tuple of int or None, default=None
-        Column of every input; None gives each input a rate of its own. Columns that a kernel names take precedence.
+    `columns` has the column of every input. Columns that a kernel names take precedence.
     """
     kernels = tuple(
         kernel.spread_rate(n_inputs, columns)

@@ -23,26 +23,27 @@ INTERRUPTED = "it was interrupted"
 
 @dataclass(frozen=True)
 class Effort:
-    """How far a search goes."""
+    """Budget, tolerances and early stopping of a search."""
 
-    max_evaluations: int = 40  # of one stage
+    max_evaluations: int = 40  # budget of one stage
     relative_worth: float = 1e-3  # a step is small if it lowers the criterion by less than this part of it
-    least_size: float = 0.0  # lower bound on |criterion| in this comparison: that of a regression may cross zero
-    small_steps: int = 2  # after so many small steps in a row a stage ends
-    # Whether the search ignores gradients: the simplex of Nelder and Mead instead of quasi-Newton steps.
+    least_size: float = 0.0  # lower bound on |criterion| in this comparison: in a regression it may cross zero
+    small_steps: int = 2  # number of successive small steps after which a stage ends
+    # Whether the search uses values only: the simplex of Nelder and Mead instead of quasi-Newton steps.
     simplex: bool = False
     range: float = 9.0  # largest change of a log parameter in one stage
-    # A stage that has not lowered the criterion by this much within `patience` evaluations is given up.
+    # Early stopping: after `patience` evaluations, a stage ends if it has not lowered the criterion by `hurdle`, or
+    # if its objective is still above `ceiling`.
     hurdle: float = 0.0
-    ceiling: float = np.inf  # a stage whose objective is still above it by then is given up, too
+    ceiling: float = np.inf
     patience: int = 4
-    first_tolerance: float = 5e-3  # of inner fits while steps are long
-    last_tolerance: float = 1e-3  # of inner fits when steps have become short
-    relative_tolerance: float = 0.1  # of inner fits as a part of the criterion, if that is smaller ...
+    first_tolerance: float = 5e-3  # tolerance of inner fits while steps are long
+    last_tolerance: float = 1e-3  # tolerance of inner fits when steps have become short
+    relative_tolerance: float = 0.1  # tolerance of inner fits as a part of the criterion, if that is smaller ...
     finest_tolerance: float = 1e-4  # ... but not below this
 
     def worth(self, value: float) -> float:
-        """What a step must bring, at this value of the criterion, to be none of the small ones."""
+        """The decrease below which a step is small, at this value of the criterion."""
         return self.relative_worth * max(abs(value), self.least_size)
 
 
@@ -64,7 +65,7 @@ class Record:
     usable : bool
     n_products : int
     seconds : float
-        Of this evaluation.
+        Time of this evaluation.
     """
 
     stage: str
@@ -82,33 +83,33 @@ Callback = Callable[[Record], None]
 
 @dataclass(frozen=True, eq=False)
 class SearchData:
-    """Where specifications compete: points, and a criterion on them."""
+    """Points, and the criterion on them by which specifications are compared."""
 
     criterion: Criterion
     points: PointSet
     n_points: int
-    unseen: UnseenRows | None = None  # rows beyond these, which judge models that were learned on these
+    unseen: UnseenRows | None = None  # other rows, which judge models that were learned on these
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a stage is called, and where it is held."""
+    """The name and the prior of a stage."""
 
-    name: str  # for people
-    prior: Prior  # weak pull of the log parameters
-    centre: Array  # where they are pulled to: `log_parameters` of the same model at values read off the data
+    name: str  # shown to users
+    prior: Prior  # weak prior of the log parameters
+    centre: Array  # its centre: `log_parameters` of the same model at values estimated from the data
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best of one stage."""
+    """The best model of one stage."""
 
     specification: Specification
     value: float  # the criterion
     objective: float  # the criterion with the prior, which is minimised
     losses: Array  # (n_losses,)
     gradient: CovarianceGradient  # of the criterion; the same for the same functions under another tying
-    # (p, p): of the objective by the free parameters, if the search has seen any of it.
+    # (p, p): of the objective by the free parameters, if the search has estimated it.
     inverse_hessian: Array | None = None
 
     def answers(self, specification: Specification) -> bool:
@@ -118,29 +119,29 @@ class Found:
 
 
 class TimeIsUpError(Exception):
-    """The time for the search is used up; what was found so far stands."""
+    """The time for the search is used up; the best model so far is kept."""
 
 
 @dataclass(eq=False)
 class SearchLog:
-    """What all stages of a search share: the journal, the trace, the clock, the warm start."""
+    """The shared state of all stages: the journal, the trace, the clock, the warm start."""
 
     journal: Journal
     callback: Callback  # sees every record
-    # On the clock of `time.monotonic`; an evaluation that would probably end later is not begun.
+    # Time by `time.monotonic`; an evaluation that would probably end later is not started.
     deadline: float = np.inf
     records: list[Record] = field(default_factory=list)
-    stopped: str = ""  # why the search ended early; empty while it goes on
-    method: str = ""  # how the criterion was computed last, in words; empty if that is not worth a word
+    stopped: str = ""  # why the search ended early; empty if it has not
+    method: str = ""  # how the criterion was computed last, in words; empty if there is only one method
     warm_start: Array | None = None  # state of the last usable evaluation
-    keep_interrupted: bool = True  # whether an interrupted search returns its best so far, rather than raise
+    keep_interrupted: bool = True  # whether an interrupted search returns its best model instead of raising
 
     def best_value(self, n_points: int) -> float:
         """Lowest criterion so far on this many points; infinite before the first."""
         return min((own.value for own in self.records if own.usable and own.n_points == n_points), default=np.inf)
 
     def check_clock(self, n_points: int) -> None:
-        """End the search where an evaluation on so many points would take too long, by what the last one took."""
+        """End the search if an evaluation on `n_points` points would take too long, judged by the last one."""
         if self.journal.replaying or not self.records:
             return
         last = self.records[-1]
@@ -161,8 +162,8 @@ def minimise(
 ) -> Found | None:
     """Quasi-Newton search from `start` over the free log parameters; None if no start was usable.
 
-    An earlier search may give the inverse Hessian to begin with, (p, p), and in the same rung what is `known`, which
-    is not computed again if it answers for the start.
+    An earlier search may supply the initial inverse Hessian, (p, p). If it used the same rung and ended with the same
+    functions as `start`, its result `known` is used instead of a first evaluation.
     """
     run = _Stage(start, free, rung, effort, task, log, inverse_hessian, known)
     try:
@@ -196,7 +197,7 @@ def _descend(run: "_Stage", origin: Array) -> None:
 
 @dataclass(eq=False)
 class _Stage:
-    """The moving parts of one stage."""
+    """The state of one stage."""
 
     start: Specification
     free: Mask
@@ -212,7 +213,7 @@ class _Stage:
     found: Found | None = None
 
     def first_position(self, origin: Array) -> Position | None:
-        """Where the search begins; a start at which the inner fits fail is moved to smaller variances."""
+        """The first usable position; if the inner fits fail, the start is moved to smaller variances."""
         if self.known is not None and self.known.answers(self.start):
             return begin(origin, self._repeat(origin, self.known), self.inverse_hessian)
         n_variances = len(self.start.variances)
@@ -228,12 +229,12 @@ class _Stage:
 
     @property
     def best(self) -> Found | None:
-        """What was found, with what is known of the curvature around it."""
+        """The best model, with the estimated curvature around it."""
         return None if self.found is None else replace(self.found, inverse_hessian=self.inverse_hessian)
 
     @property
     def hopeless(self) -> bool:
-        """Whether so many evaluations have brought less than the hurdle."""
+        """Whether the stage should stop early, by `hurdle` and `ceiling`."""
         if self.n_evaluations < self.effort.patience or self.found is None:
             return False
         behind = self.found.objective > self.effort.ceiling
@@ -253,8 +254,8 @@ class _Stage:
         return trial
 
     def _repeat(self, point: Array, known: Found) -> Trial:
-        """What an earlier stage has computed, under the prior of this one."""
-        self.n_evaluations += 1  # as far as patience goes
+        """The result of an earlier stage, under the prior of this one."""
+        self.n_evaluations += 1  # it counts for the patience
         trial = self._with_prior(point, known.value, known.gradient)
         self.first_value = known.value
         start = replace(self.start, temperature=known.specification.temperature)
@@ -275,8 +276,8 @@ class _Stage:
     def _warm_start(self) -> Array | None:
         """The state of the last usable evaluation, if it belongs to this rung."""
         state = self.log.warm_start
-        # Latents of a smaller rung would be confidently wrong at some of the other points, from where Newton's method
-        # takes more steps than from zero.
+        # Latents of a smaller rung would be confidently wrong at some of the other points, and Newton's method would
+        # take more steps than from zero.
         return state if state is not None and state.shape[-1] == self.rung.n_points else None
 
     def _compute(self, point: Array, start: Array | None) -> Entry:
@@ -326,7 +327,7 @@ class _Stage:
 
 
 def free_parameters(specification: Specification, learn_bias: bool) -> Mask:
-    """All hyperparameters, the bias variance only on request."""
+    """Which hyperparameters are learned: all, but the bias variance only with `learn_bias`."""
     free = np.ones(len(specification.log_parameters), dtype=bool)
     free[-1] = learn_bias and specification.bias_variance > 0
     return free

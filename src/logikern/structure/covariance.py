@@ -92,12 +92,14 @@ class ClassCovariance:
         return self._product(per_class, [operator.matmul for operator in self.operators])
 
     def summed_matmul(self, per_class: Array) -> Array:
-        """The same with the stored matrices, summed in float64."""
-        return self._product(per_class, [operator.summed_matmul for operator in self.operators])
+        """`matmul` with the stored matrices, summed in float64; the result is float64."""
+        in_double = per_class.astype(np.float64, copy=False)
+        return self._product(in_double, [operator.summed_matmul for operator in self.operators])
 
     def accurate_matmul(self, per_class: Array) -> Array:
-        """The same with kernel values computed in float64."""
-        return self._product(per_class, [operator.accurate_matmul for operator in self.operators])
+        """`matmul` with kernel values computed in float64; the result is float64."""
+        in_double = per_class.astype(np.float64, copy=False)
+        return self._product(in_double, [operator.accurate_matmul for operator in self.operators])
 
     def accurate_columns(self, per_class: Array, indices: Indices) -> Array:
         """The accurate product at some points, (B, C, n) -> (B, C, len(indices))."""
@@ -179,7 +181,7 @@ class ClassCovariance:
         return CovarianceGradient(tuple(kernels), variances, float(bias))
 
     def _contract_one(self, left: Array, right: Array, bias: float) -> CovarianceGradient:
-        """With one correlation matrix M for all, K~ is M times a matrix over classes."""
+        """`contract_gradient` for one correlation matrix M: K~ is then M times a matrix over classes."""
         operator, shape = self.operators[0], (-1, self.n_points)
         image = operator.matmul(right.reshape(shape)).reshape(right.shape)
         variances = self.variances * self.mixing.couple_gradient(left, image)

@@ -10,7 +10,7 @@ from logikern.numerics.outcome import Indices
 from logikern.structure.links import SEPARATOR, Label, Reading, as_label, as_list, is_missing, read_links, shown
 from logikern.structure.tree import ROOT, Tree
 
-# Nodes that a message lists.
+# Maximum number of nodes in a message.
 N_NAMED = 8
 
 
@@ -68,7 +68,7 @@ def _join(reading: Reading) -> dict[Label, Label | None]:
     for child, parent in reading.links:
         if child == parent:
             raise ValueError(
-                f"{reading.how} makes {shown(child)} its own parent. Leave that link out; "
+                f"{reading.how} makes {shown(child)} its own parent. Remove that link; "
                 "a node at the top has the parent None."
             )
         first = parent_of.setdefault(child, parent)
@@ -86,11 +86,11 @@ def _describe_conflict(how: str, child: Label, parent: Label | None, parent_of: 
         way.append(above)
         seen.add(above)
         if above == child:
-            return f"{how} has {shown(child)} below itself: {_chain([child, *way])}. Take out one of these links."
+            return f"{how} has {shown(child)} below itself: {_chain([child, *way])}. Remove one of these links."
     two = " and ".join("the root" if one is None else shown(one) for one in (parent_of[child], parent))
     return (
-        f"{how} gives {shown(child)} two parents, {two}. Leave it one; where the name stands for several nodes, "
-        "give paths such as 'physics/optics'."
+        f"{how} gives {shown(child)} two parents, {two}. Remove one of them. If the name stands for several nodes, "
+        "use paths such as 'physics/optics'."
     )
 
 
@@ -105,7 +105,7 @@ def _chain(nodes: Sequence[Label | None]) -> str:
 def _grow(how: str, parent_of: dict[Label, Label | None]) -> Tree:
     """The tree with these parents, in depth-first order."""
     if not parent_of:
-        raise ValueError(f"{how} has no nodes. Two leaves are the least that can be told apart.")
+        raise ValueError(f"{how} has no nodes. A tree needs at least two leaves.")
     children: dict[Label | None, list[Label]] = {}
     for child, parent in parent_of.items():
         children.setdefault(parent, []).append(child)
@@ -118,11 +118,11 @@ def _grow(how: str, parent_of: dict[Label, Label | None]) -> Tree:
     if len(place) < len(parent_of):
         circle = _chain(_find_circle(parent_of, place))
         raise ValueError(
-            f"{how} runs in a circle of parents: {circle}. Take out one of these links; every node must reach a top."
+            f"{how} has a cycle of parents: {circle}. Remove one of these links: all must lead to the top."
         )
     leaves = [node for node in place if node not in children]
     if len(leaves) == 1:
-        raise ValueError(f"{how} has the single leaf {shown(leaves[0])}. Two are the least that can be told apart.")
+        raise ValueError(f"{how} has only one leaf, {shown(leaves[0])}. A tree needs at least two leaves.")
     above = (parent_of[node] for node in place)
     return Tree(tuple(place), tuple(ROOT if parent is None else place[parent] for parent in above))
 
@@ -177,14 +177,14 @@ def encode(tree: Tree, labels: Any, unit: str = "point") -> Indices:
 def _describe_unknown(tree: Tree, unknown: list[Any], where: str) -> str:
     label = unknown[0]
     if is_missing(label):
-        return f"`y` must have a label for every point, but has {shown(label)} at {where}. Leave the point out."
+        return f"`y` must have a label for every point, but has {shown(label)} at {where}. Drop the point."
     n_others = len(dict.fromkeys(unknown)) - 1
     others = f", nor are {n_others} other labels" if n_others > 1 else ", nor is one other label" if n_others else ""
     if n_others and set(unknown) == set(range(n_others + 1)):
         return (
-            f"`y` must hold nodes of the hierarchy, but holds the numbers 0 to {n_others}. Where a tool of "
-            "scikit-learn made them of your labels (`cross_val_predict` of probabilities, `VotingClassifier`), pass "
-            "a table for `y`, with a column for each leaf and 1 where it is true."
+            f"`y` must hold nodes of the hierarchy, but holds the numbers 0 to {n_others}. If scikit-learn made "
+            "these from your labels (`cross_val_predict` of probabilities, `VotingClassifier`), pass a table as "
+            "`y`, with a column for each leaf and 1 in the column of the true leaf."
         )
     near = _nearest(tree, label)
     advice = f"Did you mean {' or '.join(shown(node) for node in near)}?" if near else _name_leaves(tree)

@@ -83,19 +83,19 @@ def is_missing(label: Any) -> bool:
 
 
 def as_label(label: Any, where: str, at: Any) -> Label:
-    """The label of a node; `where` and `at` tell its position in a message."""
+    """The label of a node; `where` and `at` describe its position in a message."""
     label = plain(label)
     try:
         hash(label)
     except TypeError:
         raise TypeError(
-            f"Nodes must have hashable labels, but {shown(label)} ({kind(label)}) stands {where} {shown(at)}. "
+            f"Nodes must have hashable labels, but {shown(label)} ({kind(label)}) occurs {where} {shown(at)}. "
             "Use strings, numbers or tuples."
         ) from None
     if is_missing(label) or _is_blank(label):
         raise ValueError(
-            f"Nodes must have labels, but {shown(label)} stands {where} {shown(at)}. Give the node a name, "
-            "or leave it out; only as a parent None is allowed, for nodes at the top."
+            f"Nodes must have labels, but {shown(label)} occurs {where} {shown(at)}. Name the node, or leave it out. "
+            "None is allowed only as the parent of nodes at the top."
         )
     return label
 
@@ -152,7 +152,7 @@ def _is_nested(hierarchy: Mapping[Any, Any]) -> bool:
 
 
 def _from_nested(hierarchy: Mapping[Any, Any]) -> Iterator[Link]:
-    """Yields links before it reads what is below, so that a check can stop at a dict that contains itself."""
+    """Yields a link before the links below it, so that a check can stop at a dict that contains itself."""
     pending: list[tuple[Label | None, Any]] = [(None, hierarchy)]
     while pending:
         parent, value = pending.pop()
@@ -237,14 +237,14 @@ def _as_path(path: Any, source: str) -> str | tuple[Any, ...]:
         if any(not part.strip() for part in path.split(SEPARATOR)):
             raise ValueError(
                 f"{source} must have paths without empty names, "
-                f"but has {shown(path)}. Take out the needless {SEPARATOR!r}, or name what is missing."
+                f"but has {shown(path)}. Remove the extra {SEPARATOR!r}, or fill in the missing name."
             )
         return path
     if isinstance(path, str | tuple) or is_missing(path):
         raise ValueError(f"{source} must have paths of at least one name, but has {shown(path)}. Leave it out.")
     raise TypeError(
         f"{source} must have paths such as 'physics/optics' or ('physics', 'optics'), but has {shown(path)} "
-        f"({kind(path)}). Where labels are no paths, pass a dict from child to parent as `hierarchy`."
+        f"({kind(path)}). If labels are not paths, pass a dict from child to parent as `hierarchy`."
     )
 
 
@@ -297,13 +297,13 @@ def _is_downward(before: dict[Label, list[Label]], after: dict[Label, list[Label
         raise ValueError(
             f"`hierarchy`, read as a graph, must have edges from parent to child and one parent for each node, but "
             f"edges lead to {shown(joined)} from {_some(before[joined])}, and from {shown(forked)} to "
-            f"{_some(after[forked])}. Leave one parent to each, or give paths such as 'physics/optics'."
+            f"{_some(after[forked])}. Give each node one parent, or pass paths such as 'physics/optics'."
         )
     tops = [node for node in before if not before[node]]
     if joined is None and forked is None and len(tops) > 1 and any(after[node] for node in tops):
         start = next(node for node in tops if after[node])
         raise ValueError(
-            "`hierarchy`, read as a graph, must tell parents from children, but no node has several edges in or out: "
+            "`hierarchy`, read as a graph, has no clear direction, because no node has several edges in or out: "
             f"{shown(start)} may be the parent of {shown(after[start][0])} or its child. "
             "Pass a dict from child to parent."
         )

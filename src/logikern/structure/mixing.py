@@ -45,7 +45,7 @@ class Mixing(ABC):
 
     @property
     def unit(self) -> str:
-        """What has one latent function, for messages."""
+        """The word for what has one latent function, for messages."""
         return "latent function"
 
     @property

@@ -14,28 +14,14 @@ from logikern.structure.tying import Tying
 
 @dataclass(frozen=True)
 class Specification:
-    """All hyperparameters of a model.
+    """All hyperparameters of a model."""
 
-    Parameters
-    ----------
-    kernels : tuple of Kernel
-        One per kernel group.
-    variances : tuple of float
-        One per variance group.
-    bias_variance : float
-    tying : Tying
-    mixing : Mixing
-        From latent functions to class functions.
-    temperature : Temperature
-        Applied to latents before they become probabilities.
-    """
-
-    kernels: tuple[Kernel, ...]
-    variances: tuple[float, ...]
+    kernels: tuple[Kernel, ...]  # one per kernel group
+    variances: tuple[float, ...]  # one per variance group
     bias_variance: float
     tying: Tying
-    mixing: Mixing
-    temperature: Temperature = Temperature()
+    mixing: Mixing  # from latent functions to class functions
+    temperature: Temperature = Temperature()  # applied to latents before they become probabilities
 
     @property
     def latent_variances(self) -> np.ndarray:

@@ -169,7 +169,7 @@ def subtree_sums(per_node: Array, tree: Tree) -> Array:
 
 
 def check_columns(table: Array, tree: Tree) -> Array:
-    """The table, if it has a column for each class of the tree."""
+    """The table; an error unless it has a column for each class of the tree."""
     if table.shape[1] != tree.n_classes:
         raise ValueError(
             f"`proba` must have a column for each of the {tree.n_classes} leaves, in the order of `tree.classes`, "

@@ -1,4 +1,4 @@
-"""Classes as the leaves of a tree: each class function is the sum of those along its path."""
+"""Classes as the leaves of a tree: each class function is the sum of the latent functions along its path."""
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,7 +61,7 @@ class Tree(Mixing):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a file stores: nothing that can be computed again."""
+        """The state for a file, without anything that can be computed again."""
         return {"labels": self.labels, "parents": self.parents}
 
     @cached_property
@@ -143,7 +143,7 @@ class Tree(Mixing):
 
     @property
     def latent_depths(self) -> Indices:
-        """Number of latent functions on the path to each one, itself included, (P,)."""
+        """Number of latent functions on the path to each latent function, including itself, (P,)."""
         return self.forest.latents.depths
 
     def forward(self, latent: Array) -> Array:
@@ -188,7 +188,7 @@ class Tree(Mixing):
 
     @property
     def levels(self) -> Indices:
-        """The depth of each latent function, (P,), and one more level for all that end in a leaf.
+        """The depth of each latent function, (P,), with one more level for all functions that end in a leaf.
 
         If leaves have different depths, a depth mixes functions that separate siblings with functions that do not.
         """
@@ -196,16 +196,16 @@ class Tree(Mixing):
 
     @property
     def subtrees(self) -> Indices:
-        """The subtree below the root of each latent function, (P,), with those that end in a leaf apart.
+        """The subtree below the root of each latent function, (P,); functions that end in a leaf are separate groups.
 
-        One variance for both would let leaves that differ much make the nodes above them differ as much.
+        With one variance for both, leaves that differ a lot would force the nodes above them to differ equally.
         """
         tops = [self.forest.latents.path(number)[0] for number in range(self.n_latent)]
         return 2 * np.array(tops) + self._ends
 
     @property
     def single_leaves(self) -> Indices:
-        """The depth of each latent function, (P,), with those that end in a leaf each for itself."""
+        """The depth of each latent function, (P,); each function that ends in a leaf is a group of its own."""
         return np.where(self._ends, self.latent_depths.max() + 1 + np.arange(self.n_latent), self.latent_depths)
 
     @property

@@ -25,7 +25,7 @@ class Tying:
 
 
 def ever_finer(mixing: Mixing) -> tuple[str, ...]:
-    """Names of tyings from coarse to fine; with a tree they end with those that flat classes have."""
+    """Names of tyings from coarse to fine, in the order in which "auto" tries them."""
     if "level" in mixing.groupings:
         return ("shared", "level", "leaf", "separate", "leaves")
     return ("shared", "scaled", "separate")

@@ -108,8 +108,8 @@ def gap_notes(findings: Findings | None, missing_text: int, medians: str) -> lis
     numbers, levels = (0, 0) if findings is None else (findings.missing_numbers, findings.missing_levels)
     found = {
         f"imputed {count(numbers, 'missing number')} by {medians}": numbers,
-        f"took {count(levels, 'missing category')} as a level": levels,
-        f"took {count(missing_text, 'missing text')} as empty": missing_text,
+        f"treated {count(levels, 'missing category')} as a level": levels,
+        f"treated {count(missing_text, 'missing text')} as empty": missing_text,
     }
     return [note for note, number in found.items() if number]
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import typer
 
 STANDARD = "-"  # standard input or output
-TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight")
 FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",

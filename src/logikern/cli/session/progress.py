@@ -57,7 +57,7 @@ class Progress:
 
 
 def rest_of_stage(records: "list[Record]") -> float:
-    """Seconds until the stage ends, if it takes as many evaluations as the earlier stages on average."""
+    """Seconds until the stage ends, if it takes the average number of evaluations of earlier stages."""
     lengths = [len(list(own)) for _, own in groupby(records, key=lambda record: record.stage)]
     usual = sum(lengths[:-1]) / len(lengths[:-1]) if lengths[1:] else USUAL_LENGTH
     own = records[-lengths[-1] :]

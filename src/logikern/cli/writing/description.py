@@ -112,7 +112,7 @@ def _parts(classifier: Any) -> dict[str, Any]:
 
 
 def _input_names(model: Any) -> list[str]:
-    """Names of the inputs that other steps make for the classifier; none if it has names of its own."""
+    """Names of the inputs that other steps make for the classifier; empty if it has its own names."""
     if final_step(model) is model:
         return []
     if roles_of(model) is None:

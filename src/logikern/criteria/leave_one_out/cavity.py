@@ -9,16 +9,10 @@ from logikern.numerics.outcome import Array
 
 
 class Cavity:
-    """J_g = (I - W_g Q_gg)^-1 for every group g of points.
+    """J_g = (I - W_g Q_gg)^-1 for every group g of points, at a curvature W with one weighting.
 
     The step without group g leads from u_g to u_g - Q_gg J_g alpha_g, which for one point of two classes is
     Cawley & Talbot (2008), eq. (20). As J = I + V P^+ V' Q, no formula divides by a probability.
-
-    Parameters
-    ----------
-    batches : tuple of GroupBlocks
-    curvature : PointwiseCurvature
-        With one weighting.
     """
 
     def __init__(self, batches: tuple[GroupBlocks, ...], curvature: PointwiseCurvature):

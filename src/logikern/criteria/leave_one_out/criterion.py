@@ -29,28 +29,19 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True)
 class LeaveOneOutPolicy:
-    """When and how landmarks replace dense factors.
+    """When and how landmarks replace dense factors."""
 
-    Parameters
-    ----------
-    missed : float, default=0.001
-        Prior variance that a latent value may lose. If landmarks, chosen anew for every setting, lose no more, they
-        replace the kernel matrix in the fit as well. Zero computes everything exactly, as do classes that a hierarchy
-        couples. On the Raetsch sets, at variances and rates around the best, values then change by 4e-4 and gradients
-        by 2e-3 at most, and by 6e-5 and 2e-4 at the best.
-    fewest_points : int, default=100
-        Fewer points have dense factors, which take 2 ms instead of 3 for two classes and 9 instead of 5 for six. What
-        landmarks lose adds up over the points where it is a function of few coordinates, as with a linear kernel.
-    largest_share : float, default=0.35
-        Landmarks per point, times the root of the number of classes: with more, dense factors are as fast.
-    tile_entries : int, default=2**20
-        Entries of the factor G of Q = D E + G G' that are computed at a time, 8 MB.
-    """
-
+    # Prior variance that a latent value may lose. Landmarks are chosen anew for every setting. If they lose at most
+    # this, they replace the kernel matrix in the fit as well. Zero computes everything exactly; classes that a
+    # hierarchy couples are always exact. On the Raetsch sets, at variances and rates around the best, values change
+    # by at most 4e-4 and gradients by at most 2e-3; at the best, by 6e-5 and 2e-4.
     missed: float = 0.001
+    # With fewer points, dense factors are used. They take 2 ms instead of 3 for two classes, and 9 instead of 5 for
+    # six. Errors of landmarks add up over the points if the kernel has few coordinates, as a linear kernel does.
     fewest_points: int = 100
+    # Landmarks per point, times the root of the number of classes. Above this, dense factors are equally fast.
     largest_share: float = 0.35
-    tile_entries: int = 2**20
+    tile_entries: int = 2**20  # entries of the factor G of Q = D E + G G' that are computed at a time, 8 MB
 
 
 DEFAULT_POLICY = LeaveOneOutPolicy()
@@ -76,8 +67,8 @@ class LeaveOneOut(Criterion):
     groups : array of shape (n,) or None, default=None
         Points with equal labels are left out together; None leaves out one point at a time.
     landmarks : tuple of integer arrays, one per operator, or None, default=None
-        Points from whose kernel rows Q is approximated in O(n (C r)^2), if O(C n^3) is too much; the fit still uses
-        the whole kernel matrix. Landmarks need a finite bias variance. None follows `policy.missed`.
+        Points whose kernel rows approximate Q in O(n (C r)^2), if O(C n^3) is too much; the fit still uses the whole
+        kernel matrix. Landmarks need a finite bias variance. None follows `policy.missed`.
     sharpen : bool, default=False
         Whether losses are taken at the best temperature of the latents of points left out.
     policy : LeaveOneOutPolicy
@@ -221,7 +212,7 @@ def with_landmarks(covariance: ClassCovariance, landmarks: tuple[Indices, ...]) 
     if covariance.mixing.is_coupled:
         raise ValueError(
             "Leave-one-out by landmarks, for many rows, does not support hierarchies. "
-            "Fit to fewer rows, or cross-validate."
+            "Fit to fewer rows, or use cross-validation."
         )
     pairs = zip(covariance.operators, landmarks, strict=True)
     return replace(covariance, operators=tuple(landmarked(operator, own) for operator, own in pairs))

@@ -23,12 +23,7 @@ from logikern.structure.covariance import CovarianceGradient
 class FittedExpansion(ABC):
     """Q and W at the optimum of a problem with one weighting; a subclass computes Q.
 
-    Parameters
-    ----------
-    problem : Problem
-    result : FitResult
-    groups : array of shape (n,) or None, default=None
-        Points with equal labels are left out together; None leaves out one point at a time.
+    Points with equal labels in `groups` are left out together; None leaves out one point at a time.
     """
 
     def __init__(self, problem: Problem, result: FitResult, groups: Array | None = None):
@@ -75,16 +70,7 @@ class FittedExpansion(ABC):
 
 
 class ExactExpansion(FittedExpansion):
-    """With dense blocks of K~: only the refits are approximated.
-
-    Parameters
-    ----------
-    problem : Problem
-    result : FitResult
-    groups : array of shape (n,) or None, default=None
-    systems : DenseSystems or None, default=None
-        Systems of the fit; None computes the blocks again.
-    """
+    """Expansion with dense blocks of K~, from the systems of the fit if given: only the refits are approximated."""
 
     def __init__(
         self,
@@ -115,7 +101,7 @@ class ExactExpansion(FittedExpansion):
 
 
 class LowRankExpansion(FittedExpansion):
-    """With Q from a covariance approximated by landmarks; the fit may have used another.
+    """Expansion with Q from a covariance approximated by landmarks; the fit may have used another covariance.
 
     The gradient is exact for the approximated value at fixed landmarks.
 

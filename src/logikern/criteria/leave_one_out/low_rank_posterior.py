@@ -16,9 +16,9 @@ from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
 class LowRankSensitivity(NamedTuple):
-    """Derivatives of sum_g b_g' Q_gg a_g: `products` by the curvature, weights of all pairs by K~.
+    """Derivatives of sum_g b_g' Q_gg a_g: by the curvature (`products`), and by K~ (weights of all pairs).
 
-    With locals l_b = E b and l_a = E a, the weights of function f are those of
+    With l_b = E b and l_a = E a, the weights of function f are
     sum_g (T b_g) (T a_g)' = l_b l_a' within groups + (Z Omega_f' + Omega_f Z') / 2.
     """
 
@@ -42,7 +42,7 @@ class LowRankPosterior:
         With one weighting.
     groups : Groups
     woodbury : Woodbury or None, default=None
-        At the points of the model, if known: the one of all points, restricted to some, gives Q at these.
+        At the points of the model, if known. A `Woodbury` of all points, restricted to some, gives Q at these.
     """
 
     def __init__(

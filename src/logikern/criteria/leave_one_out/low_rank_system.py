@@ -12,7 +12,7 @@ from logikern.fitting.newton.systems import NewtonSystem, Response
 from logikern.likelihoods.curvature import Curvature, PointwiseCurvature, as_pointwise
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
-from logikern.numerics.products import multiply
+from logikern.numerics.products import multiply, subtract_gram
 from logikern.operators.landmarks import Landmarked
 from logikern.structure.covariance import ClassCovariance
 
@@ -41,7 +41,7 @@ def landmarked_operators(covariance: ClassCovariance) -> list[Landmarked]:
 
 
 def low_rank_model(covariance: ClassCovariance, contrast: Contrast) -> LowRankModel:
-    """From a covariance whose operators are all `Landmarked`."""
+    """The model of a covariance whose operators are all `Landmarked`."""
     parts = [operator.nystrom for operator in landmarked_operators(covariance)]
     function_of = contrast.function_of(covariance.n_classes)
     shares = np.zeros((function_of.max() + 1, len(parts)))
@@ -54,9 +54,9 @@ def low_rank_model(covariance: ClassCovariance, contrast: Contrast) -> LowRankMo
     return LowRankModel(factors, shares @ np.stack([part.residual for part in parts]))
 
 
-# For classes without a hierarchy `preconditioning/woodbury` factors the same I + Phi W_D Phi'. It is not shared: a
-# preconditioner handles trees, may round its factors and may add a ridge, while leave-one-out needs exact factors of
-# several kernels at once, W_D itself and L^-1, and must see where the matrix is not positive definite.
+# `preconditioning/woodbury` factors the same matrix for a preconditioner, and both share `subtract_gram`. The rest
+# differs. A preconditioner sums over trees, may use rounded factors and may add a ridge. Leave-one-out needs W_D and
+# L^-1 themselves, for functions with several kernels, and an error if the matrix is not positive definite.
 class Woodbury:
     """W_D = (I + W D)^-1 W and the Cholesky factor L of I + Phi W_D Phi', of one weighting.
 
@@ -76,7 +76,7 @@ class Woodbury:
             matrix[place, place] = multiply(scaled[place], factor.T)
         if self.has_null:
             scaled /= np.sqrt(self.total)
-            matrix -= multiply(scaled, scaled.T)
+            subtract_gram(matrix, scaled)  # `cholesky` reads nothing above the diagonal
         del scaled
         matrix.flat[:: len(matrix) + 1] += 1.0
         self.lower = np.linalg.cholesky(matrix)

@@ -17,21 +17,13 @@ from logikern.numerics.tiled_cholesky import for_each_block
 
 @dataclass(frozen=True)
 class PosteriorPolicy:
-    """Numerical limits of the dense posterior.
+    """Numerical limits of the dense posterior."""
 
-    Parameters
-    ----------
-    safe_curvature : float, default=1e-5
-        Divide by curvatures above this only: rounding errors of 1e-16 then stay below 1e-10.
-    visible_constant : float, default=1e-10
-        Eigenvalues of E' R E below this, relative to the largest, belong to constants that the likelihood ignores.
-    row_tile : int, default=256
-        Rows of a block that are multiplied at a time.
-    """
-
+    # Divide by curvatures above this only: rounding errors of 1e-16 then stay below 1e-10.
     safe_curvature: float = 1e-5
+    # Eigenvalues of E' R E below this, relative to the largest, belong to constants that the likelihood ignores.
     visible_constant: float = 1e-10
-    row_tile: int = 256
+    row_tile: int = 256  # rows of a block that are multiplied at a time
 
 
 DEFAULT_POLICY = PosteriorPolicy()
@@ -55,17 +47,17 @@ class Sensitivity(NamedTuple):
 class ExactPosterior:
     """Q = (K~^-1 + W)^-1 through the rows of Q V = K~ V P, with T = I - W Q = I - V (Q V)'.
 
-    With A = I + S K~ S, whose blocks are those of K~, P = A^-1 - L L' for the `bonds`
-    L = A^-1 U N^(-1/2), N = U' A^-1 U, that null directions tie between functions. So Q V = H - M L', with
-    H = K~ S A^-1 each block's `own`, and the `reach` M = K~ S L. These are S^-1 (I - A^-1) and
-    S^-1 (U N^(-1/2) - L) where S may be divided by, and products with K~ where it may not.
+    Let A = I + S K~ S, with the blocks of K~. Then P = A^-1 - L L' for the `bonds` L = A^-1 U N^(-1/2),
+    N = U' A^-1 U, which null directions create between functions. So Q V = H - M L', with H = K~ S A^-1 the `own`
+    part of each block, and the `reach` M = K~ S L. Where S is large enough to divide by, these are
+    S^-1 (I - A^-1) and S^-1 (U N^(-1/2) - L); elsewhere they are products with K~.
 
     Inside, functions (F, n) are rows of the blocks they belong to, (B, F n / B).
 
     Parameters
     ----------
     blocks : array of shape (F, n, n) or (1, F n, F n)
-        The blocks of K~: one per function, or one of all that are coupled a priori.
+        The blocks of K~: one per function, or a single block if functions are coupled a priori.
     curvature : PointwiseCurvature
         With one weighting, and at least three functions if it has null directions.
     groups : Groups
@@ -96,7 +88,7 @@ class ExactPosterior:
         shrinkages = [self._shrinkage(inverses, members) for members in self.groups.batches]
 
         def read(index: int) -> Array:
-            # Free each inverse once it is read: there are as many matrices as classes.
+            # Free each inverse once it is read: there is one matrix per class.
             inverse, inverses[index] = inverses[index], np.empty((0, 0))
             return self._own(index, inverse)
 
@@ -246,13 +238,9 @@ class ExactPosterior:
 
 
 def cross(tied: list[Array], members: Indices) -> Array:
-    """Blocks of L L' for each group, between the blocks of K~, (k, B, m, B, m).
+    """Blocks of L L' for each group (k, m), between the blocks of K~, (k, B, m, B, m).
 
-    Parameters
-    ----------
-    tied : list of B arrays of shape (n, r)
-        The rows of L that belong to each block.
-    members : integer array of shape (k, m)
+    `tied` has the rows of L that belong to each of the B blocks, (n, r).
     """
     n_groups, size = members.shape
     n_places, rank = len(tied) * size, tied[0].shape[1]

@@ -21,24 +21,15 @@ class Refitting(NamedTuple):
 
 @dataclass(frozen=True)
 class SpotCheckPolicy:
-    """How many refits, and which difference is large.
+    """The number of refits, and which differences are large."""
 
-    Parameters
-    ----------
-    n_largest : int, default=5
-        Groups, or rows, whose loss grows most when they are left out, because errors are largest there.
-    n_random : int, default=25
-        Further groups, drawn at random, that represent all others.
-    least : float, default=0.05
-        Differences of the mean loss below this do not matter. There is no check if leaving out changes it by less.
-    share : float, default=0.15
-        Smaller differences, relative to the mean loss of refits, are usual. On 13 tables of 50 and 120 rows they are
-        a few per cent for learned hyperparameters, and up to 37 per cent at a variance of 300.
-    """
-
+    # Groups, or rows, whose loss grows most when they are left out, because errors are largest there.
     n_largest: int = 5
-    n_random: int = 25
+    n_random: int = 25  # further groups, drawn at random, that represent all others
+    # Differences of the mean loss below this do not matter. There is no check if leaving out changes it by less.
     least: float = 0.05
+    # Smaller differences, relative to the mean loss of refits, are normal. On 13 tables of 50 and 120 rows they are a
+    # few per cent for learned hyperparameters, and up to 37 per cent at a variance of 300.
     share: float = 0.15
 
 
@@ -87,7 +78,7 @@ def spot_check(
     groups : array of shape (n,) or None, default=None
         Points with equal labels are left out together; None leaves out one point at a time.
     temperature : Temperature
-        At which losses are taken.
+        Temperature of the losses.
     policy : SpotCheckPolicy
     """
     weights, numbers = problem.weights[0], partition(groups, problem.shape[2]).numbers

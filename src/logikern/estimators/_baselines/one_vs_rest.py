@@ -16,7 +16,7 @@ from logikern.estimators._search_plan import leaves_one_out
 def fit_against_rest(classifier: Any, parameters: Parameters, given: GivenRows, data: TrainingData) -> dict[str, Any]:
     """Fitted attributes of a classifier with one binary model per class, each with its own hyperparameters."""
     if data.mixing.is_coupled:
-        raise ValueError("`one_vs_rest` is True, but classes of a hierarchy are fitted together. Drop either.")
+        raise ValueError("`one_vs_rest` is True, but classes of a hierarchy are fitted together. Remove one.")
     if not isinstance(classifier.tying, str):
         raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
     own = classifier.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}
@@ -34,5 +34,5 @@ def fit_against_rest(classifier: Any, parameters: Parameters, given: GivenRows, 
         del binary._fit_cells
         models.append(binary.set_params(cv=classifier.cv, on_interrupt=classifier.on_interrupt))
         if binary.interrupted_:
-            own["on_interrupt"] = "raise"  # the next Ctrl-C is the second one
+            own["on_interrupt"] = "raise"  # the next Ctrl-C is the second
     return binary_results(tuple(models), data.classes, compares_scalings(parameters)) | input_results(data)

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,8 @@ from logikern.operators.neighbourhoods import Neighbourhoods
 from logikern.operators.partition import Partition, divide, mean_metric
 from logikern.structure.covariance import ClassCovariance
 from logikern.structure.specification import Specification
+
+NOTHING_YET = NewtonStep(0, 0.0, 0.0, 1.0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +48,19 @@ class CellRecipe:
 # Begins the fits of all cells, which are rows of the training data, by a recipe. What it returns waits for them; each
 # result is told as soon as it is known.
 FitCells: TypeAlias = Callable[
-    [CellRecipe, TrainingData, list[Indices], Callable[[FitResult], FitResult]], Callable[[], list[FitResult]]
+    [CellRecipe, TrainingData, list[Indices], Callable[[FitResult], None]], Callable[[], list[FitResult]]
 ]
 
 
 def fit_here(
-    recipe: CellRecipe, data: TrainingData, cells: list[Indices], tell: Callable[[FitResult], FitResult]
+    recipe: CellRecipe, data: TrainingData, cells: list[Indices], tell: Callable[[FitResult], None]
 ) -> Callable[[], list[FitResult]]:
     """Fits by the threads of this process, when they are waited for."""
 
     def fit_cell(rows: Indices) -> FitResult:
-        return tell(recipe.fit(data.points[rows], data.targets[:, rows], data.weights[rows]))
+        result = recipe.fit(data.points[rows], data.targets[:, rows], data.weights[rows])
+        tell(result)
+        return result
 
     return lambda: for_each(fit_cell, cells)
 
@@ -69,19 +74,23 @@ class CellFitter:
     data: TrainingData
     fit_cells: FitCells = fit_here
 
+    def fit(self, seed: int, callback: Callable[[NewtonStep], None]) -> tuple[LocalModels, FitResult]:
+        """The fit of one partition; its result is in the order of the training points."""
+        return self.begin(seed, callback)()
+
     def begin(
         self, seed: int, callback: Callable[[NewtonStep], None]
     ) -> Callable[[], tuple[LocalModels, FitResult]]:
-        """Begin the fit of one partition; what it returns waits for it. The result has the order of the points."""
+        """Begin the fit of one partition; what it returns waits for it."""
         partition, cells = self.divide(seed, self.plan.size)
         order, edges = np.concatenate(cells), np.cumsum([0, *map(len, cells)])
         if self.plan.rank:
             return lambda: self._fit_coupled(partition, order, edges, seed, callback)
         progress = _Progress(callback)
-        wait = self.fit_cells(self.recipe, self.data, cells, progress.add)
+        wait = self.fit_cells(self.recipe, self.data, cells, progress.tell)
 
         def finish() -> tuple[LocalModels, FitResult]:
-            found = _together(wait(), progress.trace)
+            found = _together(wait())
             sums = np.add.reduceat(found.dual[0], edges[:-1], axis=1, dtype=np.float64)  # (C, n_cells)
             constants = self.recipe.specification.bias_variance * sums.T
             return LocalModels(partition, order, edges, found.dual[0], constants), _in_order(found, order)
@@ -127,27 +136,30 @@ def _landmarks(covariance: ClassCovariance, specification: Specification, order:
 
 
 class _Progress:
-    """Tells about cells as they are fitted, from any thread."""
+    """Tells about cells as they are fitted, from any thread: a step for each."""
 
     def __init__(self, callback: Callable[[NewtonStep], None]):
         self.callback = callback
         self.lock = threading.Lock()
-        self.trace: tuple[NewtonStep, ...] = ()
+        self.last = NOTHING_YET
 
-    def add(self, result: FitResult) -> FitResult:
+    def tell(self, result: FitResult) -> None:
         with self.lock:
-            last = self.trace[-1] if self.trace else NewtonStep(0, 0.0, 0.0, 1.0, 0)
-            loss = result.trace[-1].loss if result.trace else 0.0
-            norm = max(last.gradient_norm, float(result.gradient_norm.max()))
-            step = NewtonStep(last.step + 1, last.loss + loss, norm, 1.0, last.products + result.n_products)
-            self.trace = (*self.trace, step)
-            self.callback(step)
-        return result
+            self.last = _next_step(self.last, result)
+            self.callback(self.last)
 
 
-def _together(results: list[FitResult], trace: tuple[NewtonStep, ...]) -> FitResult:
-    """One result of fits to consecutive points."""
+def _next_step(last: NewtonStep, result: FitResult) -> NewtonStep:
+    """The fit of one more cell as a step: losses and products add up, and the largest gradient counts."""
+    loss = result.trace[-1].loss if result.trace else 0.0
+    norm = max(last.gradient_norm, float(result.gradient_norm.max()))
+    return NewtonStep(last.step + 1, last.loss + loss, norm, 1.0, last.products + result.n_products)
+
+
+def _together(results: list[FitResult]) -> FitResult:
+    """One result of fits to consecutive points; its trace has them in order, whichever was complete first."""
     failed = next((own for own in results if not own.outcome.converged), results[0])
+    trace = tuple(accumulate(results, _next_step, initial=NOTHING_YET))[1:]
     return FitResult(
         np.concatenate([own.dual for own in results], axis=-1),
         np.concatenate([own.latent for own in results], axis=-1),

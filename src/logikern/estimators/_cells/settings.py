@@ -1,6 +1,7 @@
 """How a user says that a fit is divided into neighbourhoods."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from logikern.estimators._inputs.arguments import check_whole
 
@@ -25,6 +26,11 @@ class NeighbourhoodSettings:
     size: int = 2500
     landmarks: int = 0
     partitions: int = 3
+
+
+def is_divided(operator: Any) -> bool:
+    """Whether the argument `operator` asks for neighbourhoods."""
+    return isinstance(operator, NeighbourhoodSettings) or (isinstance(operator, str) and operator == NAME)
 
 
 def check_neighbourhoods(settings: NeighbourhoodSettings) -> None:

@@ -1,4 +1,4 @@
-"""What follows from probabilities: decisions, and on a hierarchy nodes and paths."""
+"""Decisions from probabilities, and nodes and paths of a hierarchy."""
 
 from typing import Any
 
@@ -34,22 +34,21 @@ class DecisionMixin:
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
         loss : array of shape (n_classes, n_classes), callable, str or None, default=None
-            `loss[d, c]`, or `loss(d, c)` of two labels: what it costs to decide d where c is true. None, or
-            "zero_one", costs 1 for every error. Rows and columns of a frame go by their names. With a hierarchy
-            also "taxonomic", half the length of the path between the two, and "parent", 1 where their parents
-            differ.
+            `loss[d, c]`, or `loss(d, c)` of two labels: the cost of deciding d when c is true. None, or "zero_one",
+            costs 1 for every error. Rows and columns of a frame are matched by name. With a hierarchy also
+            "taxonomic", half the length of the path between the two, and "parent", 1 if their parents differ.
         reject_cost : float or None, default=None
-            Cost of no decision: taken where every decision is expected to cost more.
+            Cost of abstaining. A row is rejected if the expected cost of every decision is higher.
         reject_label : object, default=None
-            What stands for no decision in the result.
+            Label of rejected rows in the result.
         allow_inner : bool, default=False
-            With a hierarchy, whether an inner node may be decided where no leaf is certain enough. A matrix then has
-            a row for each node in the order of `tree_.labels`.
+            With a hierarchy, whether the decision may be an inner node if no leaf is certain enough. A matrix then
+            has a row for each node in the order of `tree_.labels`.
 
         Returns
         -------
         array of shape (n_samples,)
-            Labels from `classes_`, of inner nodes, or `reject_label`.
+            Labels from `classes_`, labels of inner nodes, or `reject_label`.
         """
         proba = self.predict_proba(X)  # type: ignore[attr-defined]
         tree = self.__dict__.get("tree_")
@@ -59,7 +58,7 @@ class DecisionMixin:
             return to_labels(decided, as_labels(tree.labels), reject_label) if labels is None else labels
         if allow_inner or (isinstance(loss, str) and loss != "zero_one"):
             wanted = "allow_inner=True" if allow_inner else f"loss={loss!r}"
-            raise ValueError(f"`{wanted}` needs a hierarchy of the classes. Fit with `hierarchy`, or leave it out.")
+            raise ValueError(f"`{wanted}` needs a hierarchy of the classes. Fit with `hierarchy`, or omit it.")
         classes = self.classes_  # type: ignore[attr-defined]
         shape = np.shape(loss)
         if loss is not None and not callable(loss) and not isinstance(loss, str) and shape[:1] != (len(classes),):
@@ -71,35 +70,35 @@ class DecisionMixin:
         return classes[decided.decisions] if reject_cost is None else to_labels(decided, classes, reject_label)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of the rows whose most probable class is the true one; of a hierarchy, the node named or below it."""
+        """Share of rows whose most probable class is the true class, or is at or below the true node."""
         if "tree_" not in self.__dict__:
             return super().score(X, y, sample_weight)  # type: ignore[misc]
         tree = self._fitted_tree()
-        # A class that was not among the training rows may be one of the test rows': it is not found.
+        # Test rows may have classes that did not occur in training; these rows count as errors.
         cases = align_nodes(as_column(y), self.predict(X), tree, sample_weight, allow_unknown=True)  # type: ignore[attr-defined]
         return cases.mean(ancestors_at(cases.decided, tree.depths[cases.true], tree) == cases.true)
 
     def predict_node_proba(self, X: Any) -> Array:
         """Probabilities of all nodes of the hierarchy in the order of `tree_.labels`, (n_samples, n_nodes).
 
-        That of an inner node is the sum over the leaves below it.
+        The probability of an inner node is the sum over the leaves below it.
         """
         proba = self.predict_proba(X)  # type: ignore[attr-defined]
         return np.ascontiguousarray(self._fitted_tree().node_sums(proba.T).T)
 
     def predict_node_proba_frame(self, X: Any) -> Any:
-        """The same as a frame with one column per node."""
+        """`predict_node_proba` as a frame with one column per node."""
         return labelled_frame(X, self.predict_node_proba(X), as_labels(self._fitted_tree().labels))
 
     def predict_paths(self, X: Any, loss: Any = "zero_one", allow_inner: bool = False) -> list[tuple[Any, ...]]:
-        """The labels from the top of the hierarchy down to what is decided, one tuple per row."""
+        """The labels from the top of the hierarchy down to the decided node, one tuple per row."""
         proba = self.predict_proba(X)  # type: ignore[attr-defined]
         tree = self._fitted_tree()
         return paths_of(decide_on_tree(proba, tree, loss, allow_inner).decisions, tree)
 
     @property
     def node_variances_(self) -> Array:
-        """Variance of the latent function of every node in the order of `tree_.labels`; nan where it has none."""
+        """Variance of each node's latent function in the order of `tree_.labels`; nan for nodes without one."""
         tree = self._fitted_tree()
         own = self.variances_  # type: ignore[attr-defined]
         variances = np.full(len(tree.labels), np.nan)
@@ -107,15 +106,15 @@ class DecisionMixin:
         return variances
 
     def plot_tree(self, X: Any = None, y: Any = None, ax: Any = None, max_nodes: int = 60) -> Any:
-        """Draw the hierarchy with the learned variances, and with X and y how often each node is found.
+        """Draw the hierarchy with the learned variances and, given X and y, the recall of each node.
 
         Returns the matplotlib Axes.
         """
         tree = self._fitted_tree()
         if (X is None) != (y is None):
             raise ValueError(
-                "`plot_tree` wants rows with their labels, X and y, or neither, but one of them is None. Pass both, "
-                "which shows how often each node is found."
+                "`plot_tree` needs both X and y, or neither, but one of them is None. Pass both to show the recall "
+                "of each node."
             )
         scores = None if X is None else node_scores(y, self.predict(X), tree)  # type: ignore[attr-defined]
         return plot_tree(tree, scores, self.node_variances_, ax, max_nodes)
@@ -124,5 +123,5 @@ class DecisionMixin:
         check_is_fitted(self)
         tree = self.__dict__.get("tree_")
         if tree is None:
-            raise AttributeError("There are no nodes: the classes have no hierarchy. Fit with `hierarchy`.")
+            raise AttributeError("The model has no hierarchy, so there are no nodes. Fit with `hierarchy`.")
         return tree

@@ -1,10 +1,11 @@
-"""A fitted model in words: its kernel, who shares it, and its variances."""
+"""A fitted model in words: its kernels, which classes share them, and its variances."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from logikern.estimators._fitted.frames import users
+from logikern.encoding.encoder import Encoder
+from logikern.estimators._fitted.frames import rate_names, users
 from logikern.kernels import Kernel, leaves
 from logikern.numerics.outcome import Array
 from logikern.structure.specification import Specification
@@ -14,28 +15,19 @@ from logikern.structure.tying import tie
 
 @dataclass(frozen=True)
 class DescriptionPolicy:
-    """How much of a model is described.
+    """Length of a description."""
 
-    Parameters
-    ----------
-    values : int, default=6
-        Variances that are listed one by one; of more, the smallest and the largest are told.
-    inputs : int, default=3
-        Inputs of the largest rates that are named.
-    characters : int, default=30
-        Longest name of a group of classes.
-    """
-
+    # Maximum number of variances in a list; if there are more, only the smallest and the largest are given.
     values: int = 6
-    inputs: int = 3
-    characters: int = 30
+    inputs: int = 3  # number of inputs that are named, by largest rate
+    characters: int = 30  # longest name of a group of classes
 
 
 USUAL = DescriptionPolicy()
 
 
-def describe_model(found: Specification, names: Array, unit: str, inputs: Array | None) -> list[str]:
-    """A line for each of kernel, sharing, variances, and what else there is.
+def describe_model(found: Specification, names: Array, unit: str, encoder: Encoder | None) -> list[str]:
+    """One line each for kernel, sharing and variances, and for the temperature if there is one.
 
     Parameters
     ----------
@@ -43,10 +35,10 @@ def describe_model(found: Specification, names: Array, unit: str, inputs: Array 
     names : array of shape (C,)
         Classes or outputs.
     unit : {"class", "output"}
-    inputs : array of shape (n_features,) or None
-        Names of the inputs.
+    encoder : Encoder or None
+        Of the inputs, for the names of those with the largest rates.
     """
-    lines = [_kernels(found.kernels, inputs), sharing(found, unit), f"{_variances(found, names)} {_bias(found)}"]
+    lines = [_kernels(found.kernels, encoder), sharing(found, unit), f"{_variances(found, names)} {_bias(found)}"]
     temperature = found.temperature
     if not temperature.is_neutral:
         values = f"{temperature.certain:.2f} for certain rows, {temperature.uncertain:.2f} for uncertain rows"
@@ -54,7 +46,7 @@ def describe_model(found: Specification, names: Array, unit: str, inputs: Array 
     return lines
 
 
-def _kernels(kernels: tuple[Kernel, ...], inputs: Array | None) -> str:
+def _kernels(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:
     """The kind of the kernels, and their parameters as single values or ranges."""
     parts = [type(leaf).__name__ for leaf in leaves(kernels[0])]
     own = type(kernels[0]).__name__
@@ -65,11 +57,11 @@ def _kernels(kernels: tuple[Kernel, ...], inputs: Array | None) -> str:
             found.setdefault(name.partition("[")[0], []).append(float(value))
     told = [f"{name} {_range(values)}" for name, values in found.items()]
     text = f"{'Kernel' if len(kernels) == 1 else f'{len(kernels)} kernels'}: {', '.join([kind, *told])}"
-    return f"{text}{_inputs(kernels, inputs)}."
+    return f"{text}{_inputs(kernels, encoder)}."
 
 
-def _inputs(kernels: tuple[Kernel, ...], inputs: Array | None) -> str:
-    """Which inputs count most, if each has its rate."""
+def _inputs(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:
+    """Which inputs count most, if each has its rate, or which columns of a table."""
     if len(kernels) > 1 or leaves(kernels[0]) != [kernels[0]]:
         return ""
     rates = np.array(getattr(kernels[0], "rate", ()))
@@ -78,8 +70,10 @@ def _inputs(kernels: tuple[Kernel, ...], inputs: Array | None) -> str:
     if not rates.size:
         return ""
     largest = np.argsort(-rates, kind="stable")[: USUAL.inputs]
-    named = [f"input {place}" if inputs is None else str(inputs[place]) for place in largest]
-    return f", one per input; largest for {', '.join(named)}"
+    unit = "input" if getattr(kernels[0], "columns", None) is None else "column"
+    names = None if encoder is None or encoder.names is None else rate_names(len(rates), encoder)
+    named = [f"{unit} {place}" if names is None else names[place] for place in largest]
+    return f", one per {unit}; largest for {', '.join(named)}"
 
 
 def sharing(found: Specification, unit: str) -> str:

@@ -14,14 +14,14 @@ from logikern.numerics.outcome import Array
 from logikern.selection.search import SearchData
 from logikern.structure.specification import Specification
 
-# Tolerance of refits, which only show whether the closed form is far from them.
+# Tolerance of refits, which only have to show large errors of the closed form.
 TOLERANCE = 1e-3
-# Constants without a penalty make refits slow: then only smaller tables are checked.
+# Largest number of rows to check without a penalty on constants, which makes refits slow.
 MOST_ROWS_WITH_FREE_CONSTANTS = 500
 
 
 def check_search(rung: SearchData, specification: Specification, seed: int, size: Size) -> SpotCheck | None:
-    """Check the criterion that hyperparameters were learned by; None if it needs no check."""
+    """Check the criterion of a search; None if it needs no check."""
     criterion = rung.criterion
     if not isinstance(criterion, LeaveOneOut) or _is_slow(specification, rung.n_points):
         return None
@@ -39,14 +39,14 @@ def check_fit(
 
 
 def _refitting(specification: Specification, seed: int, size: Size) -> Refitting:
-    """As many refits in lock-step as the memory allows that the closed form has given up."""
+    """Refits in lock-step, within the memory that the closed form needed."""
     batch = affordable_refits(size, leave_one_out(size))
     memory = search_conditioning(replace(size, n_batch=batch))
     return Refitting(refitting_solver(specification.bias_variance, TOLERANCE, memory, seed), batch)
 
 
 def tell(found: SpotCheck | None, advice: str, stacklevel: int) -> str:
-    """Warn where the closed form is far from refits; returns what was said, or nothing."""
+    """Warn if the closed form is far from refits; returns the warning, or an empty text."""
     if found is None or not found.is_far:
         return ""
     told = f"{found}. {advice}"

@@ -14,7 +14,7 @@ from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
 
 NUMBERED = re.compile(r"^(.*)\[(\d+)\]$")
-# Nodes that are named one by one.
+# Maximum number of names in a list.
 MOST_NAMES = 8
 
 
@@ -23,7 +23,7 @@ def labelled_frame(X: Any, values: Array, classes: Array) -> Any:
     if type(X).__module__.startswith("polars"):
         return importlib.import_module("polars").DataFrame(values, schema=[str(name) for name in classes])
     pandas = _pandas()
-    # A tuple is a label, not one for each of several levels.
+    # A tuple is one label, not a label for each of several levels.
     columns = pandas.Index(list(classes), tupleize_cols=False)
     return pandas.DataFrame(values, columns=columns, index=names_of_rows(X))
 
@@ -40,7 +40,7 @@ def hyperparameter_frame(
 ) -> Any:
     """One row per hyperparameter: name, the classes that it serves, value and start.
 
-    Rates of single inputs, or of single columns, are named after these if the encoder has names: `rate[age]`.
+    Rates of inputs or columns have their names if the encoder has names: `rate[age]`.
     """
     rows = []
     for number, kernel in enumerate(found.kernels):
@@ -72,8 +72,14 @@ def _with_names(name: str, siblings: tuple[str, ...], encoder: Encoder | None) -
     if match is None or encoder is None or encoder.names is None:
         return name
     n_values = sum(sibling.startswith(f"{match[1]}[") for sibling in siblings)
-    names = {encoder.n_columns: encoder.names, encoder.n_inputs: encoder.input_names}.get(n_values)
+    names = rate_names(n_values, encoder)
     return name if names is None else f"{match[1]}[{names[int(match[2])]}]"
+
+
+def rate_names(n_rates: int, encoder: Encoder) -> tuple[str, ...] | None:
+    """Names of the inputs, or of the columns that have inputs, that so many rates belong to; None if neither fits."""
+    used = tuple(encoder.column_names[place] for place in np.unique(encoder.columns))
+    return {len(used): used, encoder.n_inputs: encoder.input_names}.get(n_rates)
 
 
 def users(group_of: tuple[int, ...], number: int, found: Specification, classes: Array) -> str:

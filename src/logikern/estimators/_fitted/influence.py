@@ -1,6 +1,7 @@
-"""What a fitted model would say of its training rows had it not seen them, and which rows look wrong."""
+"""Leave-one-out predictions of the training rows, and rows whose labels look wrong."""
 
 import copy
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,62 +11,54 @@ from sklearn.utils.validation import check_is_fitted
 from logikern.criteria.leave_one_out.criterion import leave_out_by_landmarks
 from logikern.criteria.leave_one_out.expansion import ExactExpansion
 from logikern.criteria.leave_one_out.refits import exact_leave_one_out
+from logikern.criteria.leave_one_out.spot_check import SpotCheck
 from logikern.estimators import _memory
 from logikern.estimators._fitted.doubts import check_fit, tell
+from logikern.estimators._fitted.parts import AnyModel, Part, is_coupled, largest_part, partitions
 from logikern.estimators._inputs.arguments import check_whole
 from logikern.estimators._names.solvers import refitting_solver
 from logikern.estimators._parameters import parse_memory
 from logikern.estimators._run import threads
 from logikern.fitting.footprint import Size, search_conditioning
-from logikern.fitting.problem import FitResult, Problem
-from logikern.model.fitted import FittedModel
+from logikern.fitting.problem import FitResult, Solver
+from logikern.model.neighbourhoods import NeighbourhoodModel, mean_latents
 from logikern.numerics.outcome import Array, Outcome
 from logikern.numerics.simplex import log_probabilities
-from logikern.operators.choose import choose
 
 
 @dataclass(frozen=True)
 class InfluencePolicy:
-    """How leave-one-out after a fit is computed.
+    """How leave-one-out after a fit is computed."""
 
-    Parameters
-    ----------
-    largest_work : float, default=2e11
-        Classes times points cubed up to which dense factors take seconds; beyond it landmarks are used.
-    largest_rank : float, default=3000
-        Landmarks of all classes together.
-    largest_product : float, default=1.25e8
-        Landmarks times points times squared classes.
-    refit_tolerance : float, default=1e-6
-        Of refits without a row.
-    """
-
+    # Classes times points cubed up to which dense factors take seconds; above it, landmarks are used.
     largest_work: float = 2e11
-    largest_rank: float = 3000
-    largest_product: float = 1.25e8
-    refit_tolerance: float = 1e-6
+    largest_rank: float = 3000  # largest number of landmarks, over all classes
+    largest_product: float = 1.25e8  # largest number of landmarks times points times squared classes
+    refit_tolerance: float = 1e-6  # tolerance of refits without a row
 
 
 USUAL = InfluencePolicy()
 
 
 class InfluenceMixin:
-    """Leave-one-out predictions of the training rows, by one more look at the final fit."""
+    """Leave-one-out predictions of the training rows, from the final fit."""
 
     n_jobs: int | None
     memory_limit: Any
-    model_: FittedModel
+    model_: AnyModel
     _seed: int
 
     @property
     def loo_proba_(self) -> Array:
         """Probabilities of each training row without it, (n_samples, n_classes), approximately.
 
-        One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes). Some rows
-        are left out by fitting again, and a warning tells if the closed form is far from that, as it may be at large
+        One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes). A sample of
+        rows is checked by refits. A warning says if the closed form is far from them, which may happen at large
         variances.
-        Computed when first asked for, in O(n_classes * n^3), or of many rows from few landmarks, which make it
-        too pessimistic; `loo_method_` tells which. It is nan for rows without weight.
+        Computed on first access, in O(n_classes * n^3). With many rows it is computed from few landmarks, which makes
+        it too pessimistic; see `loo_method_`. It is nan for rows without weight.
+        In a fit by neighbourhoods, each row is left out of its neighbourhood in every partition, and probabilities
+        are averaged as in predictions.
         """
         return np.exp(self._loo_log_proba())
 
@@ -73,7 +66,11 @@ class InfluenceMixin:
     def loo_method_(self) -> str:
         """How `loo_proba_` is computed: "exact" (given the Newton step), or "low rank" with the rank."""
         rank = self._loo_rank()
-        return f"low rank, {rank}: losses are overestimated" if rank else "exact"
+        told = f"low rank, {rank}: losses are overestimated" if rank else "exact"
+        if not isinstance(self.model_, NeighbourhoodModel):
+            return told
+        fixed = ", others held fixed" if is_coupled(self.model_) else ""
+        return f"{told}; within neighbourhoods{fixed}, mean over {len(self.model_.members)} partitions"
 
     @property
     def loo_log_loss_(self) -> float:
@@ -82,35 +79,40 @@ class InfluenceMixin:
         return float(np.average(self._loo_losses(), weights=data.weights))
 
     def exact_loo(self) -> Array:
-        """The same as `loo_proba_` by fitting again without each row, (n_samples, n_classes): slow, a reference."""
+        """`loo_proba_` by refits without each row, (n_samples, n_classes): slow, a reference."""
+        data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
+        if is_coupled(self.model_):
+            raise ValueError(
+                "`exact_loo` would refit all neighbourhoods without each row, because landmarks couple them. Use "
+                "`loo_proba_`, or fit with landmarks=0."
+            )
         with threads(self.n_jobs):
-            data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
             is_free = bool(np.isinf(specification.bias_variance))
             batch = _memory.refits_at_a_time(data, self._resources(), size, specification.kernels[0], is_free)
-            problem, latent = self._final_problem()
             memory = search_conditioning(replace(size, n_batch=batch))
             solver = refitting_solver(specification.bias_variance, USUAL.refit_tolerance, memory, self._seed)
-            refits = exact_leave_one_out(problem, solver, start=latent, batch=batch)
-        if not refits.outcome.converged:
-            raise ValueError(f"A fit without one of the rows failed: {refits.outcome.value}")
-        return np.exp(self._on_all_rows(self._log_probabilities(refits.latent)))
+            found = [
+                self._gather(parts, lambda part: _refit(part, solver, batch))
+                for parts in partitions(self.model_, data)
+            ]
+        return np.exp(self._on_all_rows(found))
 
     def suspects(self, n_suspects: int | None = None) -> Any:
-        """Training rows in the order of their leave-one-out loss, the worst first.
+        """Training rows sorted by their leave-one-out loss, largest first.
 
-        A row that the others contradict has a wrong label more often than not.
+        A row that the other rows contradict often has a wrong label.
 
         Parameters
         ----------
         n_suspects : int or None, default=None
-            How many are wanted; None gives all.
+            Number of rows; None gives all.
 
         Returns
         -------
         frame with the columns row, label, probability, likely, loss
-            `row` is the place in the data that were fitted, from 0, `label` its label (the most probable one of a
-            distribution), `probability` that of the label without the row, `likely` the label that is then most
-            probable. If X was a pandas frame, its index labels the rows: `X.loc[suspects.index]` shows them.
+            `row` is the position in the training data, from 0. `label` is the given label (the most probable one of a
+            distribution) and `probability` its leave-one-out probability. `likely` is the most probable label without
+            the row. If X was a pandas frame, the result has its index: `X.loc[suspects.index]` shows the rows.
         """
         if n_suspects is not None:
             check_whole("n_suspects", n_suspects, 1)
@@ -134,75 +136,64 @@ class InfluenceMixin:
     def _loo_losses(self) -> Array:
         data = self._training_data()
         log_proba = self._loo_log_proba()[data.kept].T
-        # Where a target is zero nothing is lost, however small the probability.
+        # A target of zero has no loss, however small the probability.
         return -np.where(data.targets > 0, data.targets * log_proba, 0.0).sum(axis=0)
 
     def _loo_log_proba(self) -> Array:
         kept: Array | None = self.__dict__.get("_left_out")
         if kept is None:
             with threads(self.n_jobs):
-                rank, data, kernel = self._loo_rank(), self._training_data(), self.model_.specification.kernels[0]
-                size = self._loo_size()
+                rank, data, size = self._loo_rank(), self._training_data(), self._loo_size()
+                kernel = self.model_.specification.kernels[0]
                 room = _memory.check_leave_one_out(data, self._resources(), rank, size, kernel)
-                problem, latent = self._final_problem(room if rank else None)
-                dual = self.model_.dual[None]
-                result = FitResult(dual, latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
-                left_out = _leave_out(problem, result, rank, self._seed)
-                specification = self.model_.specification
-                found = None if rank else check_fit(specification, problem, latent, left_out, self._seed, size)
-            tell(found, "Use `exact_loo`, which fits again without each row, or cross-validate.", stacklevel=3)
-            kept = self._on_all_rows(self._log_probabilities(left_out))
+                leaving = Leaving(rank, room, self._seed)
+                found = [self._gather(parts, leaving.leave_out) for parts in partitions(self.model_, data)]
+                check = self._check(found[0], leaving, size)
+            tell(check, "Use `exact_loo`, which refits without each row, or use cross-validation.", stacklevel=3)
+            kept = self._on_all_rows(found)
             self.__dict__["_left_out"] = kept
         return kept
 
-    def _log_probabilities(self, latent: Array) -> Array:
-        """Those that the model makes of latents, (C, n)."""
-        return log_probabilities(self.model_.specification.temperature.apply(latent))
-
-    def _on_all_rows(self, log_proba: Array) -> Array:
-        """From (C, n) of the rows with weight to (n_rows, C), nan for the others."""
+    def _gather(self, parts: Iterable[Part], leave_out: Callable[[Part], Array]) -> Array:
+        """Latents of rows left out, part by part, (C, n)."""
         data = self._training_data()
+        latent = np.empty((len(data.classes), len(data.weights)))
+        for part in parts:
+            latent[:, part.rows] = leave_out(part)
+        return latent
+
+    def _check(self, left_out: Array, leaving: "Leaving", size: Size) -> SpotCheck | None:
+        """Refits without some rows of the first part, unless it depends on others or on landmarks."""
+        if leaving.rank or is_coupled(self.model_):
+            return None
+        first = next(next(partitions(self.model_, self._training_data())))
+        problem, latent = first.problem()
+        return check_fit(self.model_.specification, problem, latent, left_out[:, first.rows], self._seed, size)
+
+    def _on_all_rows(self, found: list[Array]) -> Array:
+        """Log probabilities (n_rows, C) from latents (C, n) of each partition; nan for rows without weight."""
+        data, temperature = self._training_data(), self.model_.specification.temperature
         result = np.full((data.n_rows, len(data.classes)), np.nan)
-        result[data.kept] = log_proba.T
+        result[data.kept] = log_probabilities(mean_latents([temperature.apply(own).T for own in found]).T).T
         return result
-
-    def _final_problem(self, room: float | None = None) -> tuple[Problem, Array]:
-        """The problem that the final fit has solved, in double precision, and its latents.
-
-        Its kernel matrices are stored, unless there is only so much room for values: then they are computed for a few
-        rows at a time, which suffices for landmarks.
-        """
-        data = self._training_data()
-        specification = self.model_.specification
-        how = choose(specification.kernels, data.points, "dense" if room is None else "auto", "double", room)
-        if room is not None and how.name == "dense":
-            how = replace(how, name="tiled")
-        covariance = specification.bind(how.points(data.points))
-        finite = covariance
-        if np.isinf(specification.bias_variance):
-            finite = replace(covariance, bias_variance=0.0)
-        latent = finite.matmul(self.model_.dual[None])
-        if np.isinf(specification.bias_variance):
-            latent += self.model_.constants[:, None]
-        return Problem(covariance, data.likelihood, data.targets, data.weights[None]), latent
 
     def _resources(self) -> _memory.Resources:
         return _memory.find_resources(parse_memory(self.memory_limit))
 
     def _loo_size(self) -> Size:
-        """Sizes of the problem; leave-one-out needs labels that are classes."""
+        """Sizes of the largest problem; leave-one-out needs labels that are classes."""
         data = self._training_data()
         if len(data.targets) != len(data.classes):
             raise ValueError(
                 "Leave-one-out needs labels that are classes, but some are inner nodes of the hierarchy. Use "
                 "cross-validation."
             )
-        return _memory.size_of(data, self.model_.specification.tying)
+        return _memory.size_of(data, self.model_.specification.tying, largest_part(self.model_))
 
     def _loo_rank(self) -> int:
-        """Rank of the factors that stand for the kernel matrices; zero where these are factored whole."""
+        """Rank of the factors that replace the kernel matrices; zero for dense factors."""
         data = self._training_data()
-        n_points, n_classes = len(data.weights), len(data.classes)
+        n_points, n_classes = largest_part(self.model_), len(data.classes)
         is_free = np.isinf(self.model_.specification.bias_variance)
         if is_free or n_classes * n_points**3 <= USUAL.largest_work:
             return 0
@@ -210,7 +201,7 @@ class InfluenceMixin:
         return int(np.clip(min(USUAL.largest_rank / n_classes, by_work), 4, n_points))
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """The attributes that scikit-learn shows in a notebook, where nothing is to be computed for it."""
+        """The attributes that scikit-learn shows in a notebook, without computing leave-one-out."""
         # Without its training data the copy has no leave-one-out.
         shown = copy.copy(self)
         shown.__dict__.pop("_training", None)
@@ -218,29 +209,49 @@ class InfluenceMixin:
         return whole._get_fitted_attr_html(doc_link)
 
     def _training_data(self) -> Any:
-        """What was fitted; where it is not there, nor are the attributes that need it."""
+        """The training data; an AttributeError without it, so that dependent attributes do not exist either."""
         check_is_fitted(self)
         if "binaries_" in self.__dict__:
             raise AttributeError(
-                "Leave-one-out of all classes together is not there with one_vs_rest=True. "
-                "Each model in `binaries_` has its own."
+                "Leave-one-out of all classes together is not available with one_vs_rest=True. "
+                "Use the models in `binaries_`."
             )
         data = self.__dict__.get("_training")
         if data is None:
             raise AttributeError(
-                "The labels that leave-one-out needs are not kept in a model file. Ask for it before the model is "
-                "saved, or fit again."
+                "Leave-one-out needs the training labels, which a model file does not contain. Use it before saving "
+                "the model, or fit again."
             )
         return data
 
 
-def _leave_out(problem: Problem, result: FitResult, rank: int, seed: int) -> Array:
-    try:
-        if rank:
-            return leave_out_by_landmarks(problem, result, rank, seed)
-        return ExactExpansion(problem, result).leave_out()
-    except np.linalg.LinAlgError as error:
-        raise ValueError(
-            "Leave-one-out cannot be computed: without one of its rows this fit has no optimum that double precision "
-            "can tell. Use a smaller variance."
-        ) from error
+@dataclass(frozen=True)
+class Leaving:
+    """How rows are left out of a part in closed form."""
+
+    rank: int  # landmarks of each kernel; 0 for dense factors
+    room: float  # bytes for kernel values, if there are landmarks
+    seed: int
+
+    def leave_out(self, part: Part) -> Array:
+        """Latents of every row without it, (C, n)."""
+        problem, latent = part.problem(self.room if self.rank else None)
+        result = FitResult(part.model.dual[None], latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
+        try:
+            if self.rank:
+                return leave_out_by_landmarks(problem, result, min(self.rank, problem.shape[2]), self.seed)
+            return ExactExpansion(problem, result).leave_out()
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                "Leave-one-out cannot be computed: without one of its rows, this fit has no optimum in double "
+                "precision. Use a smaller variance."
+            ) from error
+
+
+def _refit(part: Part, solver: Solver, batch: int) -> Array:
+    """Latents of every row from a fit without it, (C, n)."""
+    problem, latent = part.problem()
+    refits = exact_leave_one_out(problem, solver, start=latent, batch=batch)
+    if not refits.outcome.converged:
+        raise ValueError(f"A refit without one of the rows failed: {refits.outcome.value}")
+    return refits.latent

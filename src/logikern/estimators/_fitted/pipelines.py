@@ -1,4 +1,4 @@
-"""The methods of our estimators for pipelines that end in one, which pass on only those of scikit-learn."""
+"""Our methods as functions, for pipelines: a pipeline passes on only scikit-learn's own methods."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def explain(model: Any) -> str:
 
 
 def suspects(model: Any, n_suspects: int | None = None, X: Any = None) -> Any:
-    """Training rows in the order of their leave-one-out loss, the worst first.
+    """Training rows sorted by their leave-one-out loss, largest first.
 
     Parameters
     ----------
@@ -30,8 +30,7 @@ def suspects(model: Any, n_suspects: int | None = None, X: Any = None) -> Any:
     n_suspects : int or None, default=None
         Number of rows; None gives all.
     X : pandas frame or None, default=None
-        The rows that were passed to `fit`. Its index labels the result, if a pipeline has hidden it from the
-        classifier.
+        The rows that were passed to `fit`. The result has its index, if a pipeline has hidden it from the classifier.
 
     Returns
     -------
@@ -59,19 +58,19 @@ def predict_decisions(
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         As for `model.predict`.
     loss : array of shape (n_classes, n_classes), callable, str or None, default=None
-        `loss[d, c]`, or `loss(d, c)` of two labels: the cost of deciding d where c is true. None costs 1 for every
+        `loss[d, c]`, or `loss(d, c)` of two labels: the cost of deciding d when c is true. None costs 1 for every
         error. See `KernelLogisticClassifier.decide` for more.
     reject_cost : float or None, default=None
-        Cost of no decision.
+        Cost of abstaining.
     reject_label : object, default=None
-        What stands for no decision in the result.
+        Label of rejected rows in the result.
     allow_inner : bool, default=False
-        Whether an inner node of a hierarchy may be decided.
+        Whether the decision may be an inner node of a hierarchy.
 
     Returns
     -------
     array of shape (n_samples,)
-        Labels from `classes_`, of inner nodes, or `reject_label`.
+        Labels from `classes_`, labels of inner nodes, or `reject_label`.
     """
     estimator = _estimator(model)
     return estimator.decide(_inputs(model, X), loss, reject_cost, reject_label, allow_inner)
@@ -83,20 +82,20 @@ def predict_proba_frame(model: Any, X: Any) -> Any:
     Parameters
     ----------
     model : classifier of scikit-learn
-        Any with `predict_proba`, a pipeline or search included.
+        Any estimator with `predict_proba`, including pipelines and searches.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         As for `model.predict_proba`.
 
     Returns
     -------
     frame
-        Of polars if X is, otherwise of pandas.
+        A polars frame for polars input, a pandas frame otherwise.
     """
     return labelled_frame(X, model.predict_proba(X), model.classes_)
 
 
 def _fitted(model: Any) -> Any:
-    """What a search has refitted, or the model itself."""
+    """The best estimator of a search, or the model itself."""
     check_is_fitted(model)
     return vars(model).get("best_estimator_", model)
 
@@ -114,6 +113,6 @@ def _estimator(model: Any) -> Any:
 
 
 def _inputs(model: Any, X: Any) -> Any:
-    """The inputs of our estimator: what the steps of a pipeline before it make of X."""
+    """The inputs of our estimator: X after the earlier steps of a pipeline."""
     fitted = _fitted(model)
     return fitted[:-1].transform(X) if isinstance(fitted, Pipeline) and len(fitted.steps) > 1 else X

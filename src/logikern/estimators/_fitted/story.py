@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from logikern.estimators._fitted.description import describe_model
 from logikern.estimators._inputs.data import is_precomputed, takes_objects
 from logikern.model import persistence
+from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.outcome import Outcome
 from logikern.report.search import plot_search
 from logikern.selection.judgement import Verdict
@@ -18,15 +19,16 @@ COLUMNS = 100
 TERMS = (
     "learned: number of hyperparameters that the search learned.",
     "criterion: {criterion}; lower is better.",
-    "gain: decrease of the criterion against the model accepted before, on the same rows.",
+    "gain: mean decrease in loss relative to the model accepted before, on the same rows.",
     "noise: standard error of the gain.",
-    "better: the gain exceeds the noise; for a first model, its criterion is lower.",
-    "asked for: part of the settings, better or not.",
+    "better: the gain exceeds the noise, or is positive on rows that the search has not seen; for a first model, "
+    "its criterion is lower.",
+    "asked for: required by the settings, better or not.",
 )
 
 
 class Words(NamedTuple):
-    """What an estimator calls what has a function of its own, and its criterion."""
+    """Words for what has its own function (class or output), and for the criterion."""
 
     unit: str
     criterion: str
@@ -47,7 +49,7 @@ def explain(fitted: dict[str, Any], words: Words) -> str:
 
 
 def explain_each(headings: list[str], fitted: list[dict[str, Any]], words: Words) -> str:
-    """The same for several models of the same kind, with the terms and the plan once."""
+    """`explain` for several models of the same kind, with the terms and the plan once."""
     sections = []
     for heading, own in zip(headings, fitted, strict=True):
         sections += [[f"{heading}:"], *_story(own, words)]
@@ -60,9 +62,10 @@ def _story(fitted: dict[str, Any], words: Words) -> tuple[list[str], list[str], 
     verdicts, records = fitted["verdicts_"], fitted["trace_"]
     final = next((verdict for verdict in reversed(verdicts) if verdict.kept), None)
     names = fitted["classes_" if "classes_" in fitted else "outputs_"]
-    described = describe_model(fitted["model_"].specification, names, words.unit, fitted.get("feature_names_in_"))
-    steps = max(0, len(fitted["newton_trace_"]) - 1)
-    result = [f"Final fit: {steps} step{'' if steps == 1 else 's'}. {fitted['outcome_'].value}"]
+    described = describe_model(fitted["model_"].specification, names, words.unit, fitted.get("encoder_"))
+    result = [f"Final fit: {_extent(fitted)}. {fitted['outcome_'].value}"]
+    if fitted.get("approximation_") is not None:
+        result.append(str(fitted["approximation_"]))
     compared = []
     if final is not None:
         result = [*_criterion(fitted, records, words), _cost(records), *result]
@@ -70,12 +73,22 @@ def _story(fitted: dict[str, Any], words: Words) -> tuple[list[str], list[str], 
     return [_heading(final, fitted), *described], compared, ["Result:", *result]
 
 
+def _extent(fitted: dict[str, Any]) -> str:
+    """How much the final fit had to do."""
+    model = fitted["model_"]
+    if isinstance(model, NeighbourhoodModel):
+        n_cells = sum(len(member.cells) for member in model.members)
+        return f"{n_cells} neighbourhoods in {len(model.members)} partitions"
+    steps = max(0, len(fitted["newton_trace_"]) - 1)
+    return f"{steps} step{'' if steps == 1 else 's'}"
+
+
 def _heading(final: Verdict | None, fitted: dict[str, Any]) -> str:
     if final is not None:
         return f"Final model: {final.stage}, {final.n_parameters} learned hyperparameters."
     if "criterion_method_" in fitted:
-        return "Final model: as the search began, because it found nothing."
-    return "Final model: hyperparameters were fixed, and nothing was searched for."
+        return "Final model: the start of the search, because the search failed."
+    return "Final model: fixed hyperparameters, without a search."
 
 
 def _compared(verdicts: tuple[Verdict, ...], final: Verdict, records: tuple[Record, ...]) -> list[str]:
@@ -116,7 +129,7 @@ def _cost(records: tuple[Record, ...]) -> str:
 
 
 def _terms(verdicts: tuple[Verdict, ...], words: Words) -> list[str]:
-    """The words of the table, if there is one, each with its meaning."""
+    """The meaning of the words in the table, if there is a table."""
     fates = {verdict.fate for verdict in verdicts}
     if all(np.isnan(verdict.gain) for verdict in verdicts):
         return []
@@ -125,7 +138,7 @@ def _terms(verdicts: tuple[Verdict, ...], words: Words) -> list[str]:
 
 
 def _plan(fitted: dict[str, Any]) -> list[list[str]]:
-    """The plan, unless the file of the model has none."""
+    """The plan; empty if the model file has none."""
     return [["Plan, decided before the fit:", *str(fitted["plan_"]).splitlines()]] if "plan_" in fitted else []
 
 
@@ -142,7 +155,7 @@ def _indented(line: str) -> str:
 
 
 class SearchStory:
-    """What every estimator tells about its fit, and how it is kept."""
+    """Methods of every estimator that explain, draw and save its fit."""
 
     _words = Words("class", "the mean held-out log loss per row")
     kernel: Any

@@ -1,4 +1,4 @@
-"""First models of a search: kernels by scales of the inputs, each at hyperparameters read off the data."""
+"""First models of a search: kernels and scales of the inputs, at hyperparameters estimated from the data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from logikern.numerics.outcome import Array
 from logikern.structure.specification import Specification
 
 AUTO, LINEAR = "auto", "linear"
-# What "auto" compares: the first one contains the others.
+# Kernels that "auto" compares: the first one contains the others.
 KERNELS = ("gaussian_laplacian", "gaussian", "laplacian")
 TITLES = {
     "gaussian_laplacian": "Gaussian + Laplacian",
@@ -29,20 +29,14 @@ TITLES = {
 
 @dataclass(frozen=True)
 class AlternativePolicy:
-    """Which kernels and scales "auto" compares.
+    """Which kernels and scales "auto" compares."""
 
-    Parameters
-    ----------
-    wide, filled : int and float, default=1000, 0.05
-        Sparse inputs that are more than this many, and of which less than this share is not zero, are like counts of
-        words: a linear kernel suffices.
-    common_inputs, common_spread : int and float, default=8, 4.0
-        Numbers are compared as they are, too, if there are at least so many and most have ranges within this factor,
-        as pixels do: they have a unit in common. Otherwise the choice of units would decide.
-    """
-
+    # More than `wide` sparse inputs with less than this share of nonzero entries are like word counts: a linear
+    # kernel suffices.
     wide: int = 1000
     filled: float = 0.05
+    # Unscaled numbers are compared as well if there are at least `common_inputs` and most of their ranges agree
+    # within this factor: they share a unit, as pixels do. Otherwise the choice of units would decide.
     common_inputs: int = 8
     common_spread: float = 4.0
 
@@ -52,10 +46,10 @@ USUAL = AlternativePolicy()
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """A first model: its name for people, the scale of its inputs, and where its hyperparameters start."""
+    """A first model: its name, the scale of its inputs, and the start of its hyperparameters."""
 
     name: str
-    scaling: Scaling | None  # None leaves the points
+    scaling: Scaling | None  # None leaves the points unchanged
     start: Specification
 
     def points(self, points: Any) -> Any:
@@ -70,7 +64,7 @@ class Alternative:
 
 
 def list_alternatives(parameters: Parameters, data: TrainingData) -> tuple[Alternative, ...]:
-    """The first models that a search compares; one if kernel and scale are given, or nothing is searched."""
+    """The first models that a search compares; one if kernel and scale are given, or without a search."""
     kernels = _kernels(parameters, data)
     # Rare words would have large values if they were standardised.
     is_text = isinstance(kernels[0], str) and kernels[0] == LINEAR
@@ -94,7 +88,7 @@ def _title(kernel: Any) -> str:
 
 
 def _kernels(parameters: Parameters, data: TrainingData) -> tuple[Any, ...]:
-    """Kernels to compare: those of "auto", or the one given."""
+    """Kernels to compare: several for "auto", otherwise the given kernel."""
     if not isinstance(parameters.kernel, str) or parameters.kernel != AUTO:
         return (parameters.kernel,)
     points = data.points
@@ -108,7 +102,7 @@ def _kernels(parameters: Parameters, data: TrainingData) -> tuple[Any, ...]:
 
 
 def _scalings(data: TrainingData) -> Iterator[Scaling | None]:
-    """Scales of the inputs that are compared; levels of categories have none."""
+    """Scales of the inputs to compare; levels of categories are not scaled."""
     assert data.encoder is not None
     is_level = data.encoder.is_level
     if is_level.all():
@@ -131,12 +125,12 @@ def _have_common_unit(inputs: Array) -> bool:
 
 
 def carry_over(start: Specification, best: Specification, best_start: Specification) -> Specification:
-    """Where a first model is searched from: as far from its start as the best one so far is from its own.
+    """The start of the search for a first model: its own start, shifted as the best model so far has moved.
 
     Parameters
     ----------
     start : Specification
-        Of the model.
+        Start of the model.
     best, best_start : Specification
         The best model so far, and its start.
     """

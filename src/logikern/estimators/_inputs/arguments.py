@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-# What other libraries and papers call our kernels, solvers and criteria.
+# Names of our kernels, solvers and criteria in other libraries and papers.
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     "rbf": ("gaussian",),
     "se": ("gaussian",),

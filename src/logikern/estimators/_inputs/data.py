@@ -24,14 +24,14 @@ from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.targets import from_labels
 from logikern.structure.tree import Tree
 
-# Squares of larger inputs overflow, and those of inputs that are all smaller vanish.
+# Squares of larger inputs overflow; if all inputs are smaller, their squares vanish.
 LARGEST_INPUT, SMALLEST_INPUT = 1e150, 1e-150
 # Rows of a kernel matrix that are compared with its columns at a time.
 ROW_TILE = 256
 
 
 class Checked(NamedTuple):
-    """Encoded inputs, targets, and the encoder; None where inputs are kernel values or objects."""
+    """Encoded inputs, targets, and the encoder, which is None if inputs are kernel values or objects."""
 
     X: Any
     y: Any
@@ -44,25 +44,25 @@ CheckTogether: TypeAlias = Callable[..., Checked]
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What a fit works on: the rows that carry weight."""
+    """The data of a fit: the rows with positive weight."""
 
     points: Any
-    targets: Array  # (C, n), or (N, n), where labels name inner nodes
+    targets: Array  # (C, n), or (N, n) if labels name inner nodes
     weights: Array  # (n,)
     classes: Array  # (C,)
     mixing: Mixing  # how classes share latent functions
-    likelihood: Likelihood  # what compares latents with the targets
-    # (n,): the most likely class of each row, in whose proportion rows are drawn; None where targets are numbers.
+    likelihood: Likelihood  # compares latents with the targets
+    # (n,): the most likely class of each row, by which subsets are stratified; None if targets are numbers.
     labels: Indices | None
-    kept: Indices  # (n,): their places among the rows given
-    n_rows: int  # number of rows given
-    row_labels: Indices | None = None  # (n_rows,): `labels` of all rows given, whatever their weight
-    row_names: Any = None  # pandas Index (n_rows,): names of the rows given, if they were a pandas frame
-    encoder: Encoder | None = None  # how columns became inputs; None where inputs are kernel values or objects
+    kept: Indices  # (n,): their places among the given rows
+    n_rows: int  # number of given rows
+    row_labels: Indices | None = None  # (n_rows,): `labels` of all given rows, with or without weight
+    row_names: Any = None  # pandas Index (n_rows,): names of the given rows, if they were a pandas frame
+    encoder: Encoder | None = None  # how columns became inputs; None if inputs are kernel values or objects
 
     @property
     def all_weights(self) -> Array:
-        """Weights of all rows given, zero for those left out, (n_rows,)."""
+        """Weights of all given rows, zero for rows without weight, (n_rows,)."""
         weights = np.zeros(self.n_rows)
         weights[self.kept] = self.weights
         return weights
@@ -74,30 +74,30 @@ class TrainingData:
 
 
 def has_own_structure(hierarchy: Any) -> bool:
-    """Whether `hierarchy` says itself how classes share functions, without a tree of named nodes."""
+    """Whether `hierarchy` is a mixing without named nodes, which defines how classes share functions."""
     return isinstance(hierarchy, Mixing) and not isinstance(hierarchy, Tree)
 
 
 def class_structure(hierarchy: Any, classes: Array) -> Mixing:
-    """The user's structure of the classes, or none; trees are read with the labels."""
+    """The user's structure of the classes, or `Flat`; trees are read with the labels."""
     if not has_own_structure(hierarchy):
         return Flat(len(classes))
     if hierarchy.n_classes != len(classes):
         raise ValueError(
             f"`hierarchy` is a {type(hierarchy).__name__} of {hierarchy.n_classes} classes, but `y` has "
-            f"{len(classes)}. Pass a structure of as many classes."
+            f"{len(classes)}. Pass a structure for all classes of `y`."
         )
     return cast(Mixing, hierarchy)
 
 
 def names_of_rows(X: Any) -> Any:
-    """The index of a pandas frame or series; None for anything else, whose rows are only numbered."""
-    pandas = sys.modules.get("pandas")  # a frame cannot come without it
+    """The index of a pandas frame or series; None for anything else, whose rows have only numbers."""
+    pandas = sys.modules.get("pandas")  # a frame cannot exist if pandas is not loaded
     return X.index if pandas is not None and isinstance(X, pandas.DataFrame | pandas.Series) else None
 
 
 def compares_scalings(settings: Any) -> bool:
-    """Whether a search of these settings of a classifier decides how inputs are scaled; a rate refers to a scale."""
+    """Whether the search decides how inputs are scaled; not if a rate is given, which refers to a scale."""
     searches = settings.criterion is not None and settings.rate is None
     return searches and settings.inputs == "auto" and isinstance(settings.kernel, str) and not _is_given(settings)
 
@@ -107,7 +107,7 @@ def _is_given(settings: Any) -> bool:
 
 
 def takes_objects(kernel: Any) -> bool:
-    """Whether points are whatever a user's function understands, not rows of a table."""
+    """Whether points are objects for a user's function, not rows of a table."""
     if isinstance(kernel, Kernel):
         return all(isinstance(leaf, FunctionKernel) for leaf in leaves(kernel))
     return callable(kernel)
@@ -128,7 +128,7 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
     names, row_names = getattr(y, "columns", None), names_of_rows(X)
     is_flat = parameters.hierarchy is None or has_own_structure(parameters.hierarchy)
     known = None if is_flat else tree_targets(parameters.hierarchy, y)
-    # Paths may be tuples, which only the hierarchy understands: rows and numbers of nodes are checked together.
+    # Paths may be tuples, which scikit-learn does not accept: check the numbers of the nodes instead.
     X, y, encoder = check(X, y if known is None else known.targets.argmax(axis=0))
     if known is None:
         targets, labels, classes = _targets(y, names)
@@ -138,10 +138,9 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
         labels, classes = y, tree.classes
     if len(classes) < 2:
         raise ValueError(
-            f"`y` must have at least two classes, but has one class: {str(classes[0])!r}. "
-            "A classifier of one class has nothing to learn."
+            f"`y` must have at least two classes, but has one class: {str(classes[0])!r}. Add rows of another class."
         )
-    # Where some label is an inner node, labels are numbers of nodes.
+    # If some label is an inner node, labels are numbers of nodes.
     nodes = None if tree is None or len(targets) == len(classes) else tree
     if nodes is not None:
         warn_of_guesses(nodes, targets)
@@ -168,17 +167,17 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
 def check_together(
     estimator: Any, X: Any, y: Any, numbers_only: bool = False, reset: bool = True, encodes: bool = True
 ) -> Checked:
-    """Inputs and targets as arrays with equally many rows.
+    """Inputs and targets as arrays with the same number of rows.
 
     Parameters
     ----------
     estimator : KernelLogisticClassifier or KernelRegressor
-        Gets `n_features_in_` and `feature_names_in_`.
+        Its `n_features_in_` and `feature_names_in_` are set.
     X, y : the arguments of `fit`
     numbers_only : bool, default=False
         Whether targets are numbers.
     reset : bool, default=True
-        Whether a new fit begins; otherwise rows are for the kernel of the last fit.
+        Whether this is a new fit; otherwise rows are checked against the last fit.
     encodes : bool, default=True
         Whether a table may have categories and missing values; otherwise it must hold numbers.
     """
@@ -226,17 +225,17 @@ def _check_matrix(X: Any) -> Any:
 
 
 def _check_magnitude(X: Any) -> None:
-    """Refuse inputs whose squares overflow, or whose squared differences all vanish."""
+    """Reject inputs whose squares overflow, or whose squared differences all vanish."""
     values = X.data[:, None] if is_sparse(X) else X
     highest, lowest = (values.max(axis=0), values.min(axis=0)) if len(values) else (np.zeros(1), np.zeros(1))
     largest = float(max(highest.max(), -lowest.min()))
-    advice = "Scale the inputs, for instance by StandardScaler or by a change of units."
+    advice = "Scale the inputs, for instance with StandardScaler or by a change of units."
     if largest > LARGEST_INPUT:
         raise ValueError(f"`X` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. {advice}")
     spread = largest if is_sparse(X) else float((highest - lowest).max())
     if 0 < spread < SMALLEST_INPUT:
         raise ValueError(
-            f"`X` must have rows that differ by {SMALLEST_INPUT:g} or more, or not at all, but the largest "
+            f"Rows of `X` must be equal or differ by at least {SMALLEST_INPUT:g}, but the largest "
             f"difference is {spread:g}, whose square vanishes. {advice}"
         )
 
@@ -253,7 +252,7 @@ def _check_symmetric(matrix: Array) -> None:
 
 
 def as_objects(X: Any) -> Any:
-    """Any sequence as something that can be indexed by arrays; a table as its rows."""
+    """Any sequence as an array of objects; a table as its rows."""
     if is_sparse(X):
         return X.toarray()
     if isinstance(X, np.ndarray) and X.ndim:
@@ -272,7 +271,7 @@ def as_objects(X: Any) -> Any:
 
 
 def _targets(y: Any, names: Any) -> tuple[Array, Indices, Array]:
-    """Distributions (C, n), most likely labels (n,), and classes (C,); `names` are those of the columns of y."""
+    """Distributions (C, n), most likely labels (n,), and classes (C,); `names` are the names of y's columns."""
     if is_table(y):
         targets = read_distributions(y)
         classes = np.arange(len(targets)) if names is None else np.asarray(names)
@@ -282,7 +281,7 @@ def _targets(y: Any, names: Any) -> tuple[Array, Indices, Array]:
 
 
 def check_groups(groups: Any, n_rows: int) -> None:
-    """One group per row, where there are any."""
+    """Raise unless there is one group per row, or there are no groups."""
     if groups is not None and np.shape(groups) != (n_rows,):
         raise ValueError(
             f"`groups` must have one group for each of the {n_rows} rows, but has shape {np.shape(groups)!r}."
@@ -293,6 +292,6 @@ def _check_enough(targets: Array, kept: Indices) -> None:
     n_present = int((targets[:, kept].sum(axis=1) > 0).sum())
     if n_present < 2:
         raise ValueError(
-            f"Points with positive weight must belong to at least two classes, but {n_present} of {len(targets)} "
-            "classes have any. Pass rows of others, or change `sample_weight` or `class_weight`."
+            f"Points with positive weight must belong to at least two classes, but belong to {n_present} of "
+            f"{len(targets)}. Add rows of other classes, or change `sample_weight` or `class_weight`."
         )

@@ -1,8 +1,8 @@
 """Fingerprints of values: equal in every process, different when a value or the code behind it changes.
 
-Functions and classes are known by their code, and by the functions, classes and values that the code refers to.
-Those of installed packages are known by their name and the version of the package. Other objects are known by what
-pickle would keep of them. Bytecode differs between minor versions of Python, and so do fingerprints of functions.
+Functions and classes are identified by their code, and by the functions, classes and values that the code refers to.
+Code of installed packages is identified by its name and the version of the package. Other objects are identified by
+their pickled state. Bytecode differs between minor versions of Python, and so do fingerprints of functions.
 """
 
 import copyreg
@@ -20,7 +20,7 @@ import numpy as np
 from logikern.kernels.inputs import is_sparse
 
 _PLAIN = (types.NoneType, bool, int, float, complex, str, bytes, bytearray, types.EllipsisType)
-# What these are made of; addresses, line numbers and names of files are left out.
+# Attributes that count; addresses, line numbers and file names are left out.
 _ATTRIBUTES: dict[type, tuple[str, ...]] = {
     types.CodeType: (
         "co_code",
@@ -54,19 +54,7 @@ class _UnknownValueError(Exception):
 
 
 def fingerprint(name: str, value: Any) -> str:
-    """A text that stands for a value.
-
-    Parameters
-    ----------
-    name : str
-        What the value is to the user, for errors.
-    value : object
-
-    Raises
-    ------
-    ValueError
-        If the value cannot be recognised in another process.
-    """
+    """A text that identifies a value; a ValueError, which names it, if another process could not recognise it."""
     try:
         return _Reader().read(value).hex()
     except (_UnknownValueError, RecursionError) as error:
@@ -121,7 +109,7 @@ class _Reader:
             items = sorted(value.items(), key=lambda item: _alone(item[0]))
             return self._all("dict", (part for item in items for part in item))
         if is_sparse(value):
-            rows = value.tocsr()  # without what SciPy notes down about it
+            rows = value.tocsr()  # without the flags that SciPy caches
             return self._all("sparse", (rows.shape, rows.data, rows.indices, rows.indptr))
         if isinstance(value, types.ModuleType):
             return _named(value.__name__, "")
@@ -154,7 +142,7 @@ class _Reader:
         reduced = _reduced(value)
         if isinstance(reduced, str):
             if _looked_up(value, reduced) is not value:
-                raise _UnknownValueError(f"{value!r} is not found under its name")
+                raise _UnknownValueError(f"{value!r} cannot be imported by its name")
             return _named(value.__module__, reduced)
         parts: list[Any] = [*reduced[:5], None, None, None]
         maker, arguments, state, items, pairs = parts[:5]
@@ -174,7 +162,7 @@ def _join(tag: str, *parts: Any) -> bytes:
 def _plain(value: Any) -> bytes:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
-    return (f"{value:x}" if isinstance(value, int) else repr(value)).encode()  # of long numbers there is no repr
+    return (f"{value:x}" if isinstance(value, int) else repr(value)).encode()  # repr fails for very long integers
 
 
 def _alone(value: Any) -> bytes:
@@ -224,11 +212,11 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _reduced(value: Any) -> Any:
-    """What pickle makes of an object."""
+    """The state of an object as pickle stores it."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
         return value.__reduce_ex__(4) if reduce is None else reduce(value)
-    except Exception as error:  # an object may refuse in any way
+    except Exception as error:  # an object may raise any error
         raise _UnknownValueError(f"an object of type {type(value).__name__} cannot be pickled ({error})") from error
 
 
@@ -238,6 +226,6 @@ def _looked_up(value: Any, name: str) -> Any:
 
 
 def _is_cached(kind: type, name: str) -> bool:
-    """Whether an attribute is computed from the others when it is first asked for."""
+    """Whether an attribute is a cached property."""
     found = (vars(base)[name] for base in kind.__mro__ if name in vars(base))
     return isinstance(next(found, None), functools.cached_property)

@@ -19,11 +19,11 @@ from logikern.structure.tree import Tree
 
 
 class TreeTargets(NamedTuple):
-    """What is known of every row."""
+    """The targets of all rows."""
 
     tree: Tree
-    targets: Array  # (C, n), or (N, n), where some label is an inner node
-    likelihood: Likelihood  # what compares latents with such targets
+    targets: Array  # (C, n), or (N, n) if some label is an inner node
+    likelihood: Likelihood  # compares latents with these targets
 
 
 def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
@@ -40,8 +40,8 @@ def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
         return _targets(tree, from_labels(lowest_equivalents(named, tree), len(tree.labels)))
     if names is None and isinstance(hierarchy, str) and hierarchy == "paths":
         raise ValueError(
-            "`hierarchy='paths'` reads the tree off the labels, but `y` is a table of numbers whose columns have no "
-            "names. Name them by paths in a frame, or pass paths as tuples, or the hierarchy itself."
+            "`hierarchy='paths'` reads the tree from the labels, but `y` is a table of numbers whose columns have no "
+            "names. Pass a frame whose columns are named after paths, or pass the hierarchy itself."
         )
     tree = read_tree(hierarchy, None if names is None else list(names))
     rows = from_distributions(table)  # (columns, n)
@@ -52,12 +52,12 @@ def tree_targets(hierarchy: Any, y: Any) -> TreeTargets:
 
 
 def as_column(y: Any) -> Any:
-    """Labels in a table of one column, as they are without it."""
+    """Labels in one dimension, if they are a table of one column; otherwise unchanged."""
     return column_or_1d(y, warn=True) if getattr(y, "shape", ())[1:] == (1,) else y
 
 
 def _table(y: Any) -> Array | None:
-    """y as numbers in several columns, or None where it holds labels; rows of paths are labels."""
+    """y as numbers in several columns, or None if it holds labels; rows of paths are labels."""
     if isinstance(y, list | tuple) and any(map(_is_label, y)):
         return None
     values = np.asarray(y)
@@ -79,7 +79,7 @@ def _columns(tree: Tree, n_columns: int, names: Any) -> Indices:
     raise ValueError(
         f"`y` with {n_columns} columns must hold distributions over the {tree.n_classes} leaves or over all "
         f"{len(tree.labels)} nodes of the hierarchy, in the order of its `classes` or its `labels`. Pass such a "
-        "table, or a frame whose columns are named by nodes."
+        "table, or a frame whose columns are named after nodes."
     )
 
 
@@ -91,7 +91,7 @@ def _targets(tree: Tree, at_nodes: Array) -> TreeTargets:
 
 
 def warn_of_guesses(tree: Tree, targets: Array) -> None:
-    """Say where rows belong to a node below which no row tells one class from another; targets (N, n)."""
+    """Warn about inner nodes with rows but without any labelled row below them; targets (N, n)."""
     at_nodes = targets.sum(axis=1)
     bare = (tree.n_children > 0) & (at_nodes > 0) & (subtree_sums(at_nodes, tree) == at_nodes)
     nodes = np.flatnonzero(bare)
@@ -99,17 +99,18 @@ def warn_of_guesses(tree: Tree, targets: Array) -> None:
         names = ", ".join(shown(tree.labels[node]) for node in nodes[:N_NAMED])
         more = f" and {len(nodes) - N_NAMED} more" if len(nodes) > N_NAMED else ""
         warnings.warn(
-            f"No row is labelled below {names}{more}: nothing tells the classes there apart, and what they get of "
-            "its probability is a guess. Sum it up (`predict_node_proba`), or make it a leaf of the hierarchy.",
+            f"No row is labelled below {names}{more}. The data cannot distinguish the classes below such a node, "
+            "so how they share its probability is a guess. Use the probability of the node itself "
+            "(`predict_node_proba`), or make it a leaf of the hierarchy.",
             UserWarning,
             stacklevel=4 + WRAPPER_FRAMES,
         )
 
 
 def describe_mergers(tree: Tree, named: Indices) -> str:
-    """Where some rows name a node and others the only class below it, in words; empty if they do not.
+    """A sentence if some rows are labelled by a node and others by the only class below it; otherwise empty.
 
-    They are rows of one class, which few may want of a tree that was read off these very labels.
+    All of them are rows of one class, which may be a surprise if the tree was read from these labels.
     """
     nodes = lowest_equivalents(named, tree)
     pairs = np.unique(np.column_stack([nodes, named])[tree.n_children[nodes] == 0], axis=0)  # parents first
@@ -117,8 +118,8 @@ def describe_mergers(tree: Tree, named: Indices) -> str:
     if not len(merged):
         return ""
     child, parent = (shown(tree.labels[node]) for node in merged[0])
-    more = f" (and so for {len(merged) - 1} more)" if len(merged) > 1 else ""
+    more = f" (and {len(merged) - 1} more such nodes)" if len(merged) > 1 else ""
     return (
-        f"Rows labelled {parent} count as rows of {child}, the only class below it{more}. Where some are of neither, "
-        "give them a class of their own beside it, such as 'other'."
+        f"Rows labelled {parent} count as rows of {child}, the only class below it{more}. If some do not belong "
+        "there, give them a separate class at the same level, such as 'other'."
     )

@@ -1,4 +1,4 @@
-"""Labels and distributions over classes, as they are given, and as numbers."""
+"""Labels and distributions over classes, and their numbers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,26 +10,26 @@ from sklearn.utils.validation import column_or_1d
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.targets import from_distributions
 
-# Rows without a label that an error message names.
+# Maximum number of rows in an error message.
 N_NAMED = 5
 
 
 def refuse_missing(y: Any) -> None:
-    """Refuse targets that are missing (None, NaN, NaT, pandas' NA), and name their rows."""
+    """Reject missing targets (None, NaN, NaT, pandas' NA), and name their rows."""
     rows = _missing_rows(y)
     if rows.size:
         named = ("row " if len(rows) == 1 else "rows ") + ", ".join(map(str, rows[:N_NAMED]))
         more = f" and {len(rows) - N_NAMED} more" if len(rows) > N_NAMED else ""
         raise ValueError(
-            f"`y` must have a value in every row, but is None, NaN or NA in {named}{more}. Drop such rows, or fill "
-            "in what they should hold."
+            f"`y` must have a value in every row, but is None, NaN or NA in {named}{more}. Drop these rows, or fill "
+            "in their values."
         )
 
 
 def _missing_rows(y: Any) -> Indices:
     if hasattr(y, "isna"):  # pandas; its nullable columns become objects only if something is missing
         missing = np.asarray(y.isna(), dtype=bool)
-    elif isinstance(y, list | tuple):  # of labels that may be paths: not to be made an array
+    elif isinstance(y, list | tuple):  # labels may be tuples, which must not become an array
         missing = np.array([_is_missing(label) for label in y], dtype=bool)
     else:
         values = np.asarray(y)
@@ -42,7 +42,7 @@ def _missing_rows(y: Any) -> Indices:
 
 
 def _is_missing(label: Any) -> bool:
-    # Comparisons with pandas' NA give NA: it is known by its name, as pandas need not be there.
+    # Comparisons with pandas' NA give NA. It is recognised by name, because pandas need not be installed.
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(label, float | np.floating) and bool(np.isnan(label))
@@ -59,13 +59,13 @@ def read_distributions(y: Any) -> Array:
     if np.asarray(y).dtype.kind not in "buif":
         raise ValueError(
             f"`y` with {y.shape[1]} columns must hold distributions over classes, but holds values that are "
-            "no numbers. Pass class labels as one column."
+            "not numbers. Pass class labels as one column."
         )
     return from_distributions(np.asarray(y))
 
 
 def read_labels(y: Any) -> tuple[Array, Indices]:
-    """The distinct labels, sorted, and the number of each row's."""
+    """The distinct labels, sorted, and the number of each row's label."""
     y = column_or_1d(y, warn=True)
     try:
         check_classification_targets(y)
@@ -80,16 +80,16 @@ def read_labels(y: Any) -> tuple[Array, Indices]:
 
 
 def class_against_rest(data: Any) -> Iterator[Array]:
-    """For each class a target of all rows given: True or False, or a distribution over rest and class if soft.
+    """For each class a target of all given rows: True or False, or a distribution over rest and class if soft.
 
-    A class of which no row with positive weight has any part is refused.
+    A class without a row of positive weight is an error.
     """
     absent = data.classes[~(data.targets > 0).any(axis=1)]
     if len(absent):
         raise ValueError(
-            f"`one_vs_rest` is True, but no row of the class {str(absent[0])!r} has a positive weight: its model "
-            "against the rest would have nothing to learn. Drop the class, weigh its rows, or fit all classes "
-            "together (one_vs_rest=False)."
+            f"`one_vs_rest` is True, but no row of the class {str(absent[0])!r} has a positive weight, so there is "
+            "nothing to learn about it. Drop the class, give its rows positive weights, or fit all classes together "
+            "(one_vs_rest=False)."
         )
     soft = ((data.targets > 0) & (data.targets < 1)).any()
     for target in data.targets:

@@ -1,4 +1,4 @@
-"""Targets that are numbers: in units of their own spread, and back."""
+"""Numeric targets in units of their spread, and back."""
 
 from typing import Any, NamedTuple
 
@@ -22,8 +22,8 @@ from logikern.structure.mixing import Flat
 class Numbers(NamedTuple):
     """Training data whose targets are (y - offset) / scale.
 
-    A fit is linear in its targets, so that the scale changes nothing but what a tolerance means. The offset is
-    where the constants of the model are drawn to; a model without constants has none.
+    A fit is linear in its targets, so the scale changes only the meaning of the tolerance. The offset is the prior
+    mean of the constants of the model; a model without constants has offset zero.
     """
 
     data: TrainingData
@@ -74,14 +74,14 @@ def _check_size(y: Array) -> None:
 
 
 def _spread(table: Array, weights: Array, centred: bool) -> tuple[Array, Array]:
-    """Weighted mean, or zero, and the root of the mean square around it, or one where that vanishes."""
+    """Weighted mean, or zero, and the root of the mean square around it, or one if that is zero."""
     share = weights / weights.sum()
     offset = share @ table if centred else np.zeros(table.shape[1])
     centred_table = table - offset
     size = np.abs(centred_table).max(axis=0)
-    # Squares of tiny numbers vanish: they are taken in units of the largest.
+    # Squares of tiny numbers vanish, so numbers are divided by the largest first.
     relative = centred_table / np.where(size > 0, size, 1.0)
     scale = size * np.sqrt(share @ relative**2)
-    # A constant column differs from its mean by rounding alone.
+    # A constant column differs from its mean only by rounding.
     negligible = scale <= 1e-14 * np.abs(table).max(axis=0)
     return offset, np.where(negligible, 1.0, scale)

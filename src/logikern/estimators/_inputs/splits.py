@@ -1,7 +1,7 @@
-"""What `cv` holds out of the points of a search.
+"""Splits of the points of a search, from `cv`.
 
-A number of folds is drawn anew from the rows that a search sees. Splits are of all rows as they were passed to `fit`,
-whether they are given or made by a splitter, and then restricted to the rows that the search sees.
+If `cv` is a number, folds are drawn from the rows of the search. Given splits, and splits made by a splitter, refer
+to all rows as passed to `fit`; they are then restricted to the rows of the search.
 """
 
 import warnings
@@ -28,9 +28,9 @@ class GivenRows(NamedTuple):
 
 
 def list_splits(cv: Any, given: GivenRows, data: TrainingData, seen: Indices) -> Any:
-    """The pairs (kept, held out) of rows among those with numbers `seen`; a number of folds, or None, is returned.
+    """The pairs (kept, held out) of rows among `seen`; if `cv` is a number or None, it is returned unchanged.
 
-    Splits are read, and random ones drawn, once for all stages of a search.
+    Splits are read once for all stages of a search, so that random splits do not change between stages.
     """
     if cv is None or isinstance(cv, int | np.integer):
         return cv
@@ -58,10 +58,10 @@ def split_points(
 
 
 def _read(cv: Any, given: GivenRows, data: TrainingData) -> Iterable[Any]:
-    is_text = isinstance(cv, str | bytes | bytearray)  # which have `split`, too
+    is_text = isinstance(cv, str | bytes | bytearray)  # text also has a method `split`
     if hasattr(cv, "split") and not is_text:
         if isinstance(given.X, Iterator):
-            raise ValueError("A splitter as `cv` reads `X`, but that is an iterator, which is used up. Pass a list.")
+            raise ValueError("A splitter as `cv` needs `X`, but `X` is an exhausted iterator. Pass a list.")
         y = given.y if data.row_labels is None or _is_understood(given.y) else data.row_labels
         X, y, groups = indexable(given.X, y, given.groups)
         return cv.split(X, y, groups=groups)
@@ -73,9 +73,9 @@ def _read(cv: Any, given: GivenRows, data: TrainingData) -> Iterable[Any]:
 
 
 def _is_understood(y: Any) -> bool:
-    """Whether splitters of scikit-learn know such labels: not distributions over classes, and not paths."""
+    """Whether splitters of scikit-learn accept these labels: not distributions over classes, and not paths."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of many classes
+        warnings.simplefilter("ignore")  # warnings about many classes
         try:
             return type_of_target(y) in ("binary", "multiclass")
         except (TypeError, ValueError):
@@ -89,8 +89,8 @@ def _rows(number: int, pair: Any, n_rows: int) -> tuple[Indices, Indices]:
         kept, held_out = (everything[side] if len(side) else everything[:0] for side in map(np.asarray, pair))
     except (TypeError, ValueError, IndexError) as error:
         raise ValueError(
-            f"Split {number} of `cv` must name rows to keep and rows to hold out of the {n_rows} rows of `X`, "
-            f"by two arrays of row numbers or two masks, but does not: {error}. Pass splits of these rows."
+            f"Split {number} of `cv` must be two arrays of row numbers or two masks: which of the {n_rows} rows "
+            f"of `X` to keep, and which to hold out. This one is invalid: {error}. Pass splits of these rows."
         ) from error
     return kept, held_out
 

@@ -23,7 +23,7 @@ def start_specification(parameters: Parameters, data: TrainingData) -> Specifica
     """
     learned = parameters.criterion is not None and (parameters.variance is None or np.ndim(parameters.variance) == 0)
     wanted = "shared" if parameters.grows else parameters.tying
-    tie(wanted, data.mixing)  # refused before any work
+    tie(wanted, data.mixing)  # raises before any work
     tying = tie("shared" if learned else wanted, data.mixing)
     kernel = make_kernel(
         parameters.kernel, _rates(parameters.rate, data), lambda name: default_rate(name, data.points, data.weights)
@@ -44,7 +44,7 @@ def start_specification(parameters: Parameters, data: TrainingData) -> Specifica
 
 
 def _rates(rate: Any, data: TrainingData) -> Any:
-    """The rates of inputs; those given for the columns of a table are shared by the inputs of each column."""
+    """The rates of inputs; the inputs of a column share the rate given for it."""
     encoder = data.encoder
     if encoder is None or np.ndim(rate) != 1 or len(rate) != encoder.n_columns:
         return rate
@@ -52,7 +52,7 @@ def _rates(rate: Any, data: TrainingData) -> Any:
 
 
 def _with_rates_of_inputs(kernel: Kernel, data: TrainingData) -> Kernel:
-    """The same kernel, its rates for the columns of a table replaced by those of inputs."""
+    """The same kernel with rates of inputs in place of rates of columns."""
     parts = {field.name: getattr(kernel, field.name) for field in fields(kernel)}  # type: ignore[arg-type]
     parts = {name: _with_rates_of_inputs(part, data) for name, part in parts.items() if isinstance(part, Kernel)}
     if parts:
@@ -79,14 +79,14 @@ def _variances(parameters: Parameters, kernel: Any, data: TrainingData, n_varian
     given = parameters.variance
     if given is None:
         whole = default_variance(kernel, data.points, data.weights)
-        # A search starts from the same model whatever the unit of small weights.
+        # A search starts from the same model for any unit of small weights.
         unit = 1.0 if parameters.criterion is None else weight_unit(data.weights)
         return (whole / (unit * _path_length(data)),) * n_variances
     values = (given,) * n_variances if isinstance(given, numbers.Real) else parse_numbers("variance", given)
     if len(values) != n_variances:
         raise ValueError(
-            f"`variance` must be one number or one per variance of the model, but has {len(values)} values "
-            f"where tying={parameters.tying!r} has {n_variances}."
+            f"`variance` must be one number or one per variance of the model, but has {len(values)} values, whereas "
+            f"tying={parameters.tying!r} takes {n_variances}."
         )
     for value in values:
         check_positive("variance", value)
@@ -99,7 +99,7 @@ def _path_length(data: TrainingData) -> float:
 
 
 def parse_numbers(argument: str, values: Any) -> tuple[float, ...]:
-    """Several numbers from any sequence of them."""
+    """A tuple of numbers from any sequence."""
     try:
         if isinstance(values, str | dict | set):
             raise TypeError
@@ -125,8 +125,8 @@ def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         if is_precomputed(kernel) and not all(isinstance(leaf, Precomputed) for leaf in leaves(kernel)):
             raise ValueError(
-                f"`kernel` mixes kernels on inputs with Precomputed, but is {kernel!r}: `X` cannot hold both inputs "
-                "and kernel values. Compute the other kernels as well, and pass their combination."
+                f"`kernel` must not mix kernels on inputs with Precomputed, but is {kernel!r}: `X` cannot hold both "
+                "inputs and kernel values. Compute the other kernels as well, and pass their combination."
             )
         return kernel
     if is_precomputed(kernel):

@@ -1,6 +1,7 @@
 """Which points a search sees, and which of them it holds out."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ DEFAULT_FOLDS = 5
 
 
 def nested_order(data: TrainingData, smallest_class: int, seed: int) -> Indices:
-    """An order of the points in which every beginning has the classes in proportion, rare ones first."""
+    """An order of the points in which every prefix has the classes in proportion, rare classes first."""
     random = np.random.default_rng(seed)
     labels = np.zeros(len(data.weights), dtype=int) if data.labels is None else data.labels
     place = np.empty(len(labels))
@@ -34,7 +35,7 @@ def draw_folds(
     classes only one part is held out.
     """
     if len(chosen) < 2:
-        raise ValueError("Nothing can be held out, for there is 1 sample. Pass more rows, or use criterion=None.")
+        raise ValueError("Nothing can be held out, because there is 1 sample. Pass more rows, or use criterion=None.")
     cv = DEFAULT_FOLDS if cv is None else cv
     own_groups = None if groups is None else np.asarray(groups)[data.kept[chosen]]
     with warnings.catch_warnings():
@@ -46,8 +47,8 @@ def draw_folds(
     folds = folds_from_splits(splits, data.weights[chosen])
     if not (folds.held_out.any() and folds.kept.any(axis=1).all()):
         raise ValueError(
-            f"`cv` must hold out some points and keep some, but no split does so among the {len(chosen)} rows on "
-            "which hyperparameters are learned. Pass other splits, or a larger `search_size`."
+            f"`cv` must hold out some points and keep some, but no split does so among the {len(chosen)} rows of the "
+            "search. Pass other splits, or a larger `search_size`."
         )
     return folds
 
@@ -71,3 +72,15 @@ def whole_folds(folds: Folds) -> Indices:
             "Pass None, a number of folds or other splits, or use criterion='cv'."
         )
     return held_out.argmax(axis=0)
+
+
+def data_at(data: TrainingData, rows: Indices) -> TrainingData:
+    """Some of the rows that were fitted."""
+    return replace(
+        data,
+        points=data.points[rows],
+        targets=np.ascontiguousarray(data.targets[:, rows]),
+        weights=data.weights[rows],
+        labels=None if data.labels is None else data.labels[rows],
+        kept=data.kept[rows],
+    )

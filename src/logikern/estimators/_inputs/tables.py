@@ -24,18 +24,14 @@ class Encoded(NamedTuple):
 
 
 def as_table(X: Any, is_chosen: bool = False) -> Any:
-    """X if it must be read column by column; None for arrays of numbers and what scikit-learn refuses.
+    """X if it must be read column by column; None for arrays of numbers and inputs that scikit-learn rejects.
 
-    Parameters
-    ----------
-    X : frame, array, sparse matrix or list of rows
-    is_chosen : bool, default=False
-        Whether columns of an array of numbers may be categories.
+    With `is_chosen`, columns of an array of numbers may be categories.
     """
     if is_sparse(X):
         return None
     if is_frame(X):
-        column_names(X)  # refuses repeated ones
+        column_names(X)  # raises for duplicate names
         return None if _holds_sparse_columns(X) else X
     try:
         array = np.asarray(X)
@@ -46,19 +42,19 @@ def as_table(X: Any, is_chosen: bool = False) -> Any:
     if array.ndim != 2 or array.dtype.kind not in "OUSMmbiuf":
         return None
     if array.dtype.kind in "OUSMm":
-        # A list of rows would become text if some of it is text.
+        # As a plain array, a list of rows with some text would become text altogether.
         return array if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     return array if is_chosen else None
 
 
 def _holds_sparse_columns(frame: Any) -> bool:
-    """Whether all columns are sparse ones of pandas, which scikit-learn makes a sparse matrix of."""
+    """Whether all columns are sparse columns of pandas, which scikit-learn turns into a sparse matrix."""
     kinds = [type(dtype).__name__ for dtype in getattr(frame, "dtypes", ())]
     return bool(kinds) and all(kind == "SparseDtype" for kind in kinds)
 
 
 def require_rows(table: Any) -> None:
-    """Refuse a table without rows, in the words that scikit-learn has for arrays."""
+    """Reject a table without rows, with scikit-learn's message for arrays."""
     if not len(table):
         raise ValueError(
             f"Found array with 0 sample(s) (shape={tuple(table.shape)!r}) while a minimum of 1 is required."
@@ -66,7 +62,7 @@ def require_rows(table: Any) -> None:
 
 
 def learn_inputs(X: Any, categorical_features: Any, scaling: str, names: Any = None) -> Encoded:
-    """Learn the encoder of training rows, and encode them; `names` are those of an array that was a frame."""
+    """Learn the encoder of training rows, and encode them; `names` are the column names of an array from a frame."""
     encoder = learn_encoder(X, categorical_features)
     if names is not None:
         encoder = replace(encoder, names=tuple(names))
@@ -80,10 +76,10 @@ def learn_inputs(X: Any, categorical_features: Any, scaling: str, names: Any = N
 
 
 def _resolve(scaling: str, encoder: Encoder) -> str:
-    """The kind of scaling; "auto" without a search goes by the kinds of columns."""
+    """The kind of scaling; without a search, "auto" follows the kinds of columns."""
     if scaling != AUTO:
         return scaling
-    # Numbers alone may be in common units, such as pixels. Beside a category or a date, no unit is natural.
+    # Numbers alone may share a unit, as pixels do. Beside a category or a date, no unit is natural.
     is_mixed = bool(encoder.levels) or bool(np.any(encoder.numbers.kinds))
     return "standard" if is_mixed else "raw"
 

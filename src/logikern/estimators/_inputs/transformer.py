@@ -28,8 +28,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
-        Columns of X that are categories whatever they hold. "from_dtype" leaves it to the columns. None allows
-        numbers only.
+        Columns of X to treat as categories. "from_dtype" decides by type. None allows numbers only.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
         Scale of numbers; see `KernelLogisticClassifier`.
 

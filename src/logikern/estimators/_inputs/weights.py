@@ -1,4 +1,4 @@
-"""What each row counts: its own weight times that of its class."""
+"""The weight of each row: its sample weight times its class weight."""
 
 import numbers
 from typing import Any
@@ -18,9 +18,9 @@ def weigh_rows(
     tree: Tree | None = None,
     may_vanish: bool = False,
 ) -> Array:
-    """Sample weights times class weights, (n,); unless they may vanish, not all are zero.
+    """Sample weights times class weights, (n,); an error if all are zero, unless `may_vanish`.
 
-    Labels are places in `classes`, or in the labels of a tree if some label is an inner node of it.
+    Labels are places in `classes`, or in the labels of a tree if some label is an inner node.
     """
     weights = sample_weights(len(labels), sample_weight, may_vanish)
     if class_weight is None:
@@ -35,7 +35,7 @@ def weigh_rows(
 
 
 def sample_weights(n_rows: int, sample_weight: Any, may_vanish: bool = False) -> Array:
-    """One weight per row, finite, not negative and, unless they may vanish, not all zero."""
+    """One weight per row, finite and not negative; an error if all are zero, unless `may_vanish`."""
     if sample_weight is None or isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n_rows, 1.0 if sample_weight is None else sample_weight)
     try:
@@ -52,19 +52,19 @@ def sample_weights(n_rows: int, sample_weight: Any, may_vanish: bool = False) ->
     if wrong.size:
         raise ValueError(
             f"`sample_weight` must be finite and not negative, but is {weights[wrong[0]]:g} at row {wrong[0]}. "
-            "Weights multiply the log likelihood of a point; give points to ignore weight 0."
+            "Weights multiply the log likelihood of a point; use weight 0 to ignore a point."
         )
     if not (weights.any() or may_vanish):
-        raise ValueError("`sample_weight` is zero for every point: nothing is left to learn from. Weigh some point.")
+        raise ValueError("`sample_weight` is zero for every point, so there is nothing to learn from.")
     return weights
 
 
 def weight_unit(weights: Array) -> float:
     """The weight that counts as one row in a search: 1, or the typical weight sum w^2 / sum w if that is smaller.
 
-    A weight of two is two rows. Small weights, such as weights that sum to one, tell rows apart and do not mean that
-    there is hardly any data: in this unit they sum to (sum w)^2 / sum w^2 rows, the effective number of Kish (1965).
-    Weights in another unit, with variances divided by it, are the same model.
+    A weight of two counts as two rows. Small weights, such as weights that sum to one, are relative: in this unit
+    they sum to (sum w)^2 / sum w^2 rows, the effective sample size of Kish (1965). The model is the same if weights
+    are multiplied, and variances divided, by the same number.
     """
     largest = float(weights.max())
     share = weights / largest
@@ -72,9 +72,9 @@ def weight_unit(weights: Array) -> float:
 
 
 def _balanced(present: Array, tree: Tree | None) -> Array:
-    """Weights under which all labels that occur count alike, of what rows of each label weigh.
+    """Class weights that balance the labels that occur, from the total weight of each label's rows.
 
-    A row at an inner node weighs what those below it do on average, and is no class of its own unless it has none.
+    An inner node with labelled descendants is not a class of its own; its weight is their mean.
     """
     occurs = present > 0
     if tree is not None:
@@ -91,15 +91,15 @@ def _given(class_weight: Any, labels: Indices, names: Array) -> Array:
         raise ValueError(
             f"`class_weight` must be None, 'balanced' or a dict from class to weight, but is {class_weight!r}."
         )
-    # By hand, since scikit-learn's does not take tuples for labels. Like it, names that no row has are refused only
-    # where some class lacks a weight.
+    # scikit-learn's function does not accept tuples as labels. Like it, this one rejects unknown names only if some
+    # class lacks a weight.
     known = dict.fromkeys(names.tolist())
     unweighted = [name for name in names[np.unique(labels)].tolist() if name not in class_weight]
     strangers = [name for name in class_weight if name not in known]
     if unweighted and strangers:
         raise ValueError(
-            f"`class_weight` has {strangers[0]!r}, which is no class, and nothing for {unweighted[0]!r}. Name the "
-            "classes as in `y`."
+            f"`class_weight` has {strangers[0]!r}, which is not a class, and no weight for {unweighted[0]!r}. Use "
+            "the labels in `y`."
         )
     values = np.array([class_weight.get(name, 1.0) for name in known], dtype=np.float64)
     if not (np.isfinite(values) & (values >= 0)).all():

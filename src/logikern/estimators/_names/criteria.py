@@ -1,4 +1,4 @@
-"""Criteria by name, or by a function of the user's."""
+"""Criteria by name, or by the user's function."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ CRITERIA = {
 
 
 def criterion_kind(criterion: Any, by_loo: bool) -> CriterionKind:
-    """The criterion of a search: the user's function, or the one that a name or "auto" stands for."""
+    """The criterion of a search: the user's function, or the criterion for a name or "auto"."""
     if callable(criterion):
         return CriterionKind(getattr(criterion, "__name__", type(criterion).__name__), criterion)
     return CRITERIA["loo" if by_loo else "cv"]

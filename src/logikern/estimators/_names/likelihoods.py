@@ -1,4 +1,4 @@
-"""Likelihoods by what targets are."""
+"""Likelihoods by the kind of targets."""
 
 from collections.abc import Callable
 
@@ -9,6 +9,6 @@ from logikern.likelihoods.squared import Squared
 
 LIKELIHOODS: dict[str, Callable[..., Likelihood]] = {
     "classes": Softmax,
-    "nodes": CoarseSoftmax,  # of a tree
+    "nodes": CoarseSoftmax,  # nodes of a tree
     "numbers": Squared,
 }

@@ -1,4 +1,4 @@
-"""Solvers by name, each with its memory, and those of inner fits."""
+"""Solvers by name, each with its memory, and the solvers of inner fits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,23 +21,17 @@ from logikern.fitting.problem import Solver
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """What solvers get beside the parameters of an estimator.
+    """Settings of solvers that are not parameters of an estimator."""
 
-    Parameters
-    ----------
-    exact_tolerance, free_bias_tolerance, search_tolerance : float, default=1e-10, 1e-8, 0.1
-        Of dense factors, of fits without a penalty on constants, and of inner fits before a search sets its own.
-    gradient_steps, sweeps : int, default=100, 20
-        Steps of conjugate gradients, and sweeps of pairwise training, for each step that `max_iter` allows.
-    conditioning_share, rows_share : float, default=0.15, 0.3
-        Shares of the room for kernel values that the preconditioner and kept kernel rows may take.
-    """
-
+    # Tolerances with dense factors, for fits without a penalty on constants, and of inner fits before a search sets
+    # its own.
     exact_tolerance: float = 1e-10
     free_bias_tolerance: float = 1e-8
     search_tolerance: float = 0.1
+    # Steps of conjugate gradients, and sweeps of pairwise training, for each step that `max_iter` allows.
     gradient_steps: int = 100
     sweeps: int = 20
+    # Shares of the memory for kernel values that the preconditioner and cached kernel rows may take.
     conditioning_share: float = 0.15
     rows_share: float = 0.3
 
@@ -46,7 +40,7 @@ USUAL = SolverSettings()
 
 
 class Demand(NamedTuple):
-    """What a final fit asks of a solver; `memory` is the room for kernel values in bytes."""
+    """The requirements of a final fit; `memory` is the memory for kernel values in bytes."""
 
     tolerance: float
     max_steps: int

@@ -13,33 +13,30 @@ from logikern.operators.partition import divide
 
 @dataclass(frozen=True)
 class CellPlan:
-    """How many neighbourhoods a search sees, and how large they are.
+    """Number and size of the neighbourhoods that a search uses.
 
     Parameters
     ----------
     n_cells : int
+        Number of neighbourhoods.
     n_points : int
-        Largest number of points of each.
-    judging : float, default=0.0
-        Share of the points of each that the search does not see: they judge what it has learned.
+        Largest number of points of a neighbourhood.
     """
 
     n_cells: int
     n_points: int
-    judging: float = 0.0
 
     def __str__(self) -> str:
         return f"{self.n_cells} neighbourhoods of {self.n_points} points"
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """Neighbourhoods, one after the other, and other points of each that judge models; one for a random subset."""
+class Subset:
+    """Training points that a search uses: neighbourhoods one after another, or a random subset as a single part."""
 
     rows: Indices
-    edges: Indices  # (n_cells + 1,): neighbourhood b has rows[edges[b] : edges[b + 1]]
-    unseen: Indices
-    unseen_edges: Indices
+    edges: Indices  # (n_cells + 1,): part b has rows[edges[b] : edges[b + 1]]
+    unseen: Indices  # other rows, on which models learned on this subset are judged
 
     @property
     def n_cells(self) -> int:
@@ -47,58 +44,47 @@ class Cells:
 
     @property
     def n_points(self) -> int:
-        """Points of the largest."""
+        """Number of points of the largest part."""
         return int(np.diff(self.edges).max())
 
     @property
     def parts(self) -> list[slice]:
-        """Places of each neighbourhood among the rows."""
+        """Positions of each part in `rows`."""
         return [slice(*pair) for pair in pairwise(self.edges.tolist())]
 
     @property
-    def unseen_parts(self) -> list[slice]:
-        """The same among the unseen rows."""
-        return [slice(*pair) for pair in pairwise(self.unseen_edges.tolist())]
-
-    @property
     def layout(self) -> BlockLayout | None:
-        """Independent blocks for neighbourhoods; None for one subset."""
+        """Independent blocks, one per neighbourhood; None if there is only one part."""
         return BlockLayout(self.edges) if self.n_cells > 1 else None
 
     def __str__(self) -> str:
         return f"{len(self.rows)} points"
 
 
-def draw_cells(points: Any, weights: Array, labels: Array, plan: CellPlan, smallest_class: int, seed: int) -> Cells:
-    """Cells of a partition of all points, so that as many classes as possible are present.
+def draw_cells(points: Any, weights: Array, labels: Array, plan: CellPlan, smallest_class: int, seed: int) -> Subset:
+    """Partition all points into cells, and draw cells that together cover as many classes as possible.
 
     Parameters
     ----------
     points : array or sparse matrix of shape (n, d)
     weights : array of shape (d,)
-        Factors of the inputs in the metric that makes points neighbours.
+        Factors that scale the inputs; neighbours are close in the scaled inputs.
     labels : array of shape (n,)
         The class of every point, or its most probable class.
     plan : CellPlan
     smallest_class : int
-        A class is present if the cells have this many of its points.
+        A class is covered if the drawn cells have this number of its points, or all of them.
     seed : int
     """
     random = np.random.default_rng(seed)
     _, cells = divide(points, weights, plan.n_points, random)
     shuffled = [cells[place] for place in random.permutation(len(cells))]
     chosen = _spread_over_classes(shuffled, labels, plan.n_cells, smallest_class)
-    seen, unseen = [], []
-    for cell in chosen:
-        order = random.permutation(cell)
-        n_unseen = int(plan.judging * len(cell))
-        unseen.append(np.sort(order[:n_unseen]))
-        seen.append(np.sort(order[n_unseen:]))
-    return Cells(np.concatenate(seen), _edges(seen), np.concatenate(unseen), _edges(unseen))
+    return Subset(np.concatenate(chosen), np.cumsum([0, *map(len, chosen)]), cells[0][:0])
 
 
 def _spread_over_classes(cells: list[Indices], labels: Array, n_cells: int, smallest_class: int) -> list[Indices]:
-    """The first cells, but for a cell that adds points of missing classes before others that add fewer."""
+    """Choose cells greedily by the number of points they add to classes not yet covered; ties keep the order."""
     _, numbers = np.unique(labels, return_inverse=True)
     n_classes = int(numbers.max()) + 1
     counts = np.stack([np.bincount(numbers[cell], minlength=n_classes) for cell in cells])
@@ -111,7 +97,3 @@ def _spread_over_classes(cells: list[Indices], labels: Array, n_cells: int, smal
         chosen.append(cells[best])
         missing = np.maximum(missing - counts[best], 0.0)
     return chosen
-
-
-def _edges(parts: list[Indices]) -> Indices:
-    return np.cumsum([0, *map(len, parts)])

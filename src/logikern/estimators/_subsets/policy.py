@@ -1,4 +1,4 @@
-"""The numbers that decide which points a search sees, and what it tries."""
+"""Settings that determine which points a search uses, and which models it tries."""
 
 from dataclasses import dataclass
 
@@ -7,46 +7,51 @@ from logikern.estimators._subsets.cells import CellPlan
 
 @dataclass(frozen=True)
 class SearchPolicy:
-    """How many points a search sees, and what "auto" lets it try.
+    """How many points a search uses, and which models "auto" tries.
 
-    No field depends on the memory of the machine, so a search that is resumed elsewhere asks the same questions.
+    No field depends on the memory of the machine, so a search that is resumed elsewhere makes the same evaluations.
 
     Parameters
     ----------
     coarse_size, coarse_per_class : int, default=1000, 40
-        Points on which a model grows, and at least so many for each class, before it is finished on more.
+        Size of the subset on which a model grows: number of points in total, and at least this number per class.
     fine_size, fine_per_class : int, default=2000, 20
-        Points on which "auto" finishes it; with many classes, points for each class.
+        Size of the larger subset on which "auto" finishes the search: number of points in total, and per class if
+        there are many classes.
     entries : int, default=1_500_000
-        Folds times classes times points of one evaluation; beyond it there are fewer points.
+        Largest number of folds times classes times points in one evaluation. Subsets that exceed it are reduced.
     enlargement : float, default=2.5
-        Factor between subsets of texts, whose evaluations take time linear in the points.
+        Ratio of successive subset sizes for text, where an evaluation costs time linear in the number of points.
     most_entries : int, default=75_000_000
-        Classes times points of the largest of these subsets: 12 GB for Newton's method, 3 GB point by point. All 1733
-        classes of wordnet with 20 points each have 60 million.
+        Largest number of classes times points in a subset for text: 12 GB for Newton's method, 3 GB point by point.
+        All 1733 classes of wordnet with 20 points each have 60 million.
     loo_work : float, default=12e9
-        Operations of one evaluation of leave-one-out, about classes squared times points cubed.
+        Largest number of operations in one evaluation of leave-one-out, about classes squared times points cubed.
     loo_up_to : int, default=700
-        Points of two classes up to which leave-one-out is faster than five folds on average
-        (benchmarks/loo_or_cv.py); from 400 to 1500 points it depends on the data.
+        Largest number of points for which leave-one-out is used, for two classes. It is then faster than five folds
+        on average (benchmarks/loo_or_cv.py); from 400 to 1500 points it depends on the data.
     smallest_class : int, default=4
-        Points of each class that every subset has, if there are as many.
+        Smallest number of points of each class in a subset; a class with fewer points is included whole.
     most_kernels, most_kernel_entries : int and float, default=30, 1e9
-        The stage "separate" is tried for at most so many kernels, whose matrices over all points have at most so many
-        entries (4 GB in single precision).
+        Limits for the stage "separate": number of kernels, and number of entries in their matrices over all points
+        (1e9 entries take 4 GB in single precision).
     rows_per_parameter : int, default=20
-        Finer ties of classes are tried if there are so many rows for each of their parameters: with fewer, single
-        classes have too few rows to learn from.
+        Finer tyings are tried only with at least this number of rows per parameter. With fewer, some classes
+        have too few rows to learn their own parameters.
     most_inputs : int, default=100
-        Columns up to which a rate for each is tried.
+        Largest number of columns for which a rate per column is tried.
     most_filled : float, default=0.2
-        Largest share of entries that are not zero in a table of words.
+        Largest share of nonzero entries for which a sparse table is treated as text.
     fewest_unseen, most_unseen : int, default=200, 2000
-        Rows beyond those of the first subset that judge what was learned on it.
-    neighbourhoods_from : int, default=3000
-        Rows from which hyperparameters are learned on whole neighbourhoods rather than on random subsets.
-    coarse_cells, fine_cells : CellPlan
-        The neighbourhoods on which a model grows, and those on which it is finished.
+        Smallest and largest number of rows outside the first subset on which models learned on it are judged.
+    neighbourhoods_from : int, default=4000
+        Smallest number of rows for which the search finishes on whole neighbourhoods, which are as dense as the full
+        data, instead of a larger random subset with extrapolated rates.
+    cells : CellPlan
+        Number and size of these neighbourhoods. Log loss with a random subset and with neighbourhoods
+        (benchmarks/density.py): satimage 0.212 and 0.210, usps 0.198 and 0.196, covtype with 20,000 rows 0.585 and
+        0.278. If the model also grows on neighbourhoods, usps is worse (0.241), because each neighbourhood has only a
+        few of the classes.
     """
 
     coarse_size: int = 1000
@@ -66,9 +71,8 @@ class SearchPolicy:
     most_filled: float = 0.2
     fewest_unseen: int = 200
     most_unseen: int = 2000
-    neighbourhoods_from: int = 3000
-    coarse_cells: CellPlan | None = CellPlan(8, 500, judging=0.2)
-    fine_cells: CellPlan = CellPlan(8, 1000)
+    neighbourhoods_from: int = 4000
+    cells: CellPlan = CellPlan(8, 1000)
 
 
 USUAL = SearchPolicy()

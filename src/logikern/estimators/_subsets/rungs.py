@@ -1,4 +1,4 @@
-"""The subsets on which a search evaluates its criterion, from few points to many."""
+"""The subsets on which a search evaluates its criterion, from small to large."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +12,7 @@ from logikern.estimators._inputs.subsets import DEFAULT_FOLDS, check_groups, dra
 from logikern.estimators._memory import Resources
 from logikern.estimators._parameters import Parameters
 from logikern.estimators._solver_plan import solver_name
-from logikern.estimators._subsets.cells import CellPlan, Cells, draw_cells
+from logikern.estimators._subsets.cells import CellPlan, Subset, draw_cells
 from logikern.estimators._subsets.policy import USUAL
 from logikern.fitting.footprint import search_conditioning
 from logikern.numerics.outcome import Array, Indices
@@ -24,16 +24,18 @@ from logikern.structure.specification import Specification
 class Rung:
     """One subset of the points, and how the criterion is evaluated on it."""
 
-    subset: "Cells | CellPlan"  # neighbourhoods are drawn when the search comes to them, in the metric learned so far
+    # A CellPlan until the search reaches this rung: neighbourhoods are then drawn in the metric learned so far.
+    subset: Subset | CellPlan
     folds: Folds | None  # None for leave-one-out, and before neighbourhoods are drawn
-    groups: Array | None  # points that are held out together
-    is_exact: bool  # whether inner fits have dense factors
+    groups: Array | None  # group of each point; groups are held out together
+    is_exact: bool  # whether inner fits use dense factorisations
     operator: Choice
-    conditioning: float  # bytes of the preconditioner
+    conditioning: float  # bytes for the preconditioner
 
     @property
-    def cells(self) -> Cells:
-        assert isinstance(self.subset, Cells)
+    def drawn(self) -> Subset:
+        """The subset, after it was drawn."""
+        assert isinstance(self.subset, Subset)
         return self.subset
 
 
@@ -42,13 +44,13 @@ def plan_rung(
     data: TrainingData,
     finest: Specification,
     resources: Resources,
-    subset: Cells | CellPlan,
+    subset: Subset | CellPlan,
     criterion: str,
     cv: Any,
     groups: Array | None,
     seed: int,
 ) -> Rung:
-    """A criterion on some of the points, for all models up to the finest one."""
+    """Plan how the criterion is evaluated on a subset, with memory for all models up to the finest one."""
     by_loo, largest, n_cells = criterion == "loo", subset.n_points, subset.n_cells
     if by_loo and len(data.targets) != len(data.classes):
         raise ValueError(
@@ -56,7 +58,7 @@ def plan_rung(
         )
     is_exact = by_loo or solver_name(parameters, data, largest) == "exact"
     folds, own_groups = None, None
-    if isinstance(subset, Cells):
+    if isinstance(subset, Subset):
         folds, own_groups = _held_out(data, subset.rows, by_loo, cv, groups, seed)
     n_batch = 1 if by_loo else DEFAULT_FOLDS if folds is None else len(folds.kept)
     size = _memory.size_of(data, finest.tying, largest, n_batch=n_batch)
@@ -75,7 +77,7 @@ def plan_rung(
 def _held_out(
     data: TrainingData, rows: Indices, by_loo: bool, cv: Any, groups: Array | None, seed: int
 ) -> tuple[Folds | None, Array | None]:
-    """Folds of a random subset, or groups of its points that leave-one-out holds out together."""
+    """The folds of a random subset for cross-validation, and the groups of its points."""
     own_groups = None if groups is None else np.asarray(groups)[data.kept[rows]]
     if not by_loo:
         return draw_folds(cv, data, rows, groups, seed, USUAL.entries), own_groups
@@ -89,7 +91,7 @@ def _held_out(
 def draw_rung(
     rung: Rung, plan: CellPlan, points: Any, weights: Array, data: TrainingData, cv: Any, seed: int
 ) -> Rung:
-    """The neighbourhoods of a rung among points (n, d), in a metric with weights (d,), and their folds."""
+    """Draw the neighbourhoods of a rung, and their folds, from points (n, d) in a metric with weights (d,)."""
     assert data.labels is not None
     cells = draw_cells(points, weights, data.labels, plan, USUAL.smallest_class, seed)
     return replace(rung, subset=cells, folds=draw_folds(cv, data, cells.rows, None, seed, USUAL.entries))

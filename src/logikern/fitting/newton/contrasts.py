@@ -19,7 +19,7 @@ class Contrast:
     is_difference: bool
 
     def covariances(self, blocks: Array) -> Array:
-        """D K~ D', (C, n, n) -> (F, n, n); where one block holds all classes, (1, C n, C n) -> (1, F n, F n)."""
+        """D K~ D', (C, n, n) -> (F, n, n); if one block holds all classes, (1, C n, C n) -> (1, F n, F n)."""
         if not self.is_difference:
             return blocks
         if len(blocks) == 1:

@@ -9,7 +9,7 @@ from logikern.fitting.iteration import Budget, Iteration
 from logikern.fitting.newton.policy import POLICY, NewtonPolicy
 from logikern.fitting.newton.systems import NewtonSystem, StoppingRule
 from logikern.fitting.problem import Callback, FitResult, Problem, max_norm
-from logikern.fitting.units import SMALLEST_SIZES, residual_sizes, usual_weights
+from logikern.fitting.units import SMALLEST_SIZES, largest_entries, residual_sizes, usual_weights
 from logikern.likelihoods.base import Expansion
 from logikern.likelihoods.curvature import Curvature
 from logikern.numerics.conjugate_gradient import ConjugateDirections, add, inner_products, take_members
@@ -25,8 +25,8 @@ Start = Array | FitResult | None
 class Descent:
     """Newton steps on the pair (dual, latent) until every weighting is done (Seeger 2008, Algorithm 1).
 
-    A gradient below the tolerance counts only at latents recomputed from the dual: those carried along collect the
-    rounding of every earlier, larger step. If stored matrices are in single precision, latents are finally
+    A gradient below the tolerance counts only at latents recomputed from the dual: updated latents collect the
+    rounding errors of earlier, larger steps. If stored matrices are in single precision, latents are finally
     recomputed with kernel values in double precision, so the residual belongs to the true model, and further steps
     in single precision refine it.
     """
@@ -109,14 +109,14 @@ class _Iteration(Iteration):
         while (members := self.members).size:
             part = self.problem.restrict(members)
             expansion = part.expand(take_members(self.latent, members), self.descent.merges_classes)
-            self._set_norms(members, expansion.gradient)
+            self._look(members, expansion.gradient)
             below = self.norms[members] <= self.tolerance
             early = (self.norms[members] < policy.refresh_below) & np.isinf(self.refreshed_at[members])
             stalled = self.step_lengths[members] <= policy.no_step
             doubtful = ~self.fresh[members] & (below | stalled | (early & part.covariance.is_single))
             unverified: Mask = self.verifies & below & ~self.verified[members]
             self.verified[members[unverified]] = True
-            self.refreshed_at[members[unverified]] = np.inf  # from here on it is another matrix
+            self.refreshed_at[members[unverified]] = np.inf  # from here on the matrix is different
             if (doubtful | unverified).any():
                 self._refresh(members[doubtful | unverified])
                 continue
@@ -139,10 +139,16 @@ class _Iteration(Iteration):
     def _set_loss(self) -> None:
         self.loss = float((self.problem.loss(self.latent) + 0.5 * inner_products(self.dual, self.latent)).sum())
 
-    def _set_norms(self, members: Indices, likelihood_gradient: Array) -> None:
-        self.sizes[members] = residual_sizes(likelihood_gradient, self.typical[members])
+    def _look(self, members: Indices, likelihood_gradient: Array) -> None:
+        """Norms after a step; those of recomputed latents are known, and better."""
         gradient = likelihood_gradient + take_members(self.dual, members)
-        self.norms[members] = max_norm(gradient) / self.sizes[members]
+        moved = ~self.fresh[members] | np.isinf(self.norms[members])
+        self._set_norms(members[moved], max_norm(likelihood_gradient)[moved], max_norm(gradient)[moved])
+
+    def _set_norms(self, members: Indices, of_likelihood: Array, whole: Array) -> None:
+        """Norms of gradients from their largest entries, (B,) each."""
+        self.sizes[members] = residual_sizes(of_likelihood, self.typical[members], self.problem.dtype)
+        self.norms[members] = whole / self.sizes[members]
 
     def _refresh(self, members: Indices) -> None:
         """Recompute latents from the dual; give up where that does not help."""
@@ -150,19 +156,18 @@ class _Iteration(Iteration):
         self.judge_refresh(members, self.norms, self.descent.policy.no_step)
 
     def _recompute(self, members: Indices) -> None:
-        """Latents from the dual, summed in float64, and the norm of the gradient there."""
-        part = self.problem.restrict(members)
+        """Latents from the dual, and the norm of the gradient there, both in float64."""
         for verified in {bool(verified) for verified in self.verified[members]}:
             own = members[self.verified[members] == verified]
-            product = part.covariance.accurate_matmul if verified else part.covariance.summed_matmul
-            self.latent[own] = product(self.dual[own])
+            part, dual = self.problem.restrict(own), take_members(self.dual, own)
+            latent = (part.covariance.accurate_matmul if verified else part.covariance.summed_matmul)(dual)
             self.n_products += 1
+            self._set_norms(own, *largest_entries(part, dual, latent))
+            self.latent[own] = latent
         self.fresh[members] = True
-        _, gradient = part.likelihood.loss_and_gradient(self.latent[members], part.targets, part.weights)
-        self._set_norms(members, gradient)
 
     def failure(self) -> Outcome | None:
-        """A useless direction that took its whole budget is the last one; a slow start is broken off."""
+        """Stop after a useless direction that took its whole budget, and after a slow start."""
         policy, spent = self.descent.policy, self.trace[-1].products - self.trace[-2:][0].products
         if spent > self.budget.direction and self.step_lengths.max() <= policy.short_step:
             return Outcome.STALLED
@@ -188,7 +193,7 @@ class _Iteration(Iteration):
             self.directions.turn(members, direction, image, descent)
             direction, image = self.directions.direction[members], self.directions.image[members]
         lengths = _line_search(part, dual, latent, direction, image)
-        # A step that moves no latent lies where the kernel is blind: taken in full, it ends there.
+        # A step that moves no latent lies in the null space of K~, where the full step is exact.
         blind = max_norm(image) <= policy.blind_image * (1.0 + max_norm(latent))
         lengths = np.where(blind, 1.0, lengths)
         stuck = lengths <= policy.no_step
@@ -204,9 +209,9 @@ class _Iteration(Iteration):
 
 
 def _norm_after(part: Problem, dual: Array, latent: Array, typical: Array) -> Array:
-    """Norm of the gradient elsewhere, (B,), in its own units; NaN where it is not finite."""
+    """Norm of the gradient at another point, (B,), in its own units; NaN where it is not finite."""
     _, gradient = part.likelihood.loss_and_gradient(latent, part.targets, part.weights)
-    return max_norm(gradient + dual) / residual_sizes(gradient, typical)
+    return max_norm(gradient + dual) / residual_sizes(max_norm(gradient), typical, part.dtype)
 
 
 def _line_search(part: Problem, dual: Array, latent: Array, direction: Array, image: Array) -> Array:

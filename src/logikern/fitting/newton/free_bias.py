@@ -102,7 +102,7 @@ def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, A
     length = convex_step_lengths(problem.slope_along(dual, latent, direction, image), 1)
     if length[0] > 0:
         return length
-    # At latents of zero that are optimal, as for contradicting labels of equal points, only the dual has to move.
+    # If zero latents are optimal, as for contradicting labels of equal points, only the dual has to move.
     whole = _measure(problem, dual + direction, latent + image).norm <= 0.5 * _measure(problem, dual, latent).norm
     return np.where(whole, 1.0, length)
 
@@ -118,4 +118,5 @@ class _Measured(NamedTuple):
 def _measure(problem: Problem, dual: Array, latent: Array) -> _Measured:
     loss, gradient = problem.likelihood.loss_and_gradient(latent, problem.targets, problem.weights)
     usual, largest = usual_weights(problem.weights), max_norm(gradient + dual)
-    return _Measured(loss + 0.5 * np.vdot(dual, latent), largest / residual_sizes(gradient, usual), largest / usual)
+    sizes = residual_sizes(max_norm(gradient), usual, gradient.dtype)
+    return _Measured(loss + 0.5 * np.vdot(dual, latent), largest / sizes, largest / usual)

@@ -16,7 +16,7 @@ def joint_covariance(covariance: ClassCovariance) -> Array:
     """
     if np.isinf(covariance.bias_variance):
         raise ValueError(
-            "`bias_variance` must be finite where a hierarchy couples classes, but is inf. Pass a number."
+            "`bias_variance` must be finite if a hierarchy couples classes, but is inf. Pass a finite number."
         )
     n_classes, n = covariance.n_classes, covariance.n_points
     parts = covariance.mixing.as_matrix()

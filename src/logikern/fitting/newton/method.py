@@ -52,7 +52,7 @@ class NewtonSolver(Solver):
         rough = None if problem.is_convex or start is not None else self._fit_fully_labelled_points(problem)
         if rough is not None:
             fit = self.run(problem, rough.latent, callback, tolerance)
-            # The rough steps belong to another loss, but their products were made for this fit.
+            # The rough steps minimise another loss, but their products count for this fit.
             return replace(fit, result=fit.result.after(replace(rough, trace=())))
         begun = self.begin(problem, start, callback, tolerance)
         if begun is None:
@@ -80,11 +80,11 @@ class NewtonSolver(Solver):
         if result.outcome.converged:
             return Fit(result, problem.covariance, make_system)
         if start is None and problem.is_convex and is_slow(result.trace[-1], self.policy):
-            del make_system, descent  # with thousands of classes it takes gigabytes
+            del make_system, descent  # with thousands of classes they take gigabytes
             return self._continue_from_smaller_covariance(problem, result, callback, tolerance)
         if not is_single:
             return Fit(result, problem.covariance, make_system)
-        # Beyond the fit to be improved, only the new latents count.
+        # Continue from the new latents, not from the result that this fit started from.
         onward: Start = None if isinstance(start, FitResult) else start
         onward = result.latent if np.isfinite(result.latent).all() else onward
         double = replace(problem, covariance=problem.covariance.in_double())
@@ -96,7 +96,7 @@ class NewtonSolver(Solver):
     ) -> "Fit":
         """Fit under a smaller covariance first (Marteau-Ferey, Bach & Rudi 2019), from smoothed labels if known.
 
-        From its latents steps are long where they are short from zero, though each takes more products.
+        Steps from its latents are longer than steps from zero, though each takes more products.
         """
         smaller = replace(problem, covariance=problem.covariance.scaled(self.policy.continuation_factor))
         labels = problem.likelihood.smoothed_label_latents(problem.targets)
@@ -114,7 +114,7 @@ class NewtonSolver(Solver):
     def _fit_fully_labelled_points(self, problem: Problem) -> FitResult | None:
         """A rough fit without coarse labels: nothing else says how to complete them.
 
-        At zero all classes below a coarse label are equally probable, and the way from there is long.
+        At zero all classes below a coarse label are equally probable, and convergence from there is slow.
         """
         targets, weights = problem.likelihood.fully_labelled_part(problem.targets, problem.weights)
         if not weights.any(axis=1).all():

@@ -9,7 +9,7 @@ class NewtonPolicy:
 
     # Part of the quadratic model's decrease that a direction may miss, times min(1, gradient norm).
     missed_gain: float = 0.03
-    # Smallest residual of a direction, in units of the tolerance: a smaller one would be lost effort.
+    # Smallest residual of a direction, in units of the tolerance: a smaller one does not help.
     linear_residual: float = 0.3
     # Residual of the step from given latents, in units of the gradient. That step lands within second order of the
     # optimum, which a rough solve would waste.
@@ -19,7 +19,7 @@ class NewtonPolicy:
     response_residual: float = 0.01
     # Lower bound on the prior variance from which a first guess of a direction is made.
     smallest_variance: float = 1e-12
-    # A direction whose image is smaller, in units of the latents, is invisible to the kernel: take the full step.
+    # A direction whose image is below this, in units of the latents, is in the null space of K~: take the full step.
     blind_image: float = 1e-12
     # Gradient norm below which single precision recomputes latents once, to remove the rounding of the long first
     # steps before the last ones.

@@ -56,7 +56,7 @@ class NewtonSystem(ABC):
     """R = (I + W K~)^-1 W = V (I + V' K~ V)^-1 V' at one curvature W = V V'.
 
     With rho = dual + gradient, the Newton step is -(I + W K~)^-1 rho = -rho + R K~ rho:
-    no division by a probability, whatever their size (Seeger 2008, App. B, needs thresholds for that).
+    no division by a probability, however small (Seeger 2008, App. B, needs thresholds for that).
     """
 
     @abstractmethod
@@ -68,15 +68,7 @@ class NewtonSystem(ABC):
         """R f for f of shape (B, C, n), with max |(I + W K~) R f - W f| <= tolerance (B,)."""
 
     def solve(self, constant: Array, rule: StoppingRule, guess: Array | None = None) -> Response:
-        """x = (I + W K~)^-1 c = c - R K~ c and its image.
-
-        Parameters
-        ----------
-        constant : array of shape (B, C, n)
-        rule : StoppingRule
-        guess : array of shape (B, C, n) or None, default=None
-            Guess of the image.
-        """
+        """x = (I + W K~)^-1 c = c - R K~ c and its image, for c (B, C, n) and perhaps a guess of the image."""
         image = self.image(constant)
         response = self.response(image, rule.tolerance)
         return Response(constant - response.value, image - response.image, 1 + response.n_products)
@@ -167,7 +159,7 @@ class IterativeSystem(NewtonSystem):
             own = remaining(members)
 
             def largest_of(points: slice) -> Array:
-                # Rounding outside the range of the projector is no part of the system.
+                # Rounding outside the range of the projector is not part of the system.
                 part = own.at(points)
                 return max_norm(part.root(part.project(residual[..., points].copy())))
 

@@ -26,8 +26,8 @@ class Block:
 class JointRows:
     """k((x, c), (x', e)) = sum_o couplings[o, c, e] k_o(x, x'). Build it by `joint_rows`."""
 
-    # (O, C, C): one for each operator, and a last one for the bias, whose kernel is one, unless it is part of the
-    # only kernel.
+    # (O, C, C): one for each operator, and a last one for the bias, whose kernel is the constant one. The last one is
+    # missing if the bias is part of the only kernel.
     couplings: Array
     users: list[Indices]  # classes that each operator's coupling changes
     fetch: list[Callable[[Indices], Array]]  # rows of each operator
@@ -64,7 +64,7 @@ def joint_rows(covariance: ClassCovariance, memory: float, most_couplings: int =
     if n_operators * n_classes**2 > most_couplings:
         raise ValueError(
             f"Pairwise training keeps couplings between all pairs of classes, but {n_classes} classes with "
-            f"{n_operators} kernels have more than {most_couplings}. Use solver='newton'."
+            f"{n_operators} kernels have more than the limit of {most_couplings} couplings. Use solver='newton'."
         )
     if not np.isfinite(covariance.bias_variance):
         raise ValueError("`bias_variance` must be finite for pairwise training, but is inf. Use solver='exact'.")

@@ -58,7 +58,7 @@ def solve_pair(first: float, second: float, stiffness: float, difference: float)
         x = log_odds(gain, right, first - second)
         rest = log_sum - math.log1p(math.exp(x))
         return rest + x, rest, math.exp(rest + x) - math.exp(first)
-    # From the side of the smaller share, whose digits must be kept.
+    # Solve for the smaller share, which must keep its digits.
     x = log_odds(gain, gain - right, second - first)
     rest = log_sum - math.log1p(math.exp(x))
     return rest, rest + x, math.exp(second) - math.exp(rest + x)

@@ -9,12 +9,12 @@ import numpy as np
 class PairwisePolicy:
     """Blocks and sweeps of pairwise ascent, and the extrapolation between sweeps."""
 
-    # Points whose kernel rows are computed together, and passes over them while their rows are at hand. Updates
-    # within a block are cheap beside the update of all other points.
+    # Points whose kernel rows are computed together, and passes over them while their rows are available. Updates
+    # within a block are cheap compared with the update of all other points.
     block: int = 256
     passes: int = 10
-    # Points with no more than this part of the duality gap, all together, are skipped as long as each sweep lowers
-    # the gap to `steady` times its last value.
+    # Points that together have at most this part of the duality gap are skipped, as long as each sweep lowers the gap
+    # to `steady` times its last value.
     skipped_gap: float = 0.01
     steady: float = 0.8
     # Sweeps that are extrapolated together.
@@ -26,7 +26,7 @@ class PairwisePolicy:
     halvings: int = 30
     # Stop extrapolating when a step's predicted gain is below this part of the first.
     flat: float = 1e-4
-    # Part of the way to the first share that vanishes.
+    # Largest step, as part of the distance at which the first share vanishes.
     inside: float = 0.9
     # Eigenvalues below this part of the largest are ignored.
     singular: float = 1e-12

@@ -19,8 +19,8 @@ class Smo(Solver):
     """Sweeps over the points in random order, two classes of a point at a time, until primal and dual agree.
 
     A step is one sweep. Blocks of points are solved among themselves; one product with the rows of the block updates
-    all others. Finally the dual is minimised over the span of the last sweeps. Points with a small part of the gap
-    are skipped, but their latents are kept up to date, so the gap always covers all points.
+    all others. After each sweep, the dual is minimised over the span of the last sweeps. Points with a small part of
+    the gap are skipped, but their latents are kept up to date, so the gap always covers all points.
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ class Smo(Solver):
     def _ascend(self, problem: Problem, states: list[DualState], callback: Callback) -> FitResult:
         dual, latent = (np.stack(arrays) for arrays in zip(*((own.dual, own.latent) for own in states), strict=True))
         rows = joint_rows(problem.covariance, self.memory, self.policy.most_couplings)
-        sweeps, random = [SweepState(state, self.policy) for state in states], np.random.default_rng(self.seed)
+        sweeps = [SweepState(own, problem.dtype, self.policy) for own in states]
+        random = np.random.default_rng(self.seed)
         fixed = (problem, self.tolerance, self.budget)
         return _Iteration(*fixed, dual, latent, 0, self, rows, sweeps, random).run(callback)
 
@@ -101,7 +102,7 @@ class _Iteration(Iteration):
         self.loss = sum(own.loss for own in self.sweeps)
 
     def _begin(self) -> None:
-        """Compute the latents of a nonzero dual, and shorten it: under another kernel it may be far off."""
+        """Compute the latents of a nonzero dual, and shrink it: under another kernel it may be far from optimal."""
         for own in self.sweeps:
             state = own.state
             if state.dual.any():
@@ -142,7 +143,8 @@ class _Iteration(Iteration):
         return own.norm <= self.tolerance and own.gap <= self.solver.gap * max(1.0, own.loss)
 
     def _refresh(self, own: SweepState) -> None:
-        """Recompute latents from the dual, summed in float64."""
+        """Recompute latents in float64 from the dual that would be returned now."""
+        own.state.dual[:] = own.state.dual.astype(self.problem.dtype)
         own.state.latent[:] = self.problem.covariance.accurate_matmul(own.state.dual[None])[0]
         own.fresh = True
         self.n_refreshes += 1

@@ -36,8 +36,8 @@ class DualState:
     def renormalise(self) -> None:
         """Remove accumulated rounding: shares sum to one, duals to zero.
 
-        The largest share of a point is one minus the others, and its dual minus their sum, so small shares and duals
-        keep all their digits.
+        The largest share of a point is set to one minus the other shares, and its dual to minus the sum of the other
+        duals, so small shares and duals keep all their digits.
         """
         shares = np.exp(self.log_shares)
         largest, points = self.log_shares.argmax(axis=0), np.arange(shares.shape[1])
@@ -93,6 +93,6 @@ def _data(problem: Problem, member: int) -> tuple[Array, Array]:
 
 
 def _state(targets: Array, weights: Array, log_shares: Array) -> DualState:
-    # Points without weight have no dual, whatever their shares.
+    # Points without weight have no dual, for any shares.
     log_shares = np.where(weights > 0, np.maximum(log_shares, LOG_ZERO), -np.log(len(targets)))
     return DualState(targets, weights, np.zeros(targets.shape), np.zeros(targets.shape), log_shares)

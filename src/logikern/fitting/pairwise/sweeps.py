@@ -20,13 +20,14 @@ class SweepState:
     """The dual of one weighting between sweeps."""
 
     state: DualState
+    dtype: np.dtype  # of the dual that is returned
     policy: PairwisePolicy = POLICY
     fresh: bool = True  # whether the latents are recomputed from the dual, not carried along
     gaps: Array | None = None  # each point's part of the gap
     gap: float = np.inf
     last_gap: float = np.inf
     loss: float = np.inf
-    norm: float = np.inf  # of the gradient, in the units of Newton's method
+    norm: float = np.inf  # norm of the gradient, in the units of Newton's method
     n_sweeps: int = 0
     # Changes of the last few sweeps, (depth, C, n) each.
     moves: Array = field(default_factory=lambda: np.zeros(0))
@@ -36,7 +37,7 @@ class SweepState:
         """Loss, gradient and gap at the current latents."""
         state = self.state
         loss, gradient = Softmax().loss_and_gradient(state.latent[None], state.targets, state.weights[None])
-        sizes = residual_sizes(gradient, usual_weights(state.weights[None]))
+        sizes = residual_sizes(max_norm(gradient), usual_weights(state.weights[None]), self.dtype)
         self.norm = float((max_norm(gradient + state.dual) / sizes)[0])
         self.loss = float(loss[0] + 0.5 * np.vdot(state.dual, state.latent))
         self.gaps = state.gaps()

@@ -66,8 +66,8 @@ def couple(per_class: Array, features: Any, sums: Array) -> None:
 def soft_maximum(latent: Array, probabilities: Array, powers: Array) -> float:
     """Write the softmax, and return log sum exp; `powers` (C,) is overwritten.
 
-    Exponentials are half of a visit, and `math.exp` is not vectorised: here exp(x) = 2^k exp(x - k log 2), the
-    second factor by its series and 2^k by the bits of a float.
+    Exponentials take half of the time of a visit, and `math.exp` is not vectorised. Here exp(x) is
+    2^k exp(x - k log 2), the second factor by its series and 2^k by the bits of a float.
     """
     highest = latent[0]
     for c in range(len(latent)):
@@ -163,7 +163,7 @@ def solve_point(
     shares: Array, latent: Array, log_total: float, probabilities: Array, scale: float, bias: float, features: Any,
     tolerance: float, change: Array, scratch: Array, work: Array,
 ) -> float:  # fmt: skip
-    """Find by how much the shares must fall to equal the softmax of the resulting latents: `change`.
+    """Find `change`, the decrease of the shares after which they equal the softmax of the resulting latents.
 
     Newton's method on the convex problem of this point alone, until no share is off by more than `tolerance`;
     returns the largest error left. Latents and probabilities are overwritten.
@@ -274,7 +274,7 @@ def visit_points(
         if not weight * found > skip_below:
             continue
         scale = weight * features.own[point]
-        # An error of the shares changes latents by the variance times it, also at similar points.
+        # An error of the shares, times the variance, changes latents here and at similar points.
         sensitivity = scale * largest_variance + weight * features.bias
         tolerance = VISIT_FALL * min(found, 1.0 / (1.0 + sensitivity))
         bias, arrays = weight * features.bias, (change, scratch, work)
@@ -299,7 +299,7 @@ def visit_linearly(
     order: Indices, points: Indices, features: Any, weights: Array, probabilities: Array, constants: Array,
     values: Array, weighed: Array, total: Array, skip_below: float, residuals: Array, relaxation: float,
 ) -> None:  # fmt: skip
-    """Solve (I + W K~) values = constants point by point, W the curvature at given probabilities; a step each.
+    """Solve (I + W K~) values = constants point by point, W the curvature at given probabilities; one step per point.
 
     Parameters
     ----------

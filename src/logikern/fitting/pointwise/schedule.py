@@ -20,27 +20,27 @@ from logikern.structure.covariance import ClassCovariance
 class PointwisePolicy:
     """When pointwise ascent pays, which points a round visits, and when it gives up."""
 
-    # Classes times points from which on compilation, a few seconds, pays.
+    # Classes times points above which compilation, which takes a few seconds, pays.
     worthwhile_from: int = 100_000
-    # Features per point at most: every feature has a sum for every class. Up to `few_sums` of them (64 MB) are
-    # accepted in any case.
+    # Largest number of features per point: every feature has a sum for every class. Up to `few_sums` sums (64 MB) are
+    # always accepted.
     most_features: float = 4
     few_sums: int = 8_000_000
-    # Residual, in units of the tolerance, below which points are skipped. Visits are cheap beside a look at all
-    # points, and held-out losses depend on the mean residual left, not on the largest.
+    # Residual, in units of the tolerance, below which points are skipped. Visits are cheap compared with measuring
+    # all points, and held-out losses depend on the mean of the remaining residuals, not on the largest.
     finest: float = 0.03
     # Points below this part of the root mean square residual are skipped for now.
     quiet: float = 0.06
     # Rounds for which a point is visited after its last large residual: two points that disagree about a word move in
     # turn.
     patience: int = 6
-    # Visits between two looks at all points, in units of the number of points.
+    # Visits between two measurements of all points, in units of the number of points.
     visits_per_round: int = 8
     # Successive over-relaxation after some rounds, when the remaining points approach each other slowly.
     relaxation: float = 1.6
     relaxed_after: int = 3
-    # Rounds of a fit, and rounds in which its residuals must halve: points that all see the same features are better
-    # moved together.
+    # Rounds of a fit, and rounds in which its residuals must halve. If they do not, all points share the same
+    # features, and Newton's method, which moves them together, is faster.
     rounds: int = 40
     halving_rounds: int = 20
     # Rounds of a linear system before another system takes over, unless residuals still halve.
@@ -176,7 +176,7 @@ def group_points(points: Indices, numbers: Indices, weights: Array) -> Groups:
 
 
 def in_products(visits: list[int], n_points: int) -> int:
-    """Visits of one round, one number for each active weighting, in units of a product for all of them."""
+    """Cost of one round in products with all active weightings; `visits` has one count for each of them."""
     return -(-sum(visits) // (n_points * len(visits)))
 
 

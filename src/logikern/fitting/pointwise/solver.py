@@ -98,19 +98,20 @@ class _Iteration(Iteration):
     def measure(self) -> None:
         """Latents of the dual, summed in float64, gradient and loss."""
         members = self.members
+        dual, latent = take_members(self.dual, members), take_members(self.latent, members)
         if self.dual.any():
-            self.latent[members] = self.problem.covariance.accurate_matmul(take_members(self.dual, members))
+            latent = self.problem.covariance.accurate_matmul(dual)
             self.n_products += 1
-        self._find_residuals(members)
+        self._find_residuals(members, dual, latent)
+        self.latent[members] = latent
         self.loss = float((self.losses + 0.5 * inner_products(self.dual, self.latent)).sum())
         self.retire(members, self.norms)
 
     def settle(self) -> None:
         """Nothing to do: `measure` always recomputes latents."""
 
-    def _find_residuals(self, members: Indices) -> None:
+    def _find_residuals(self, members: Indices, dual: Array, latent: Array) -> None:
         part, typical = self.problem.restrict(members), usual_weights(self.problem.weights[members])
-        latent, dual = take_members(self.latent, members), take_members(self.dual, members)
 
         def find(points: slice) -> tuple[Array, Array]:
             own = part.at(points)
@@ -122,7 +123,7 @@ class _Iteration(Iteration):
 
         losses, largest = zip(*for_each(find, point_tiles(self.latent.shape)), strict=True)
         self.losses[members] = np.sum(losses, axis=0)
-        self.sizes[members] = residual_sizes(np.max(largest, axis=0)[:, None, None], typical)
+        self.sizes[members] = residual_sizes(np.max(largest, axis=0), typical, part.dtype)
         self.norms[members] = self.residuals[members].max(axis=1) / self.sizes[members]
 
     def failure(self) -> Outcome | None:

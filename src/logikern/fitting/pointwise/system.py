@@ -67,7 +67,7 @@ class PointwiseSystem(NewtonSystem):
     def solve(self, constant: Array, rule: StoppingRule, guess: Array | None = None) -> Response:
         scale, members = self.curvature.scale, np.arange(len(constant))
         weights = np.einsum("bcn,bcn->bn", scale, scale)  # probabilities sum to one
-        # Where there is no weight there is nothing to solve.
+        # At points without weight there is nothing to solve.
         value = np.where(weights[:, None, :] > 0, 0.0, constant).astype(constant.dtype)
         run = _Run(self, constant, value, weights, rule.tolerance, np.zeros(weights.shape, dtype=np.int32))
         random, n_products, sizes = np.random.default_rng(self.seed), 0, list[float]()
@@ -129,7 +129,7 @@ class _Run:
             compiled_linearly()(*fixed, values, weighed, total, plan.skip_below, seen, relaxation)
 
         n_visits = plan.visit(visit, random)
-        # W divides what it takes from a constant among equal points by their weights.
+        # The solution minus the constant is in the range of W, which divides it among equal points by their weights.
         taken = (constants - values) / plan.weights[:, None]
 
         def write(points: Indices, groups: Indices) -> None:

@@ -28,9 +28,9 @@ class RankPolicy:
     products_per_build: float = 2.0
     # Operations of the processor while it reads a byte. A product reads each stored matrix once.
     flops_per_byte: float = 5.0
-    # Passes over all functions beside each product; negligible beside a dense matrix.
+    # Passes over all functions per product; negligible compared with a dense matrix.
     passes_per_product: float = 20.0
-    # Rank that is allowed whatever the memory.
+    # Rank that is allowed for any memory limit.
     least_rank: int = 4
     # Products for one direction above which a larger rank is tried.
     many_products: int = 25
@@ -65,7 +65,7 @@ POLICY = RankPolicy()
 
 
 def rows_per_rank(covariance: ClassCovariance) -> int:
-    """Rows of all classes, or coordinates where these are more, for each row of an operator's factor."""
+    """Rows of all classes, or coordinates if there are more, for each row of an operator's factor."""
     forest = covariance.mixing.forest
     if forest is None or not len(forest.inner):
         return covariance.n_classes
@@ -131,17 +131,11 @@ class LowRankConditioning(Conditioning):
 
 
 def preconditioner_bytes(n_rows: int, n_points: int, n_kernels: int, n_batch: int, rank: Any) -> Any:
-    """Peak memory of a preconditioner of some rank.
+    """Peak memory of a preconditioner of some rank, or of several ranks; `n_rows` is `rows_per_rank`.
 
     Factors of all kernels, twice while they are put together; for every weighting the scaled rows of all classes, and
-    Woodbury's matrix, twice while it is built. All in double precision, which large variances need.
-
-    Parameters
-    ----------
-    n_rows : int
-        `rows_per_rank`; each class has a row for its constant besides.
-    n_points, n_kernels, n_batch : int
-    rank : number or array of them
+    Woodbury's matrix, twice while it is built. All in double precision, which large variances need. Each class also
+    has a row for its constant.
     """
     size = (rank + 1.0) * n_rows
     return 8.0 * (2.0 * n_kernels * rank * n_points + n_batch * size * n_points + 2.0 * (n_batch + 1) * size**2)
@@ -163,7 +157,7 @@ class _Conditioner:
         if self.built is not None and self._is_reusable(self.built, curvature, members):
             return _Reused(self.built, curvature, np.searchsorted(self.built_for, members))
         factors = self._factors(len(members))
-        self.built = None  # before its successor is built, which takes as much memory
+        self.built = None  # free it before its successor is built, which takes the same memory
         self.built = LowRank(factors, curvature.pointwise)
         self.built_for = members
         return _Reused(self.built, curvature, np.arange(len(members))) if curvature.couples_points else self.built

@@ -170,7 +170,7 @@ class CovarianceFactors:
         return rows
 
     def gather(self, matrix: Array) -> Array:
-        """From a matrix over rows to one over coordinates in the order `arranged`, both below the diagonal."""
+        """Convert a matrix over rows to one over coordinates in the order `arranged`, both below the diagonal."""
         spread = self._spread
         if not len(self.forest.inner):
             matrix *= spread.data
@@ -214,8 +214,8 @@ def factorise(
 ) -> CovarianceFactors:
     """Low-rank factors of the covariance: one pivoted factor per operator.
 
-    They are in double precision if the Woodbury matrix, a difference of large products, would else have a rounding
-    error above `largest_single_error` beside its identity.
+    They are in double precision if the Woodbury matrix, a difference of large products, would otherwise have a
+    rounding error above `largest_single_error` relative to its identity.
     """
 
     def factorise_one(task: tuple[KernelOperator, np.random.Generator]) -> LowRankFactor:

@@ -37,7 +37,7 @@ class Diagonal(Preconditioner):
 
 
 def diagonal_preconditioner(covariance: ClassCovariance, curvature: Curvature) -> Diagonal:
-    """From the covariance between classes at each point."""
+    """The diagonal preconditioner, from the covariance between classes at each point."""
     own = covariance.diagonal()  # (C, n)
     scale, null = curvature.pointwise.scale, curvature.pointwise.null
     if null is None:

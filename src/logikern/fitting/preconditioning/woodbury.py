@@ -9,6 +9,7 @@ from logikern.fitting.preconditioning.at_points import PointSystems
 from logikern.fitting.preconditioning.low_rank import CovarianceFactors
 from logikern.numerics.outcome import Array
 from logikern.numerics.parallel import for_each
+from logikern.numerics.products import subtract_gram
 
 
 def woodbury_factors(factors: CovarianceFactors, systems: PointSystems) -> list[tuple[Array, bool]]:
@@ -39,16 +40,11 @@ def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Arr
             factors.scale_rows(place, weights, stacked)
 
         for_each(scale, range(below.start, below.stop))
-        start, stop = factors.row_offsets[below.start], factors.row_offsets[below.stop]
-
-        def couple_rows(rows: slice) -> None:
-            matrix[rows, start : rows.stop] -= stacked[rows] @ stacked[start : rows.stop].T
-
-        # The last rows are the longest: they come first, for balanced threads.
-        for_each(couple_rows, _row_chunks(start, stop)[::-1])
+        rows = slice(factors.row_offsets[below.start], factors.row_offsets[below.stop])
+        subtract_gram(matrix[rows, rows], stacked[rows])
 
     def couple_below(numbers: list[int]) -> None:
-        """From the leaves up to one of the functions below the root."""
+        """Couple the classes below each function, from the leaves up to a function below the root."""
         for number in numbers:
             gain, factor = systems.inner(member, number)
             couple(order.below[number], lambda place, factor=factor: factor * strength[place])  # type: ignore[misc]
@@ -65,11 +61,6 @@ def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Arr
     for_each(set_own_block, range(len(own)))
     factors.scratch.append(stacked)
     return matrix
-
-
-def _row_chunks(start: int, stop: int, size: int = 128) -> list[slice]:
-    """Rows of a matrix in pieces for one product each."""
-    return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
 
 
 def _robust_cholesky(matrix: Array, ridge_unit: float = 1e-7, n_tries: int = 8) -> tuple[Array, bool]:

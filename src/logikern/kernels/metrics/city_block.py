@@ -20,12 +20,12 @@ _LARGEST = 1e290
 class CityBlockPolicy:
     """How sums of absolute differences are computed."""
 
-    # An input is rare if at most this share of the points differs from its median. From these many rare inputs on,
-    # sums over shared values are faster than differences.
+    # An input is rare if at most this share of the points differs from its median. With at least `fewest_rare` rare
+    # inputs, sums over shared values are faster than differences.
     rare: float = 0.1
     fewest_rare: int = 24
-    # Largest sum of absolute values for distances in single precision: they are then as accurate as the kernel values
-    # of single precision that they give.
+    # Largest sum of absolute values for distances in single precision. Below it, distances are as accurate as the
+    # kernel values in single precision that they give.
     single_norm: float = 16.0
     # Rounding error of s that sums over rare or sparse inputs may have. Larger values are compared by differences.
     rounding: float = 1e-10
@@ -45,22 +45,13 @@ POLICY = CityBlockPolicy()
 
 @dataclass(frozen=True, eq=False)
 class CityBlockPair(Pair):
-    """Two sets of points, prepared for their city-block distances.
+    """Two sets of points, prepared for their city-block distances."""
 
-    Parameters
-    ----------
-    parts : tuple of Part
-        Parts with exact sums come first.
-    n_rows, n_columns, n_inputs : int
-    dtype : numpy dtype
-        Precision in which distances are computed.
-    """
-
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...]  # parts with exact sums come first
     n_rows: int
     n_columns: int
     n_inputs: int
-    dtype: np.dtype
+    dtype: np.dtype  # precision in which distances are computed
 
     @property
     def shape(self) -> tuple[int, int]:

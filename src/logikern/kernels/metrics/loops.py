@@ -19,13 +19,9 @@ WIDTH = 128
 
 
 def add_distances(rows: Array, blocks: Array, out: Array) -> None:
-    """out_ik += sum_j |x_ij - z_kj|, four rows and two inputs at a time: more work for each value that is loaded.
+    """out_ik += sum_j |x_ij - z_kj| for rows (n, d) and blocks (blocks, d, WIDTH).
 
-    Parameters
-    ----------
-    rows : array of shape (n, d)
-    blocks : array of shape (blocks, d, WIDTH)
-    out : array of shape (n, m)
+    Four rows and two inputs at a time: more work for each value that is loaded.
     """
     n_rows, n_inputs = rows.shape
     sums = np.zeros((4, WIDTH), rows.dtype)
@@ -34,7 +30,7 @@ def add_distances(rows: Array, blocks: Array, out: Array) -> None:
         start = number * WIDTH
         n_here = min(WIDTH, out.shape[1] - start)
         for i in range(0, n_rows, 4):
-            # The last rows may stand for missing ones, which are computed twice.
+            # If fewer than four rows are left, the last row is computed again.
             a, b, c, d = i, min(i + 1, n_rows - 1), min(i + 2, n_rows - 1), min(i + 3, n_rows - 1)
             sums[:] = 0.0
             for j in range(0, n_inputs - 1, 2):
@@ -68,13 +64,13 @@ def contract_distances(rows: Array, blocks: Array, weights: Array, total: Array)
     rows : array of shape (n, d)
     blocks : array of shape (blocks, d, WIDTH)
     weights : array of shape (n, m)
-        In the precision of the points; sums of a block are as well.
+        In the precision of the points, like the sums of a block.
     total : array of shape (d,)
         float64.
     """
     n_rows, n_inputs = rows.shape
     own = np.zeros((4, WIDTH), rows.dtype)
-    zero = own[0, 0]  # of the precision of the points, unlike the number 0.0
+    zero = own[0, 0]  # in the precision of the points, unlike the number 0.0
     for number in range(len(blocks)):
         block = blocks[number]
         start = number * WIDTH
@@ -125,15 +121,7 @@ def add_unshared(rows: tuple[Array, ...], columns: tuple[Array, ...], out: Array
 
 
 def contract_unshared(rows: tuple[Array, ...], columns: tuple[Array, ...], weights: Array, total: Array) -> None:
-    """total_j += sum_ik weights_ik |x_ij - z_kj|, by the terms of `add_unshared`.
-
-    Parameters
-    ----------
-    rows, columns : tuples of arrays
-        As in `add_unshared`.
-    weights : array of shape (n, m)
-    total : array of shape (d,)
-    """
+    """total_j += sum_ik weights_ik |x_ij - z_kj|, by the terms of `add_unshared`, with its rows and columns."""
     starts, inputs, values, _ = rows
     of_input, points, others, _ = columns
     column_weights = np.zeros(weights.shape[1])

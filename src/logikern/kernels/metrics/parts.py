@@ -36,21 +36,12 @@ class Part(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Differences(Part):
-    """Dense inputs, by differences: no digits are lost.
-
-    Parameters
-    ----------
-    inputs : array of int
-    largest_norm : float
-    rows : array, (n, d)
-    blocks : array, (blocks, d, WIDTH)
-        The columns, filled up with zeros.
-    """
+    """Dense inputs, by differences: no digits are lost."""
 
     inputs: np.ndarray
     largest_norm: float
-    rows: np.ndarray
-    blocks: np.ndarray
+    rows: np.ndarray  # (n, d)
+    blocks: np.ndarray  # (blocks, d, WIDTH): the columns, filled up with zeros
 
     def add_distances(self, tile: slice, out: np.ndarray) -> None:
         loops.compiled(loops.add_distances)(self.rows[tile], self.blocks, out)
@@ -74,24 +65,16 @@ def differences(rows: np.ndarray, columns: np.ndarray, inputs: np.ndarray, dtype
 
 @dataclass(frozen=True, eq=False)
 class Unshared(Part):
-    """Sparse inputs: |x|_1 + |z|_1, less what inputs that are nonzero in both points save.
+    """Sparse inputs: |x|_1 + |z|_1, minus a correction for inputs that are nonzero in both points.
 
     Values are rounded so that all sums are exact: equal points have distance zero, and the matrix is symmetric.
-
-    Parameters
-    ----------
-    inputs : array of int
-    largest_norm : float
-    rows : CSR matrix, (n, d)
-    columns : CSC matrix, (m, d)
-    row_sums, column_sums : array, (n,) and (m,)
-        Sums of absolute values.
     """
 
     inputs: np.ndarray
     largest_norm: float
-    rows: Any
-    columns: Any
+    rows: Any  # (n, d)
+    columns: Any  # (m, d)
+    # (n,) and (m,): sums of absolute values.
     row_sums: np.ndarray
     column_sums: np.ndarray
 
@@ -114,7 +97,7 @@ class Unshared(Part):
 
 
 def unshared(rows: Any, columns: Any, inputs: np.ndarray, dtype: np.dtype) -> Unshared:
-    """From CSR matrices (n, d) and (m, d) of float64."""
+    """The part for CSR matrices (n, d) and (m, d) of float64."""
     norm = float(max(absolute_sums(points).max(initial=0.0) for points in (rows, columns)))
     rows, columns = rows.copy(), columns.tocsc(copy=True)
     for points in (rows, columns):

@@ -34,11 +34,12 @@ class DistancePolicy:
     # Distances below this many times their noise are computed by differences. Square roots are then right to 1e-8 of
     # the points' norm where the noise is 1e-12 of its square, instead of 1e-6.
     near: float = 1e4
-    # Share of near pairs from which differences of all pairs are as fast, and entries that are mended at a time.
+    # If at least this share of pairs is near, differences of all pairs are equally fast. Otherwise near pairs are
+    # corrected, `mended_entries` at a time.
     many_near: float = 0.1
     mended_entries: int = 2**18
-    # Largest number of inputs of sparse points that are compared as dense ones: centred, they keep their digits.
-    # Points with no more inputs are compared as dense altogether if some values are large or many points near.
+    # Largest number of inputs of sparse points that are compared as dense inputs: centring keeps their digits.
+    # Points with at most this number of inputs are compared as dense points if values are large or many points near.
     most_dense_inputs: int = 128
     # Points whose median is the centre of dense points.
     centre_sample: int = 63
@@ -161,7 +162,7 @@ class ScaledPair(Pair):
 def compare(X: Any, Z: Any, rate: Rate = 1.0) -> ScaledPair:
     """Prepare s(x, z) = sum_j rate_j (x_j - z_j)^2 for tiles of X against all of Z.
 
-    Distances are computed in float64, whatever the dtype of the points. The expansion loses digits if norms exceed
+    Distances are computed in float64 for points of any dtype. The expansion loses digits if norms exceed
     distances: dense points are shifted by a median, which a few outliers do not move, and points that remain far from
     it are compared by differences. A shift would fill sparse points, so only their inputs with large values are
     treated as dense.
