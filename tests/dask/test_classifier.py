@@ -47,9 +47,10 @@ def test_search_finds_the_hyperparameters_of_the_local_fit(client):
     assert np.abs(found.predict_proba(X) - local.predict_proba(X)).max() < SAME
 
 
-def test_chunks_may_be_uneven_and_empty(client):
+@pytest.mark.parametrize("chunks", [UNEVEN, (3000,)], ids=["uneven and empty", "two workers without a chunk"])
+def test_chunks_may_have_any_size(client, chunks):
     X, y = rows()
-    found = DaskKernelLogisticClassifier(**SETTINGS).fit(array.from_array(X, chunks=(UNEVEN, (2, 3))), y)
+    found = DaskKernelLogisticClassifier(**SETTINGS).fit(array.from_array(X, chunks=(chunks, (2, 3))), y)
     assert np.abs(found.predict_proba(X) - local_probabilities()).max() < SAME
 
 

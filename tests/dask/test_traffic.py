@@ -10,7 +10,7 @@ import cloudpickle
 from dask import array
 from distributed import Client
 
-from logikern.dask import DaskKernelLogisticClassifier
+from logikern.dask import DaskKernelLogisticClassifier, shuffle
 from logikern.dask.traffic import FitSize, expected_traffic
 from tests.dask.samples import SETTINGS, rows
 
@@ -28,12 +28,14 @@ def received(client):
     return sum(sum(own) for own in logs.values())
 
 
-def test_workers_move_as_many_bytes_as_the_formula_says(client):
+@pytest.mark.parametrize(("most_pieces", "n_hops"), [(10_000, 1), (100, 2)])
+def test_workers_move_as_many_bytes_as_the_formula_says(client, monkeypatch, most_pieces, n_hops):
+    monkeypatch.setattr(shuffle, "USUAL", shuffle.ShufflePolicy(most_pieces))
     X, y = rows(6000, 20)
     before = received(client)
     found = DaskKernelLogisticClassifier(client, **SETTINGS).fit(array.from_array(X, chunks=(300, -1)), y)
     measured = received(client) - before
-    size = FitSize(*X.shape, 3, len(found.model_.members), 3, row_bytes=8 * X.shape[1])
+    size = FitSize(*X.shape, 3, len(found.model_.members), 3, row_bytes=8 * X.shape[1], n_hops=n_hops)
     formula = expected_traffic(size).between_workers
     assert 0.4 * formula < measured < 1.2 * formula
 
