@@ -22,6 +22,7 @@ FIXED = (
     "robustness",
     "precision",
     "tiled",
+    "fast_sums",
     "memory",
     "peers",
     "defaults",

@@ -50,6 +50,7 @@ LIBRARIES = {
     "numpy": Library("numerics", at_module_level="numerics"),
     "scipy": Library("numerics", at_module_level="numerics"),
     "numba": Library("numerics"),
+    "finufft": Library("operators"),
     "sklearn": Library("model", at_module_level="model"),
     "skops": Library("model", at_module_level="model"),
     "joblib": Library("model", at_module_level="model"),
@@ -67,6 +68,7 @@ LIBRARIES = {
 SLOW_OR_OPTIONAL = (
     "dask",
     "distributed",
+    "finufft",
     "jinja2",
     "matplotlib",
     "narwhals",

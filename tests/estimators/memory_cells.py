@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from logikern import KernelLogisticClassifier
+from logikern import KernelLogisticClassifier, NeighbourhoodSettings
 from logikern.estimators._fitted import influence as _influence
 
 
@@ -37,6 +37,11 @@ def fixed(n, n_classes, limit, **settings):
     X, y = sample(n, n_classes)
     model = KernelLogisticClassifier(rate=0.3, variance=10.0, criterion=None, memory_limit=limit, **settings)
     return lambda: model.fit(X, y)
+
+
+def divided(n, n_classes, limit, size, landmarks=0):
+    """A fit by neighbourhoods of at most so many rows."""
+    return fixed(n, n_classes, limit, kernel="gaussian", operator=NeighbourhoodSettings(size, landmarks, 2))
 
 
 def searched(n, n_classes, limit, **settings):
@@ -68,6 +73,19 @@ CELLS = {
     "prediction": lambda: afterwards(2000, 2, "20MB", lambda model: model.predict_proba(sample(2000, 2, 1)[0])),
     "fit": lambda: fixed(1200, 3, "60MB"),
     "fit by city-block distances": lambda: fixed(1200, 3, "60MB", kernel="laplacian"),
+    "neighbourhoods": lambda: divided(3000, 3, "40MB", 500),
+    "large neighbourhoods": lambda: divided(3000, 3, "60MB", 1500),
+    "neighbourhoods of many classes": lambda: divided(2000, 20, "60MB", 400),
+    "neighbourhoods with landmarks": lambda: divided(1500, 3, "60MB", 300, landmarks=30),
+    "neighbourhoods, little memory": lambda: divided(3000, 3, "9MB", 500),
+    "prediction by neighbourhoods": lambda: afterwards(
+        3000,
+        3,
+        "20MB",
+        lambda model: model.predict_proba(sample(3000, 3, 1)[0]),
+        operator=NeighbourhoodSettings(1000, partitions=2),
+        kernel="gaussian",
+    ),
     "search by city-block distances": lambda: searched(400, 4, "30MB", criterion="loo", kernel="laplacian"),
 }
 

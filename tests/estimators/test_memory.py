@@ -33,6 +33,12 @@ CELLS = {
     "fit": ("60MB", False),
     "fit by city-block distances": ("60MB", False),
     "search by city-block distances": ("30MB", True),
+    "neighbourhoods": ("40MB", False),
+    "large neighbourhoods": ("60MB", False),
+    "neighbourhoods of many classes": ("60MB", False),
+    "neighbourhoods with landmarks": ("60MB", False),
+    "neighbourhoods, little memory": ("9MB", True),
+    "prediction by neighbourhoods": ("20MB", False),
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.fuzz import files, fits, invariances, mistakes, regressions, scores, searches, streams, trees
+from tests.fuzz import cells, files, fits, invariances, mistakes, regressions, scores, searches, streams, trees
 from tests.fuzz.checks import Checks
 
 Family = Callable[[np.random.Generator, Checks], None]
@@ -36,6 +36,7 @@ FAMILIES: dict[str, tuple[Family, int]] = {
     "texts": (fits.fit_texts, 2),
     "search on a tree": (trees.search_tree, 1),
     "order of a search": (invariances.order_of_search, 1),
+    "neighbourhoods": (cells.fit_cells, 2),
 }
 # Seconds of a core. Most cases take a fraction of one, searches a few.
 LONGEST = 60.0

@@ -1,6 +1,6 @@
 """Memory of every call: compared with the limit before work begins, and divided among its parts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from logikern.estimators._names.solvers import SOLVERS
 from logikern.estimators._parameters import Parameters
 from logikern.fitting import footprint
 from logikern.fitting.footprint import Size
+from logikern.fitting.preconditioning import adaptive
 from logikern.kernels import DistanceKernel, Kernel, KernelRows
 from logikern.kernels.inputs import is_sparse
 from logikern.model.fitted import TILE_ENTRIES as PREDICTION_ENTRIES
@@ -30,6 +31,11 @@ class MemoryPolicy:
     bytes_per_value: int = 24  # bytes of a kernel value while it is computed
     values_kept: int = 10  # numbers per row that a fitted model of two classes keeps beside its points
     prediction_arrays: int = 6  # arrays with one value per row and class that prediction holds
+    # Kernel matrices of a neighbourhood with the share of its preconditioner, in units of the matrices.
+    cell_margin: float = 1.2
+    cell_results: int = 6  # arrays of coefficients of all rows while fits of neighbourhoods are put together
+    landmark_rows: int = 4  # numbers per row and landmark
+    cell_states: int = 4  # arrays of coefficients that a search keeps for each of its neighbourhoods
     places_kept: int = 6  # numbers per new row while prediction by neighbourhoods finds its cells
     # Predictions with fewer kernel values use one thread: setting up threads takes 3 ms, as long as 300,000 values.
     fewest_values: int = 2**20
@@ -122,48 +128,62 @@ def room_for_fit(
 
 
 def room_for_search(
-    parameters: Parameters, data: TrainingData, resources: Resources, criterion: str, size: Size, kernel: Kernel
+    parameters: Parameters,
+    data: TrainingData,
+    resources: Resources,
+    criterion: str,
+    size: Size,
+    kernel: Kernel,
+    n_cells: int = 1,
 ) -> float:
-    """Bytes for kernel values of a search on a subset of this size; an error if the rest does not fit.
+    """Bytes for kernel values of a search on a subset of this size, or on several; an error if the rest does not fit.
 
     A `criterion` is "loo" for leave-one-out, "exact" for folds with dense factors, and "newton" for folds without.
     """
     n, by_products, by_loo = size.n_points, criterion == "newton", criterion == "loo"
     needed = _copies(data, len(data.weights)) + size.n_threads * _scaled(data, n)
     if not by_products or parameters.operator == "dense":
-        needed += search_matrices(kernel, data, size.n_kernels) * size.matrix
-    least = _least_room(data, n) if by_products else 0.0
-    needed += _CRITERIA[criterion](size)
+        needed += n_cells * search_matrices(kernel, data, size.n_kernels) * size.matrix
+    # Every thread evaluates a neighbourhood, while all have their latents, of this and the last evaluation.
+    n_parallel = min(size.n_threads, n_cells)
+    least = n_parallel * _least_room(data, n) if by_products else 0.0
+    needed += n_parallel * _CRITERIA[criterion](replace(size, n_threads=-(-size.n_threads // n_parallel)))
+    needed += footprint.functions(size, USUAL.cell_states) * (n_cells - 1)
     how = "by leave-one-out" if by_loo else f"by {size.n_batch} folds"
     other = ", criterion='cv'" if by_loo and not parameters.is_bias_free else ""
-    what = f"A search {how} on {n} rows with {_classes(data)}"
+    where = f"{n} rows" if n_cells == 1 else f"{n_cells} neighbourhoods of {n} rows"
+    what = f"A search {how} on {where} with {_classes(data)}"
     allowed = resources.require(what, needed + least, f"pass a smaller `search_size`{other} or criterion=None")
     return allowed - needed - footprint.MODEL.overhead if by_products else allowed
 
 
 class CellsNeed(NamedTuple):
-    """Bytes of a fit by neighbourhoods, and of the kernel values of each that is fitted at the same time."""
+    """Bytes of a fit by neighbourhoods."""
 
     total: float
-    each: float
+    values: float  # of which so many for kernel values and preconditioner of each fit
+    n_parallel: int  # fits at the same time
+
+    def share(self, allowed: float) -> float:
+        """Bytes for kernel values and preconditioner of each fit, if so many are allowed for all."""
+        return self.values + (allowed - footprint.MODEL.overhead - self.total) / self.n_parallel
 
 
 def cells_need(data: TrainingData, model: Specification, n_rows: int, rank: int, n_partitions: int) -> CellsNeed:
-    """What a fit in neighbourhoods of so many rows needs: fitted apart by each thread, or at once with landmarks."""
-    n, kernel = len(data.weights), model.kernels[0]
-    size = size_of(data, model.tying, min(n, n_rows))
-    values = fit_matrices(kernel, data, len(model.kernels)) * size.matrix
-    n_cells = -(-n // n_rows)
+    """Memory of neighbourhoods of at most so many rows: each thread fits one, or landmarks couple all in one fit."""
+    n, n_kernels = len(data.weights), len(model.kernels)
+    size, n_cells = size_of(data, model.tying, min(n, n_rows)), -(-n // n_rows)
+    values = USUAL.cell_margin * fit_matrices(model.kernels[0], data, n_kernels) * size.matrix
     if rank:
-        whole = size_of(data, model.tying)
-        landmarks = 8.0 * 4.0 * rank * n * len(model.kernels)
-        at_once = footprint.functions(whole, footprint.MODEL.newton_arrays) + landmarks + n_cells * values
-        at_once += n_cells * footprint.conditioning(size, footprint.MODEL.cell_rank)
+        values, n_parallel = n_cells * values, 1
+        least = n_cells * footprint.conditioning(size, adaptive.POLICY.least_rank)
+        each = footprint.newton(size_of(data, model.tying)) + least + 8.0 * USUAL.landmark_rows * rank * n * n_kernels
     else:
-        each = values + footprint.newton(size) + footprint.conditioning(size, footprint.MODEL.cell_rank)
-        at_once = n_threads() * (each + _scaled(data, n_rows))
-    kept = n_partitions * (8.0 * len(data.classes) * n + 8.0 * n) + 3.0 * 8.0 * len(data.classes) * n
-    return CellsNeed(_copies(data, n) + kept + at_once, 2.0 * values)
+        n_parallel = min(n_threads(), n_cells)
+        each = footprint.newton(replace(size, n_threads=1)) + _scaled(data, size.n_points)
+    # Coefficients and latents of all cells, put together and in order, beside those of earlier partitions.
+    kept = 8.0 * n * ((n_partitions + USUAL.cell_results) * len(data.classes) + n_partitions)
+    return CellsNeed(_copies(data, n) + kept + n_parallel * (each + values), values, n_parallel)
 
 
 def limit_for_each(data: TrainingData, resources: Resources) -> float | None:

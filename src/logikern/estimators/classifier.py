@@ -120,9 +120,9 @@ class KernelLogisticClassifier(
         from rows of a kernel matrix that it never stores; "auto" chooses by size. Any other Solver has its own
         tolerance and budget.
     operator : str, NeighbourhoodSettings or callable, default="auto"
-        "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features, and
-        "neighbourhoods" or NeighbourhoodSettings divide the rows into parts that are fitted separately, as "auto"
-        does above 12,000 rows. A function (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
+        "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features, "sparse"
+        by near rows, "fourier" by Fourier modes, "fast" by either; "neighbourhoods" or NeighbourhoodSettings fit
+        parts of the rows, as "auto" does above 12,000 rows. A function (kernel, X, dtype, bytes) makes another one.
     precision : {"auto", "single", "double"}, default="auto"
         Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
         latents recomputed in double before the fit counts as converged.

@@ -103,9 +103,9 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Solver of the final fit. "newton" needs kernel products only; "exact" factors the matrix in
         O(n_outputs * n^3); "kcg" is conjugate gradients in function space, one product per step, to a gap of tol^2;
         "auto" chooses by size. Any other Solver has its own tolerance and budget.
-    operator : {"auto", "dense", "tiled", "features"} or callable, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features. A function
-        (kernel, X, dtype, memory in bytes) makes another `KernelOperator`.
+    operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
+        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features, by pairs of near
+        rows, by Fourier modes, or by the faster of these two. A function (kernel, X, dtype, bytes) makes another one.
     precision : {"auto", "single", "double"}, default="auto"
         Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
         function values recomputed in double before the fit counts as converged.

@@ -39,8 +39,6 @@ class MemoryModel:
     # the initial size on letter.
     conditioning_matrices: int = 3
     least_conditioning: float = 32e6
-    # Rank of the preconditioner of a neighbourhood: more than those of covtype need.
-    cell_rank: int = 200
     # Copies of a tile in which leave-one-out gathers rows of all blocks, for each thread.
     gathered_tiles: int = 2
     # Largest number of landmarks of leave-one-out, in units of the points over the root of the number of functions,

@@ -26,6 +26,7 @@ class Gaussian(Stationary):
     """
 
     metric = SQUARED_EUCLIDEAN
+    has_bounded_slope = True
 
     def to_correlation(self, squared: Matrix) -> None:
         squared *= -0.5

@@ -51,6 +51,7 @@ class Matern32(Stationary):
     """
 
     metric = SQUARED_EUCLIDEAN
+    has_bounded_slope = True
 
     def to_correlation(self, squared: Matrix) -> None:
         distance = _scaled_root(squared, 3.0)
@@ -78,6 +79,7 @@ class Matern52(Stationary):
     """
 
     metric = SQUARED_EUCLIDEAN
+    has_bounded_slope = True
 
     def to_correlation(self, squared: Matrix) -> None:
         distance = np.sqrt(squared)

@@ -30,6 +30,7 @@ class RationalQuadratic(Stationary):
     """
 
     metric = SQUARED_EUCLIDEAN
+    has_bounded_slope = True
     alpha: float = positive(1.0)
 
     def to_correlation(self, squared: Matrix) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from logikern.numerics.parallel import for_each, row_tiles
 
 from .base import Kernel, Matrix, Points, Vector
 from .inputs import Rate, common_dtype
-from .metrics import FARTHEST, Metric, Pair
+from .metrics import FARTHEST, Metric, Pair, SingleSquares
 from .parameters import RATES, places, positive
 
 
@@ -108,24 +108,32 @@ class DistanceKernel(Kernel):
         n_rates = n_inputs if columns is None else max(columns) + 1
         return replace(self, rate=(cast(float, self.rate),) * n_rates, columns=columns)
 
+    def input_rates(self, n_inputs: int) -> Rate:
+        """One rate for all inputs, or the rate of each."""
+        if not isinstance(self.rate, tuple) or self.columns is None:
+            return self.rate
+        if len(self.columns) != n_inputs:
+            raise ValueError(
+                f"`columns` must name a rate for every input, but has {len(self.columns)} entries for {n_inputs} "
+                "inputs. Pass one for each column of `X`."
+            )
+        return tuple(self.rate[place] for place in self.columns)
+
+    def sum_by_rate(self, by_input: Vector) -> Vector:
+        """What the inputs of each rate add up to, from what each input adds (d,)."""
+        if not isinstance(self.rate, tuple):
+            return np.array([by_input.sum()])
+        return by_input if self.columns is None else np.bincount(self.columns, by_input, len(self.rate))
+
     def _compare(self, X: Points, Z: Points, dtype: np.dtype) -> list[Pair]:
-        rate, columns = self.rate, self.columns
-        if isinstance(rate, tuple) and columns is not None:
-            if len(columns) != X.shape[1]:
-                raise ValueError(
-                    f"`columns` must name a rate for every input, but has {len(columns)} entries for {X.shape[1]} "
-                    "inputs. Pass one for each column of `X`."
-                )
-            rate = tuple(rate[place] for place in columns)
-        rates = zip(self.metrics, self.metric_rates(rate), strict=True)
+        rates = zip(self.metrics, self.metric_rates(self.input_rates(X.shape[1])), strict=True)
         return [metric.compare(X, Z, own, dtype) for metric, own in rates]
 
     def _by_rate(self, pair: Pair, pull: Matrix, distance: Matrix) -> Vector:
         """sum_ij pull_ij s_ij, or the contribution of the inputs of each rate."""
         if not isinstance(self.rate, tuple):
             return np.array([np.vdot(pull, distance)])
-        by_input = pair.contract_inputs(pull)
-        return by_input if self.columns is None else np.bincount(self.columns, by_input, len(self.rate))
+        return self.sum_by_rate(pair.contract_inputs(pull))
 
 
 @dataclass(frozen=True)
@@ -143,6 +151,8 @@ class Stationary(DistanceKernel):
     """
 
     exponents = (1.0,)
+    # Whether |f'| <= 2 everywhere: small errors of s are then small errors of k. Not so for a root at s = 0.
+    has_bounded_slope: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -167,6 +177,10 @@ class Stationary(DistanceKernel):
 
     def metric_rates(self, rate: Rate) -> tuple[Rate, ...]:
         return (rate,)
+
+    def in_single(self, X: Points) -> SingleSquares | None:
+        """Points prepared for values in single precision, with errors up to 1e-4; None if there is no such way."""
+        return self.metric.in_single(X, self.input_rates(X.shape[1])) if self.has_bounded_slope else None
 
     def correlate(self, distances: Sequence[Matrix]) -> None:
         self.to_correlation(distances[0])

@@ -91,6 +91,14 @@ def product_towards(functions: Array, kernel: Kernel, new: Any, X: Any) -> Array
     return functions.astype(np.float64, copy=False) @ values.T
 
 
+def kernel_rows(kernel: Kernel, X: Any, indices: Indices, dtype: np.dtype) -> Array:
+    """K[indices], (len(indices), n), computed in `dtype`."""
+    points = X[indices]
+    block = np.empty((count_points(points), count_points(X)), dtype)
+    kernel.fill(block, points, X)
+    return block
+
+
 def accurate_product(functions: Array, kernel: Kernel, X: Any) -> Array:
     """functions @ K(X, X) with values in float64, (r, n) -> (r, n); a few tiles of them exist at a time.
 

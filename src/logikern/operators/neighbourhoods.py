@@ -108,6 +108,7 @@ class Neighbourhoods(KernelOperator):
         return np.concatenate([block.diagonal() for block in self.blocks])
 
     def rows(self, indices: Indices) -> Array:
+        indices = np.arange(self.n_points)[indices]  # a slice is accepted, as by a stored matrix
         if self.coupling is None:
             result = np.zeros((len(indices), self.n_points), self.dtype)
         else:

@@ -136,10 +136,19 @@ def _direction(X: Any, members: Indices, weights: Array, random: np.random.Gener
     own, scale = X[members], weights[:, None]
     mean = np.asarray(own.mean(axis=0)).reshape(-1)
     n_directions = min(USUAL.n_directions, len(weights))
-    basis, _ = np.linalg.qr(random.standard_normal((len(weights), n_directions)))
+    basis, spread = _orthonormal(random.standard_normal((len(weights), n_directions)))
     for _ in range(USUAL.power_steps):
         image = np.asarray(own @ (scale * basis)) - mean @ (scale * basis)
-        basis, triangle = np.linalg.qr(scale * (np.asarray(own.T @ image) - np.outer(mean, image.sum(axis=0))))
-    # The diagonal has eigenvalues of the scatter matrix; their roots are the spread along each direction.
-    spread = np.sqrt(np.abs(np.diag(triangle)))
-    return np.asarray(basis @ (spread * random.standard_normal(n_directions)))
+        basis, spread = _orthonormal(scale * (np.asarray(own.T @ image) - np.outer(mean, image.sum(axis=0))))
+    # Lengths are eigenvalues of the scatter matrix; their roots are the spread along each direction.
+    return np.asarray(basis @ (np.sqrt(spread) * random.standard_normal(n_directions)))
+
+
+def _orthonormal(columns: Array) -> tuple[Array, Array]:
+    """Orthonormal columns, and the length of each column of the argument that is orthogonal to those before it.
+
+    LAPACK leaves signs to rounding errors if inputs are constant; with these lengths positive they are unique.
+    """
+    basis, triangle = np.linalg.qr(columns)
+    diagonal = np.diag(triangle)
+    return basis * np.where(diagonal < 0, -1.0, 1.0), np.abs(diagonal)

@@ -96,17 +96,12 @@ def plan_cells(
     checked = _checked_size(len(data.weights), size, settings.partitions)
     if checked and not resources.allow(need(2 * checked).total):
         checked = 0
-    found = FinalCells(size, settings.landmarks, settings.partitions, _room(needed, allowed), checked)
+    found = FinalCells(size, settings.landmarks, settings.partitions, needed.share(allowed), checked)
     doubled = min(2 * size, len(data.weights))
     is_whole = len(data.weights) <= USUAL.undivided_up_to
     if is_asked or not checked or is_whole or not resources.allow(need(doubled).total):
         return found
-    return replace(found, larger=replace(found, size=doubled, memory=_room(need(doubled), allowed), checked=0))
-
-
-def _room(needed: CellsNeed, allowed: float) -> float:
-    """Bytes for kernel values of each neighbourhood, with half of what is left."""
-    return needed.each + (allowed - needed.total) / 2
+    return replace(found, larger=replace(found, size=doubled, memory=need(doubled).share(allowed), checked=0))
 
 
 def _checked_size(n_rows: int, size: int, n_partitions: int) -> int:

@@ -68,7 +68,7 @@ def plan_rung(
         data.points[:largest] if isinstance(subset, CellPlan) else data.points[subset.rows],
         parameters.products,
         "double" if is_exact or parameters.precision == "double" else "single",
-        _memory.room_for_search(parameters, data, resources, kind, size, finest.kernels[0]),
+        _memory.room_for_search(parameters, data, resources, kind, size, finest.kernels[0], n_cells),
         n_cells * _memory.search_matrices(finest.kernels[0], data, size.n_kernels),
     )
     return Rung(subset, folds, own_groups, is_exact, operator, search_conditioning(size))

@@ -10,6 +10,7 @@ import numpy as np
 from logikern.numerics.parallel import for_each, row_tiles
 
 from ..inputs import Rate, common_dtype
+from .single import SingleSquares
 
 # Larger values of s are replaced by this one: finite in single precision, and negligible times the smallest `decay`.
 FARTHEST = 1e20
@@ -62,6 +63,10 @@ class Metric(ABC):
     @abstractmethod
     def distances_from(self, centre: np.ndarray, X: Any) -> np.ndarray:
         """s(x, centre) at rate one for every point (n,); X is an array or CSR matrix of float64."""
+
+    def in_single(self, X: Any, rate: Rate) -> SingleSquares | None:
+        """Points prepared for distances in single precision, with errors up to 5e-5; None if there is no such way."""
+        return None
 
     def distances(self, X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np.ndarray:
         """s(x, z) for all pairs (n, m), computed in float64: zero for equal points, and at most `FARTHEST`.

@@ -22,6 +22,7 @@ from ..inputs import (
     without_inputs,
 )
 from .base import FARTHEST, Metric, Pair
+from .single import SingleSquares, prepare_single
 
 
 @dataclass(frozen=True)
@@ -195,6 +196,9 @@ class SquaredEuclidean(Metric):
 
     def compare(self, X: Any, Z: Any, rate: Rate, dtype: np.dtype) -> ScaledPair:
         return compare(X, Z, rate)
+
+    def in_single(self, X: Any, rate: Rate) -> SingleSquares | None:
+        return None if is_sparse(X) else prepare_single(X, rate)
 
     def distances_from(self, centre: np.ndarray, X: Any) -> np.ndarray:
         if is_sparse(X):
