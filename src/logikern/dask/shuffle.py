@@ -20,12 +20,13 @@ class ShufflePolicy:
 
     Parameters
     ----------
-    most_pieces : int, default=10_000
-        Pieces of chunks times cells above which rows travel twice, first to groups of cells. The scheduler needs
-        about a millisecond for each: ten million rows in 400 chunks and 4000 cells would have 1.6 million.
+    most_pieces : int, default=2000
+        Pieces of chunks times cells above which rows travel twice, first to groups of cells. Each piece is a task,
+        which took 4 ms in all on a busy core (benchmarks/dask_cost.py): a million rows in 40 chunks and 400 cells
+        would take a minute for each partition, while their bytes take a second.
     """
 
-    most_pieces: int = 10_000
+    most_pieces: int = 2000
 
 
 USUAL = ShufflePolicy()
