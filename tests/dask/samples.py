@@ -15,6 +15,7 @@ SETTINGS = {
     "kernel": "gaussian",
     "random_state": 0,
 }
+# 3000 rows are enough for a search on neighbourhoods.
 SHORT_SEARCH = SETTINGS | {"criterion": "cv", "cv": 2, "tying": "shared", "ard": False, "inputs": "standard"}
 UNEVEN = (1400, 50, 300, 0, 1250)  # one chunk without rows
 

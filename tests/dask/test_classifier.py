@@ -39,8 +39,8 @@ def test_probabilities_are_those_of_the_local_fit(fitted):
 
 def test_search_finds_the_hyperparameters_of_the_local_fit(client):
     X, y = rows()
-    local = KernelLogisticClassifier(**SHORT_SEARCH, search_size=200).fit(X, y)
-    found = DaskKernelLogisticClassifier(**SHORT_SEARCH, search_size=200).fit(*lazy_rows())
+    local = KernelLogisticClassifier(**SHORT_SEARCH).fit(X, y)
+    found = DaskKernelLogisticClassifier(**SHORT_SEARCH).fit(*lazy_rows())
     same = found.model_.specification.log_parameters - local.model_.specification.log_parameters
     assert np.abs(same).max() < SAME
     assert len(found.trace_) == len(local.trace_) > 2
