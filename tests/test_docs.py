@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from logikern.criteria.base import Criterion
+from logikern.estimators._cells import plan
+from logikern.estimators._subsets import policy
 from logikern.fitting.newton.method import NewtonSolver
 from logikern.fitting.newton.systems import NewtonSystem
 from logikern.fitting.pointwise import schedule
@@ -73,3 +75,16 @@ def test_visits_of_a_round_are_as_many_as_documented():
         "eight updates per row" in (ROOT / "docs" / "solvers.md").read_text()
         and schedule.POLICY.visits_per_round == 8
     )
+
+
+def test_numbers_of_large_data_are_those_of_the_policies():
+    page, final = (ROOT / "docs" / "large-data.md").read_text(), plan.USUAL
+    told = (
+        f"Above {final.exact_up_to:,} rows",
+        f"up to\n   {final.undivided_up_to:,} rows are then fitted exactly",
+        f"by more than {final.largest_loss:.0%}".replace("%", " %"),
+        f"down to {final.smallest} rows",
+        f"From {policy.USUAL.neighbourhoods_from:,} rows on",
+    )
+    assert not [sentence for sentence in told if sentence not in page]
+    assert final.check_share == 0.25 and "at most a quarter of the time" in page

@@ -49,6 +49,7 @@ def info(run, tmp_path) -> dict:
         ("--bias-variance", "2", "bias_variance", 2.0),
         ("--solver", "newton", "solver", "newton"),
         ("--operator", "dense", "operator", "dense"),
+        ("--operator", "neighbourhoods", "operator", "neighbourhoods"),
         ("--memory-limit", "1GB", "memory_limit", "1GB"),
         ("--class-weight", "balanced", "class_weight", "balanced"),
         ("--seed", "7", "random_state", 7),

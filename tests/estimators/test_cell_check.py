@@ -1,4 +1,4 @@
-"""After a fit by neighbourhoods, held-out rows tell how much twice as large neighbourhoods would gain."""
+"""Before a fit by neighbourhoods, held-out rows tell how much twice as large neighbourhoods would gain."""
 
 import numpy as np
 import pytest
@@ -92,6 +92,13 @@ def test_interrupted_check_raises_or_is_skipped(monkeypatch):
         searching(search_size=60).fit(X, Y)
     model = searching(search_size=60, on_interrupt="keep").fit(X, Y)
     assert model.approximation_ is None and model.outcome_.converged and len(model.model_.members) == 3
+
+
+def test_second_interruption_raises(monkeypatch):
+    monkeypatch.setattr(_run, "check_cells", interrupt)
+    monkeypatch.setattr(_run.CellFitter, "fit", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        searching(search_size=60, on_interrupt="keep").fit(X, Y)
 
 
 def test_interruption_keeps_complete_partitions_after_a_search(monkeypatch):

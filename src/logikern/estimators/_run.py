@@ -77,18 +77,16 @@ def run(
     chosen = plan.alternatives[0] if tuned is None else tuned.alternative
     specification = chosen.start if tuned is None else tuned.specification
     data = chosen.view(data)
-    solver, approximation = plan.solver_for(specification), None
+    solver, approximation, is_kept = plan.solver_for(specification), None, _keeps_interrupted(plan, tuned)
     if solver.cells is not None:
-        approximation = _check(solver, specification, data, _keeps_interrupted(plan, tuned))
+        approximation, is_kept = _check(solver, specification, data, is_kept)
         if solver.otherwise is not None and solver.cells.is_too_small(approximation):
             solver = solver.otherwise.because(f"Neighbourhoods of {solver.cells.size} rows are too small.")
     if solver.cells is not None:
         fitter = replace(_fitter(solver, specification, data), fit_cells=fit_cells)
-        found = _run_cells(plan, solver, chosen, tuned, fitter, on_step)
+        found = _run_cells(plan, solver, chosen, tuned, fitter, on_step, is_kept)
         return replace(found, approximation=approximation)
-    result, covariance, operator = solve(
-        solver, specification, data, on_step, keep_interrupted=_keeps_interrupted(plan, tuned)
-    )
+    result, covariance, operator = solve(solver, specification, data, on_step, keep_interrupted=is_kept)
     report = FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
     return replace(report, approximation=approximation)
 
@@ -100,8 +98,9 @@ def _run_cells(
     tuned: Tuned | None,
     fitter: CellFitter,
     on_step: Callable[[NewtonStep], None],
+    is_kept: bool,
 ) -> FitReport:
-    """Fit several partitions into neighbourhoods; an interruption may keep those that are complete."""
+    """Fit several partitions into neighbourhoods; those that are complete may be kept if it is interrupted."""
     specification, data = fitter.recipe.specification, fitter.data
     members: list[LocalModels] = []
     results: list[FitResult] = []
@@ -113,7 +112,7 @@ def _run_cells(
             members.append(member)
             results.append(result)
     except KeyboardInterrupt:
-        if not members or not _keeps_interrupted(plan, tuned):
+        if not members or not is_kept:
             raise
         results[-1] = replace(results[-1], outcomes=(Outcome.INTERRUPTED,))
     worst = next((own for own in results if not own.outcome.converged), results[-1])
@@ -130,14 +129,17 @@ def _fitter(solver: SolverPlan, specification: Specification, data: TrainingData
 
 def _check(
     solver: SolverPlan, specification: Specification, data: TrainingData, is_kept: bool
-) -> Approximation | None:
-    """How good neighbourhoods are, compared with twice as large ones; an interruption skips this if fits are kept."""
+) -> tuple[Approximation | None, bool]:
+    """How good neighbourhoods are, compared with larger ones, and whether the next interruption keeps the fit.
+
+    The first interruption skips the comparison if it would keep a fit.
+    """
     try:
-        return check_cells(_fitter(solver, specification, data), solver.seed)
+        return check_cells(_fitter(solver, specification, data), solver.seed), is_kept
     except KeyboardInterrupt:
         if not is_kept:
             raise
-        return None
+        return None, False
 
 
 def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:
