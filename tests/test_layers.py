@@ -27,6 +27,7 @@ LAYERS = (
     "report",
     "estimators",
     "cli",
+    "dask",
 )
 LONGEST_FILE = 400  # lines
 
@@ -61,8 +62,22 @@ LIBRARIES = {
     "pyarrow": Library("report", at_module_level="cli"),
     "rich": Library("report", at_module_level="cli"),
     "typer": Library("cli", at_module_level="cli"),
+    "dask": Library("dask", at_module_level="dask"),
+    "distributed": Library("dask", at_module_level="dask"),
 }
-SLOW_OR_OPTIONAL = ("finufft", "jinja2", "matplotlib", "narwhals", "numba", "pandas", "pyarrow", "rich", "typer")
+SLOW_OR_OPTIONAL = (
+    "dask",
+    "distributed",
+    "finufft",
+    "jinja2",
+    "matplotlib",
+    "narwhals",
+    "numba",
+    "pandas",
+    "pyarrow",
+    "rich",
+    "typer",
+)
 
 
 @dataclass(frozen=True)
@@ -238,6 +253,8 @@ def test_import_leaves_slow_and_optional_libraries_alone(use):
         ("report", "from matplotlib import pyplot", "inside the function"),
         ("report", "import pandas as pd", "inside the function"),
         ("cli", "import matplotlib", "inside the function"),
+        ("estimators", "import dask", "allowed from `dask` up"),
+        ("cli", "def fit():\n    import distributed", "allowed from `dask` up"),
         ("decisions", "import rich", "allowed from `report` up"),
         ("numerics", "import torch", "no dependency"),
         ("fitting", "def fit():\n    print('step')", "`print` below"),

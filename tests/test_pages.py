@@ -13,7 +13,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 def test_examples_import_from_the_top(page):
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
     imported = re.findall(r"^\s*(?:from|import) (logikern[\w.]*)", "\n".join(blocks), re.MULTILINE)
-    assert set(imported) <= {"logikern", "logikern.kernels"}
+    assert set(imported) <= {"logikern", "logikern.dask", "logikern.kernels"}
 
 
 def test_every_page_is_linked_from_the_readme():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from logikern.estimators._cells.check import check_cells
-from logikern.estimators._cells.fit import CellFitter
+from logikern.estimators._cells.fit import CellFitter, CellRecipe, FitCells, fit_here
 from logikern.estimators._failures import refuse_failure
 from logikern.estimators._inputs.alternatives import Alternative
 from logikern.estimators._inputs.data import TrainingData
@@ -66,9 +66,13 @@ class FitReport:
 
 
 def run(
-    plan: FitPlan, data: TrainingData, on_evaluation: Callback, on_step: Callable[[NewtonStep], None]
+    plan: FitPlan,
+    data: TrainingData,
+    on_evaluation: Callback,
+    on_step: Callable[[NewtonStep], None],
+    fit_cells: FitCells = fit_here,
 ) -> FitReport:
-    """Search if the plan has a search, then fit all points."""
+    """Search if the plan has a search, then fit all points; `fit_cells` fits neighbourhoods."""
     tuned = None if plan.search is None else search(plan.search, plan.alternatives, data, on_evaluation)
     chosen = plan.alternatives[0] if tuned is None else tuned.alternative
     specification = chosen.start if tuned is None else tuned.specification
@@ -79,7 +83,8 @@ def run(
         if solver.otherwise is not None and solver.cells.is_too_small(approximation):
             solver = solver.otherwise.because(f"Neighbourhoods of {solver.cells.size} rows are too small.")
     if solver.cells is not None:
-        found = _run_cells(plan, solver, chosen, tuned, data, on_step, is_kept)
+        fitter = replace(_fitter(solver, specification, data), fit_cells=fit_cells)
+        found = _run_cells(plan, solver, chosen, tuned, fitter, on_step, is_kept)
         return replace(found, approximation=approximation)
     result, covariance, operator = solve(solver, specification, data, on_step, keep_interrupted=is_kept)
     report = FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
@@ -91,19 +96,19 @@ def _run_cells(
     solver: SolverPlan,
     chosen: Alternative,
     tuned: Tuned | None,
-    data: TrainingData,
+    fitter: CellFitter,
     on_step: Callable[[NewtonStep], None],
     is_kept: bool,
 ) -> FitReport:
     """Fit several partitions into neighbourhoods; those that are complete may be kept if it is interrupted."""
-    assert solver.cells is not None
-    specification = chosen.start if tuned is None else tuned.specification
-    fitter = _fitter(solver, specification, data)
+    specification, data = fitter.recipe.specification, fitter.data
     members: list[LocalModels] = []
     results: list[FitResult] = []
     try:
-        for number in range(solver.cells.n_partitions):
-            member, result = fitter.fit(solver.seed + number, on_step)
+        # All begin before the first is waited for: a cluster has no gap between them.
+        begun = [fitter.begin(solver.seed + number, on_step) for number in range(fitter.plan.n_partitions)]
+        for finish in begun:
+            member, result = finish()
             members.append(member)
             results.append(result)
     except KeyboardInterrupt:
@@ -118,7 +123,8 @@ def _run_cells(
 
 def _fitter(solver: SolverPlan, specification: Specification, data: TrainingData) -> CellFitter:
     assert solver.cells is not None
-    return CellFitter(solver.cells, solver.operator, solver.build, solver.state, specification, data)
+    recipe = CellRecipe(solver.operator, solver.build, solver.state, specification, data.likelihood)
+    return CellFitter(solver.cells, recipe, data)
 
 
 def _check(

@@ -8,38 +8,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.estimators import _failures
-from logikern.estimators._callbacks import CallbackSupportMixin, listen, log, with_callbacks
-from logikern.estimators._checkpoint import checkpoint_of
+from logikern.estimators._baselines.one_vs_rest import fit_against_rest
+from logikern.estimators._callbacks import CallbackSupportMixin, listen, with_callbacks
+from logikern.estimators._cells.fit import fit_here
 from logikern.estimators._fitted.decisions import DecisionMixin
 from logikern.estimators._fitted.frames import hyperparameter_frame, labelled_frame, stacked_frames
 from logikern.estimators._fitted.influence import InfluenceMixin
 from logikern.estimators._fitted.prediction import latents
 from logikern.estimators._fitted.story import SearchStory, explain_each
 from logikern.estimators._inputs.alternatives import list_alternatives
-from logikern.estimators._inputs.data import (
-    TrainingData,
-    check_groups,
-    check_together,
-    compares_scalings,
-    training_data,
-)
-from logikern.estimators._inputs.labels import class_against_rest
-from logikern.estimators._inputs.splits import GivenRows, list_splits
+from logikern.estimators._inputs.data import check_groups, check_together, training_data
+from logikern.estimators._inputs.splits import GivenRows
 from logikern.estimators._inputs.tables import warn_of_columns
-from logikern.estimators._memory import find_resources, limit_for_each
-from logikern.estimators._parameters import Parameters, check_classification, read_parameters
+from logikern.estimators._memory import find_resources
+from logikern.estimators._parameters import check_classification, read_parameters
 from logikern.estimators._plan import resolve
-from logikern.estimators._results import (
-    binary_results,
-    class_results,
-    fit_results,
-    forget_fit,
-    input_results,
-    search_results,
-    write,
-)
+from logikern.estimators._results import class_results, fit_results, forget_fit, search_results, write
 from logikern.estimators._run import run, stored_points, threads
-from logikern.estimators._search_plan import leaves_one_out
 from logikern.estimators._streaming import StreamingMixin
 from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import log_probabilities
@@ -214,6 +199,9 @@ class KernelLogisticClassifier(
     array([[0.99, 0.01, 0.  ]])
     """
 
+    # Who fits neighbourhoods; `logikern.dask` sets another one on an instance while it is fitted.
+    _fit_cells = staticmethod(fit_here)
+
     def __init__(
         self,
         kernel="auto",
@@ -315,41 +303,20 @@ class KernelLogisticClassifier(
         check_groups(groups, data.n_rows)
         given = GivenRows(X, y, groups)
         if parameters.one_vs_rest:
-            return self._fit_one_vs_rest(parameters, given, data)
+            write(self, fit_against_rest(self, parameters, given, data))
+            return self
         alternatives = list_alternatives(parameters, data)
         _failures.refuse_before(parameters.solver, alternatives[0].start.kernels[0], data)
         with threads(self.n_jobs):
             plan = resolve(parameters, data, alternatives, given, find_resources(parameters.memory_limit))
             with listen(self, plan.search_length, X, y, sample_weight) as listeners:
-                report = run(plan, data, *listeners)
+                report = run(plan, data, *listeners, fit_cells=self._fit_cells)
                 data = report.data
                 constants = report.free_constants() if parameters.is_bias_free else None
                 model = report.model(stored_points(data), constants)
                 found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
                 write(self, found | class_results(data, model, parameters.draw_seed()))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
-        return self
-
-    def _fit_one_vs_rest(self, parameters: Parameters, given: GivenRows, data: TrainingData) -> Self:
-        """One binary model per class, each with its own hyperparameters (1rest of Seeger 2008, sec. 6.2)."""
-        if data.mixing.is_coupled:
-            raise ValueError("`one_vs_rest` is True, but classes of a hierarchy are fitted together. Remove one.")
-        if not isinstance(self.tying, str):
-            raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
-        own = self.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}
-        if self.criterion is not None and not leaves_one_out(parameters, len(data.weights), 2):
-            # All models have the same splits, which may be readable only once.
-            own["cv"] = list_splits(self.cv, given, data, data.kept)
-        own["memory_limit"] = limit_for_each(data, find_resources(parameters.memory_limit))
-        models = []
-        for number, of_class in enumerate(class_against_rest(data)):
-            log(self.verbose >= 1, "%s against the rest", data.classes[number])
-            own["checkpoint"] = checkpoint_of(self.checkpoint, number)
-            binary = type(self)(**own).fit(given.X, of_class, data.all_weights, given.groups)
-            models.append(binary.set_params(cv=self.cv, on_interrupt=self.on_interrupt))
-            if binary.interrupted_:
-                own["on_interrupt"] = "raise"  # the next Ctrl-C is the second
-        write(self, binary_results(tuple(models), data.classes, compares_scalings(parameters)) | input_results(data))
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -70,6 +70,6 @@ def _losses(fitter: CellFitter, kept: Indices, held_out: Indices, n_parts: int, 
     member, result = own.fit(seed, no_callback)
     if not result.outcome.converged:
         return None
-    model = NeighbourhoodModel(fitter.specification, own.data.points, (member,))
+    model = NeighbourhoodModel(fitter.recipe.specification, own.data.points, (member,))
     latent = model.latents(data.points[held_out]).T[None]
     return data.likelihood.losses(latent, data.targets[:, held_out])[0]

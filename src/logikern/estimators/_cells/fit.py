@@ -2,14 +2,16 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from logikern.estimators._cells.plan import FinalCells
 from logikern.estimators._inputs.data import TrainingData
 from logikern.fitting.problem import FitResult, Problem, Solver
+from logikern.likelihoods.base import Likelihood
 from logikern.model.neighbourhoods import Landmarks, LocalModels
 from logikern.numerics.outcome import Array, Indices, NewtonStep
 from logikern.numerics.parallel import for_each
@@ -23,59 +25,94 @@ NOTHING_YET = NewtonStep(0, 0.0, 0.0, 1.0, 0)
 
 
 @dataclass(frozen=True, eq=False)
-class CellFitter:
-    """Fits a model to cells of the training points."""
+class CellRecipe:
+    """How one cell is fitted: all that its fit needs beside its rows."""
 
-    plan: FinalCells
     operator: Choice
     make_solver: Callable[[], Solver]
     state: np.dtype
     specification: Specification
+    likelihood: Likelihood
+
+    def fit(self, points: Any, targets: Array, weights: Array) -> FitResult:
+        """The fit to points (m, d) with targets (C, m) and weights (m,), without its latents."""
+        own = self.operator.points(points, len(self.specification.kernels) > 1)
+        return _without_latents(self.make_solver().fit(self.problem(self.specification.bind(own), targets, weights)))
+
+    def problem(self, covariance: ClassCovariance, targets: Array, weights: Array) -> Problem:
+        """The problem of some points in the precision of the plan."""
+        targets = np.ascontiguousarray(targets.astype(self.state, copy=False))
+        return Problem(covariance, self.likelihood, targets, weights[None].astype(self.state, copy=False))
+
+
+# Begins the fits of all cells, which are rows of the training data, by a recipe. What it returns waits for them; each
+# result is told as soon as it is known.
+FitCells: TypeAlias = Callable[
+    [CellRecipe, TrainingData, list[Indices], Callable[[FitResult], None]], Callable[[], list[FitResult]]
+]
+
+
+def fit_here(
+    recipe: CellRecipe, data: TrainingData, cells: list[Indices], tell: Callable[[FitResult], None]
+) -> Callable[[], list[FitResult]]:
+    """Fits by the threads of this process, when they are waited for."""
+
+    def fit_cell(rows: Indices) -> FitResult:
+        result = recipe.fit(data.points[rows], data.targets[:, rows], data.weights[rows])
+        tell(result)
+        return result
+
+    return lambda: for_each(fit_cell, cells)
+
+
+@dataclass(frozen=True, eq=False)
+class CellFitter:
+    """Fits a model to cells of the training points."""
+
+    plan: FinalCells
+    recipe: CellRecipe
     data: TrainingData
+    fit_cells: FitCells = fit_here
 
     def fit(self, seed: int, callback: Callable[[NewtonStep], None]) -> tuple[LocalModels, FitResult]:
         """The fit of one partition; its result is in the order of the training points."""
+        return self.begin(seed, callback)()
+
+    def begin(
+        self, seed: int, callback: Callable[[NewtonStep], None]
+    ) -> Callable[[], tuple[LocalModels, FitResult]]:
+        """Begin the fit of one partition; what it returns waits for it."""
         partition, cells = self.divide(seed, self.plan.size)
         order, edges = np.concatenate(cells), np.cumsum([0, *map(len, cells)])
         if self.plan.rank:
-            return self._fit_coupled(partition, order, edges, seed, callback)
+            return lambda: self._fit_coupled(partition, order, edges, seed, callback)
         progress = _Progress(callback)
+        wait = self.fit_cells(self.recipe, self.data, cells, progress.tell)
 
-        def fit_cell(cell: Indices) -> FitResult:
-            result = self.fit_rows(cell)
-            progress.tell(result)
-            return result
+        def finish() -> tuple[LocalModels, FitResult]:
+            found = _together(wait())
+            sums = np.add.reduceat(found.dual[0], edges[:-1], axis=1, dtype=np.float64)  # (C, n_cells)
+            constants = self.recipe.specification.bias_variance * sums.T
+            return LocalModels(partition, order, edges, found.dual[0], constants), _in_order(found, order)
 
-        found = _together(for_each(fit_cell, cells))
-        sums = np.add.reduceat(found.dual[0], edges[:-1], axis=1, dtype=np.float64)  # (C, n_cells)
-        constants = self.specification.bias_variance * sums.T
-        member = LocalModels(partition, order, edges, found.dual[0], constants)
-        return member, _in_order(found, order)
+        return finish
 
     def divide(self, seed: int, size: int) -> tuple[Partition, list[Indices]]:
         """Cells in the metric of the model."""
-        points, kernels = self.data.points, self.specification.kernels
+        points, kernels = self.data.points, self.recipe.specification.kernels
         weights = mean_metric(kernels, points.shape[1])
         return divide(points, weights, size, np.random.default_rng(seed))
-
-    def fit_rows(self, rows: Indices) -> FitResult:
-        """The fit of some points without the others."""
-        points = self.operator.points(self.data.points[rows], len(self.specification.kernels) > 1)
-        return self.make_solver().fit(self._problem(self.specification.bind(points), rows))
-
-    def _problem(self, covariance: ClassCovariance, rows: Indices) -> Problem:
-        data = self.data
-        targets = np.ascontiguousarray(data.targets[:, rows].astype(self.state, copy=False))
-        return Problem(covariance, data.likelihood, targets, data.weights[None, rows].astype(self.state, copy=False))
 
     def _fit_coupled(
         self, partition: Partition, order: Indices, edges: Indices, seed: int, callback: Callable[[NewtonStep], None]
     ) -> tuple[LocalModels, FitResult]:
         """All cells in one problem, coupled by landmarks."""
-        specification, layout = self.specification, BlockLayout(edges, self.plan.rank, seed)
-        points = self.operator.points(self.data.points[order], len(specification.kernels) > 1, layout)
+        data, recipe, layout = self.data, self.recipe, BlockLayout(edges, self.plan.rank, seed)
+        specification = recipe.specification
+        points = recipe.operator.points(data.points[order], len(specification.kernels) > 1, layout)
         covariance = specification.bind(points)
-        result = self.make_solver().fit(self._problem(covariance, order), callback=callback)
+        problem = recipe.problem(covariance, data.targets[:, order], data.weights[order])
+        result = _without_latents(recipe.make_solver().fit(problem, callback=callback))
         dual = result.dual[0]
         constants = np.tile(specification.bias_variance * dual.sum(axis=1), (len(edges) - 1, 1))
         landmarks = _landmarks(covariance, specification, order, dual)
@@ -133,8 +170,13 @@ def _together(results: list[FitResult]) -> FitResult:
     )
 
 
+def _without_latents(result: FitResult) -> FitResult:
+    """The result for a model, which needs the dual alone: latents would double what is kept, and what is moved."""
+    return replace(result, latent=result.latent[..., :0].copy())
+
+
 def _in_order(result: FitResult, order: Indices) -> FitResult:
     """The result with points in the order of the training data."""
-    dual, latent = np.empty_like(result.dual), np.empty_like(result.latent)
-    dual[..., order], latent[..., order] = result.dual, result.latent
-    return FitResult(dual, latent, result.gradient_norm, result.outcomes, result.trace, result.n_products)
+    dual = np.empty_like(result.dual)
+    dual[..., order] = result.dual
+    return replace(result, dual=dual)

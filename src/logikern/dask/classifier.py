@@ -1,0 +1,173 @@
+"""The classifier whose neighbourhoods are fitted by a Dask cluster."""
+
+import inspect
+from typing import Any, Self
+
+import numpy as np
+from distributed import Client, get_client
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from logikern.dask import waiting
+from logikern.dask.cells import ClusterCells
+from logikern.dask.chunks import is_lazy, require_room, row_chunks, stack
+from logikern.dask.prediction import lazily
+from logikern.encoding.roles import list_chosen
+from logikern.estimators.classifier import KernelLogisticClassifier
+
+_LOCAL = inspect.signature(KernelLogisticClassifier).parameters
+
+
+class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
+    """A `KernelLogisticClassifier` of Dask arrays and frames, with the same parameters and the same result.
+
+    Workers sort rows into neighbourhoods and fit these, one task each. The search for hyperparameters sees a few
+    thousand rows and runs in the process that calls `fit`, so that checkpoints, callbacks and Ctrl-C work as usual.
+    A model holds its training rows: they must fit into the memory of that process.
+
+    Fits that are not divided (up to 12,000 rows, or a kernel without distances) run in that process as well. See
+    docs/dask.md for what travels, and for when a cluster pays.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        None takes the default client when `fit` is called. It is not pickled.
+    **settings :
+        Parameters of `KernelLogisticClassifier`, by name.
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        Only while `fit` runs.
+    classes_, and others that end with an underscore :
+        Those of the fitted `KernelLogisticClassifier`, which `to_local` returns.
+    """
+
+    def __init__(self, client: Client | None = None, **settings: Any) -> None:
+        unknown = [name for name in settings if name not in _LOCAL]
+        if unknown:
+            raise TypeError(f"DaskKernelLogisticClassifier has no parameter {unknown[0]!r}.")
+        self.client = client
+        for name, parameter in _LOCAL.items():
+            setattr(self, name, settings.get(name, parameter.default))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : dask array or dask dataframe of shape (n_samples, n_features)
+            Chunks of an array must have known sizes; they may differ. Chunks stay in the memory of the workers
+            during the fit.
+        y : dask array, dask series or frame, or array
+            Class labels, or a distribution over classes for every row.
+        sample_weight : dask array, dask series, array or None, default=None
+            Weights of the points' likelihoods.
+        groups : dask array, dask series, array or None, default=None
+            Groups that are held out together.
+
+        Returns
+        -------
+        self : object
+        """
+        self.__dict__ = {name: value for name, value in vars(self).items() if name in _LOCAL or name == "client"}
+        if not is_lazy(X):
+            raise TypeError(
+                f"`X` must be a dask array or a dask dataframe, but is {type(X).__name__}. Use "
+                "KernelLogisticClassifier, or `dask.array.from_array`."
+            )
+        given = [X, y, sample_weight, groups]
+        chunks = [row_chunks(own, name) if is_lazy(own) else None for own, name in zip(given, _NAMES, strict=True)]
+        require_room(X)
+        self.client_ = find_client(self.client)
+        try:
+            self._local = self._fit(given, chunks, waiting.Watch(self.client_, waiting.USUAL))
+        finally:
+            del self.client_
+        self.__dict__ |= {name: value for name, value in vars(self._local).items() if _is_result(name)}
+        return self
+
+    def _fit(self, given: list[Any], chunks: list[Any], watch: waiting.Watch) -> KernelLogisticClassifier:
+        """The local estimator, fitted to the gathered rows, its neighbourhoods by workers."""
+        lazy = [None if own is None else watch.client.compute(own) for own in chunks]
+        parts = [None if own is None else waiting.fetch(own, watch) for own in lazy]
+        assert lazy[0] is not None and parts[0] is not None
+        lengths = [own.shape[0] for own in parts[0]]
+        rows = [old if own is None else stack(own) for old, own in zip(given, parts, strict=True)]
+        del parts, lazy[1:]
+        local = self._make_local()
+        cluster = ClusterCells(watch, lazy[0], lengths, bool(list_chosen(self.categorical_features)))
+        local._fit_cells = cluster
+        try:
+            return local.fit(*rows)
+        finally:
+            cluster.cancel()
+            del local._fit_cells
+
+    def _make_local(self) -> KernelLogisticClassifier:
+        return KernelLogisticClassifier(**{name: getattr(self, name) for name in _LOCAL})
+
+    def to_local(self) -> KernelLogisticClassifier:
+        """The fitted `KernelLogisticClassifier`: files, leave-one-out, explanations."""
+        check_is_fitted(self)
+        local = self._make_local()
+        local.__dict__ |= vars(self._local)
+        return local
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes, (n_samples, n_classes): a dask array, if X is an array or a frame of Dask."""
+        return self._predict("predict_proba", X, np.empty((0, len(self.to_local().classes_))))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Log probabilities of the classes, (n_samples, n_classes); see `predict_proba`."""
+        return self._predict("predict_log_proba", X, np.empty((0, len(self.to_local().classes_))))
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row, (n_samples,); see `predict_proba`."""
+        return self._predict("predict", X, self.to_local().classes_[:0])
+
+    def _predict(self, method: str, X: Any, empty: Any) -> Any:
+        local = self.to_local()
+        local.__dict__.pop("_training", None)  # of no use to predictions, and as large as the model
+        return lazily(local, method, X, empty) if is_lazy(X) else getattr(local, method)(X)
+
+    @property
+    def hyperparameters_(self) -> Any:
+        """Name, class or group, value and start of every hyperparameter, as a frame."""
+        return self.to_local().hyperparameters_
+
+    def __sklearn_clone__(self) -> Self:
+        """The same parameters, unfitted; the client is shared, because it cannot be copied."""
+        return type(self)(self.client, **clone(self._make_local()).get_params(deep=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the client, which belongs to this process."""
+        return super().__getstate__() | {"client": None}
+
+
+# The signature that scikit-learn and help() read parameters from.
+_OWN = [*inspect.signature(DaskKernelLogisticClassifier.__init__).parameters.values()][:2]
+DaskKernelLogisticClassifier.__init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [*_OWN, *(own.replace(kind=inspect.Parameter.KEYWORD_ONLY) for own in _LOCAL.values())]
+)
+_NAMES = ("X", "y", "sample_weight", "groups")
+
+
+def find_client(client: Client | None) -> Client:
+    """The client given, or the default one."""
+    if client is None:
+        try:
+            client = get_client()
+        except ValueError:
+            raise ValueError(
+                "There is no Dask client. Create one, `client = distributed.Client(address)`, or pass it as `client`."
+            ) from None
+    if not isinstance(client, Client):
+        raise TypeError(f"`client` must be a distributed.Client, but is {type(client).__name__}.")
+    if client.asynchronous:
+        raise ValueError("`client` is asynchronous, but `fit` waits. Pass a client with asynchronous=False.")
+    return client
+
+
+def _is_result(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
