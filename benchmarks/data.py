@@ -89,6 +89,20 @@ def load(name: str, seed: int = 0) -> Split:
     return _with_dense_labels(split)
 
 
+def covtype(n_rows: int, n_test: int, seed: int = 0) -> Split:
+    """Random rows of covtype: numbers, and the codes of wilderness and soil as 0 and 1."""
+    with np.load(folder() / "covtype.npz", allow_pickle=False) as stored:
+        y = stored["y"].astype(np.int64)
+        order = np.random.default_rng(seed).permutation(len(y))
+        numbers, wilderness, soil = (stored[key] for key in ("numeric", "wilderness", "soil"))
+
+    def inputs(rows: np.ndarray) -> np.ndarray:
+        return np.hstack([numbers[rows], np.eye(4)[wilderness[rows]], np.eye(40)[soil[rows]]]).astype(float)
+
+    test, train = order[:n_test], order[n_test : n_test + n_rows]
+    return Split("covtype", inputs(train), y[train], inputs(test), y[test])
+
+
 def _random_split(name: str, X: np.ndarray, y: np.ndarray, seed: int) -> Split:
     random = np.random.default_rng(seed)
     train = np.zeros(len(y), dtype=bool)

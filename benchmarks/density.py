@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from data import Split, folder, load
+from data import Split, covtype, load
 from logikern import KernelLogisticClassifier
 from report import Report, main
 
@@ -16,13 +16,7 @@ SETS = ("satimage", "usps", "letter", "covtype")
 
 
 def load_set(name: str) -> Split:
-    if name != "covtype":
-        return load(name)
-    with np.load(folder() / "covtype.npz") as stored:
-        X, y = stored["X"].astype(float), stored["y"].astype(int)
-    order = np.random.default_rng(0).permutation(len(y))
-    train, test = order[:20_000], order[-20_000:]
-    return Split(name, X[train], y[train], X[test], y[test])
+    return covtype(20_000, 20_000) if name == "covtype" else load(name)
 
 
 def measure(split: Split, search_size: int | str) -> dict:

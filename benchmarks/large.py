@@ -19,20 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from data import folder, require_folder
+from data import covtype, require_folder
 from report import RESULTS, Report
 
 TEST_ROWS = 50_000
 STORE = RESULTS / "large.jsonl"
-
-
-def covtype(n_rows: int, seed: int) -> tuple[np.ndarray, ...]:
-    """Training and test rows."""
-    with np.load(folder() / "covtype.npz") as stored:
-        X, y = stored["X"].astype(np.float64), stored["y"].astype(int)
-    order = np.random.default_rng(seed).permutation(len(y))
-    train, test = order[TEST_ROWS : TEST_ROWS + n_rows], order[:TEST_ROWS]
-    return X[train], y[train], X[test], y[test]
 
 
 def logikern(X: np.ndarray, y: np.ndarray) -> Any:
@@ -90,7 +81,8 @@ METHODS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
 
 def measure(method: str, n_rows: int, seed: int) -> dict[str, Any]:
     """One fit in this process."""
-    X, y, X_test, y_test = covtype(n_rows, seed)
+    split = covtype(n_rows, TEST_ROWS, seed)
+    X, y, X_test, y_test = split.X, split.y, split.X_test, split.y_test
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.perf_counter()
     model = METHODS[method](X, y)
