@@ -96,19 +96,20 @@ def test_interrupted_check_raises_or_is_skipped(monkeypatch):
 
 def test_second_interruption_raises(monkeypatch):
     monkeypatch.setattr(_run, "check_cells", interrupt)
-    monkeypatch.setattr(_run.CellFitter, "fit", interrupt)
+    monkeypatch.setattr(_run.CellFitter, "begin", lambda *given: interrupt)
     with pytest.raises(KeyboardInterrupt):
         searching(search_size=60, on_interrupt="keep").fit(X, Y)
 
 
 def test_interruption_keeps_complete_partitions_after_a_search(monkeypatch):
-    fit = _run.CellFitter.fit
-    monkeypatch.setattr(
-        _run.CellFitter,
-        "fit",
-        lambda self, *given: interrupt() if calls.append(1) or len(calls) == 3 else fit(self, *given),
-    )
-    calls: list[int] = []
+    begin, calls = _run.CellFitter.begin, []
+
+    def begin_or_interrupt(self, *given):
+        finish = begin(self, *given)
+        return lambda: interrupt() if calls.append(1) or len(calls) == 3 else finish()
+
+    monkeypatch.setattr(_run.CellFitter, "begin", begin_or_interrupt)
+    monkeypatch.setattr(_run, "check_cells", lambda *given: None)
     with pytest.warns(ConvergenceWarning, match="interrupted after 2 of 3 partitions"):
         model = searching(search_size=60, on_interrupt="keep").fit(X, Y)
     assert len(model.model_.members) == 2 and model.interrupted_ and model.approximation_ is None
