@@ -50,6 +50,7 @@ LEARNED = (
     "tables",
     "density",
     "large",
+    "neighbourhoods",
 )
 TREES = ("hierarchies", "hierarchy_peers", "hierarchy_cost", "coarse_labels")
 NAMES = FIXED + THREADS + LEARNED + TREES
