@@ -94,3 +94,11 @@ def test_search_finds_the_hyperparameters_of_the_matrix(used, criterion):
 def test_other_kernels_are_refused():
     with pytest.raises(ValueError, match="needs a Gaussian, Matern 3/2 or 5/2 kernel"):
         KernelRegressor("laplacian", operator="fourier").fit(places(), heights())
+
+
+@pytest.mark.parametrize("operator", ["sparse", "fourier", "fast"])
+def test_few_rows_are_said_to_have_exact_products(operator, monkeypatch):
+    monkeypatch.setitem(vars(POLICY), "fast_from", 61)
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    model = KernelLogisticClassifier("gaussian", rate=1.0, variance=1.0, criterion=None, operator=operator)
+    assert f"exact: {operator} sums pay from 61 rows" in model.fit(X, X[:, 0] > 0).operator_

@@ -246,7 +246,7 @@ def choose(
     _check_fast(operator, kernels, X)
     exact, spare = "dense" if matrices <= room else "tiled", max(0.0, room - matrices) / len(kernels)
     if operator != "auto":
-        reason = f"Products are {operator}, as requested."
+        reason = _requested(operator, n)
         return Choice(operator, dtype, reason, memory, spare, exact=exact, fast_memory=room / n_matrices)
     if _features_pay(kernels, X):
         return Choice("features", dtype, "The kernel has few or sparse features: products use them.", memory)
@@ -275,6 +275,15 @@ def _check_fast(operator: str, kernels: tuple[Kernel, ...], X: Any) -> None:
             f"`operator={operator!r}` needs {needs}, but the kernels are {kernels!r} and the points have the shape "
             f"{getattr(X, 'shape', (count_points(X),))}. Pass 'dense', 'tiled' or 'auto'."
         )
+
+
+def _requested(operator: str, n_points: int) -> str:
+    """Whether a requested operator is used, as a sentence; fast sums give way to exact products that cost less."""
+    if operator not in (*FAST_SUMS, "fast"):
+        return f"Products are {operator}, as requested."
+    if n_points < POLICY.fast_from:
+        return f"Products are exact: {operator} sums pay from {POLICY.fast_from} rows on, and there are {n_points}."
+    return f"Products are {operator} sums, as requested, or exact ones where these cost less."
 
 
 def _describe(n_matrices: int, total: float) -> str:

@@ -193,7 +193,7 @@ class PairCount:
 
     @property
     def norm(self) -> int:
-        """Of the tree's distances: 2 for squared differences, 1 for absolute ones."""
+        """Order of the norm of the tree's distances: 2 for squared differences, 1 for absolute ones."""
         return self.kernel.metric.power
 
     @property
