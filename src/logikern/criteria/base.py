@@ -52,7 +52,7 @@ class Evaluation:
 
 
 def unusable(outcome: Outcome, n_products: int) -> Evaluation:
-    """An evaluation whose inner fits failed, without value and state."""
+    """An evaluation whose inner fits failed, without a value or a state."""
     nothing = np.zeros(0)
     return Evaluation(np.inf, CovarianceGradient((), nothing, 0.0), nothing, nothing, outcome, n_products)
 

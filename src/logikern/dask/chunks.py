@@ -42,7 +42,7 @@ def require_room(X: Any) -> None:
     free = available_memory()
     if n_bytes > free:
         raise MemoryError(
-            f"A model holds its training rows, and `X` has {n_bytes / 1e9:.1f} GB, but {free / 1e9:.1f} GB are free "
+            f"A model holds all its rows: `X` takes {n_bytes / 1e9:.1f} GB, but only {free / 1e9:.1f} GB are free "
             "in the process that calls `fit`. Pass fewer rows, or float32."
         )
 

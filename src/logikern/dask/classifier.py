@@ -160,7 +160,7 @@ def find_client(client: Client | None) -> Client:
             client = get_client()
         except ValueError:
             raise ValueError(
-                "There is no Dask client. Create one, `client = distributed.Client(address)`, or pass it as `client`."
+                "There is no Dask client. Create one with `distributed.Client(address)`, or pass one as `client`."
             ) from None
     if not isinstance(client, Client):
         raise TypeError(f"`client` must be a distributed.Client, but is {type(client).__name__}.")

@@ -59,7 +59,7 @@ class Watch:
         if alone > self.policy.patience:
             raise ClusterLostError(
                 f"The cluster has had no worker for {alone:.0f} s, so the fit cannot go on. Start workers, and fit "
-                "again; with `checkpoint`, the search continues where it was."
+                "again; with `checkpoint`, the search continues where it stopped."
             )
 
     def _count_workers(self) -> int:
@@ -77,7 +77,7 @@ def fetch(wanted: Sequence[Future], watch: Watch) -> list[Any]:
         return _await(lambda: watch.client.gather(list(wanted)), watch)
     except KilledWorker as error:
         raise ClusterLostError(
-            f"{error} If the memory of workers did not suffice, use smaller neighbourhoods, "
+            f"{error} If workers ran out of memory, use smaller neighbourhoods, "
             "operator=NeighbourhoodSettings(size=...), or fewer threads per worker. If they die for other reasons, "
             "raise `distributed.scheduler.allowed-failures` in the configuration of the scheduler."
         ) from error

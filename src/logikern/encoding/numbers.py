@@ -18,7 +18,7 @@ _CAUSES = {NUMBER: "not numbers", TRUTH: "not truths", TIME: "not dates"}
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Columns that are numbers, truths or times."""
+    """Columns that are numbers, booleans or times."""
 
     places: Indices  # (k,): the columns, in increasing order
     kinds: Indices  # (k,): what each holds, as a position in `KINDS`

@@ -48,7 +48,7 @@ def refuse_failure(result: FitResult, kernel: Kernel, points: Any) -> None:
 
 
 def refuse_before(solver: Any, kernel: Kernel, data: TrainingData) -> None:
-    """Raise an error for settings that would fail after all work."""
+    """Raise an error for settings that would otherwise fail only after all the work is done."""
     if solver == "smo" and not isinstance(data.likelihood, Softmax):
         raise ValueError(
             "`solver` is 'smo', but some labels are inner nodes of the hierarchy, which pairwise training does not "

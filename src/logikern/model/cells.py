@@ -16,7 +16,7 @@ def check_members(model: NeighbourhoodModel, n_inputs: int) -> None:
     members, n_points = model.members, model.points.shape[0]
     _require(isinstance(members, tuple) and len(members) > 0, "it has no neighbourhoods")
     for member in members:
-        _require(isinstance(member, LocalModels), "its neighbourhoods are no models")
+        _require(isinstance(member, LocalModels), "its neighbourhoods are not models")
         n_cells = _check_partition(member.partition, n_inputs)
         _check_cells(member, n_cells, n_points)
         n_classes = model.specification.mixing.n_classes
@@ -35,12 +35,12 @@ def _check_partition(partition: Any, n_inputs: int) -> int:
     _check_numbers(thresholds, (n_inner,), "the thresholds of its partition")
     _check_numbers(partition.directions, (n_inner, n_inputs), "the directions of its partition")
     children: Any = partition.children
-    _require(_are_places(children) and children.shape == (n_inner, 2), "its partition is no tree")
+    _require(_are_places(children) and children.shape == (n_inner, 2), "its partition is not a tree")
     # Children come after their parent, so that every path ends; the root is nobody's child.
     below = np.sort(children.ravel())
     expected = [*range(-n_inner - 1, 0), *range(1, n_inner)] if n_inner else []
     later = children > np.arange(n_inner)[:, None]
-    _require(below.tolist() == expected and bool((later | (children < 0)).all()), "its partition is no tree")
+    _require(below.tolist() == expected and bool((later | (children < 0)).all()), "its partition is not a tree")
     return n_inner + 1
 
 
@@ -48,18 +48,18 @@ def _check_cells(member: LocalModels, n_cells: int, n_points: int) -> None:
     """Every point is in one cell, and no cell is empty."""
     order: Any = member.order
     edges: Any = member.edges
-    _require(_are_places(order) and order.shape == (n_points,), "its neighbourhoods have other points")
+    _require(_are_places(order) and order.shape == (n_points,), "its neighbourhoods do not match its points")
     _require(np.array_equal(np.sort(order), np.arange(n_points)), "its neighbourhoods do not cover its points")
-    _require(_are_places(edges) and edges.shape == (n_cells + 1,), "its neighbourhoods are no cells of its partition")
+    _require(_are_places(edges) and edges.shape == (n_cells + 1,), "its cells are not the cells of its partition")
     ends = edges[0] == 0 and edges[-1] == n_points and bool((np.diff(edges) > 0).all())
     _require(bool(ends), "its neighbourhoods overlap or are empty")
 
 
 def _check_landmarks(landmarks: Any, shape: tuple[int, int], n_points: int) -> None:
     """Distinct training points, and a coefficient of each for every cell and function."""
-    _require(isinstance(landmarks, Landmarks), "its landmarks are no landmarks")
+    _require(isinstance(landmarks, Landmarks), "its landmarks have the wrong type")
     places: Any = landmarks.points
-    _require(_are_places(places) and places.ndim == 1 and len(places) > 0, "its landmarks are no points")
+    _require(_are_places(places) and places.ndim == 1 and len(places) > 0, "its landmarks are not points")
     inside = places.min() >= 0 and places.max() < n_points and len(np.unique(places)) == len(places)
     _require(bool(inside), "its landmarks are not among its points")
     _check_numbers(landmarks.coefficients, (*shape, len(places)), "the coefficients of its landmarks")

@@ -53,8 +53,8 @@ class FastSum:
 
 
 FAST_SUMS = {
-    "fourier": FastSum(has_modes, ModePlan, "a Gaussian, Matern 3/2 or 5/2 kernel on at most three numbers"),
-    "sparse": FastSum(has_near_pairs, PairCount, "a kernel of one distance on a dense table of numbers"),
+    "fourier": FastSum(has_modes, ModePlan, "a Gaussian, Matern 3/2 or 5/2 kernel on at most three numeric inputs"),
+    "sparse": FastSum(has_near_pairs, PairCount, "a kernel of a single distance on a dense table of numbers"),
 }
 MakeOperator: TypeAlias = Callable[[Kernel, Any, np.dtype, float], KernelOperator]
 
@@ -253,7 +253,7 @@ def choose(
     if exact == "dense":
         reason = f"{_describe(n_matrices, matrices)}: kept in memory."
         return Choice("dense", dtype, reason, memory, spare)
-    exceeds = f"{_describe(n_matrices, matrices)} exceed {POLICY.matrix_fraction:.0%} of the {_size(memory)} allowed"
+    exceeds = f"{_describe(n_matrices, matrices)}, above {POLICY.matrix_fraction:.0%} of the {_size(memory)} allowed"
     if n >= POLICY.fast_from and all(_is_fast(kernel, X) for kernel in kernels):
         reason = f"{exceeds}: products are sums over near points or Fourier modes where these are faster than tiles."
         return Choice("fast", dtype, reason, memory, fast_memory=room / n_matrices)
@@ -282,7 +282,7 @@ def _requested(operator: str, n_points: int) -> str:
     if operator not in (*FAST_SUMS, "fast"):
         return f"Products are {operator}, as requested."
     if n_points < POLICY.fast_from:
-        return f"Products are exact: {operator} sums pay from {POLICY.fast_from} rows on, and there are {n_points}."
+        return f"Products are exact: {operator} sums pay off from {POLICY.fast_from} rows, and there are {n_points}."
     return f"Products are {operator} sums, as requested, or exact ones where these cost less."
 
 

@@ -277,7 +277,7 @@ def require_finufft() -> Any:
     except ImportError as error:
         raise ImportError(
             "`operator='fourier'` needs the library finufft, which is not installed. "
-            "Install it by `pip install logikern[fourier]`, or pass 'sparse', 'tiled' or 'auto'."
+            "Install it with `pip install logikern[fourier]`, or pass 'sparse', 'tiled' or 'auto'."
         ) from error
     return finufft
 

@@ -156,7 +156,7 @@ def _places(rows: slice, block: sparse.csr_array) -> tuple[Indices, Indices]:
 
 
 def has_near_pairs(kernel: Kernel, X: Any) -> TypeGuard[Stationary]:
-    """Whether near points can be found: a kernel of one distance, on an array of numbers."""
+    """Whether near points can be found, which needs a kernel of a single distance and an array of numbers."""
     is_table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
     return isinstance(kernel, Stationary) and is_table and not is_sparse(X)
 

@@ -16,7 +16,7 @@ LARGE_STATE = 400_000
 
 
 class CovarianceGradient(NamedTuple):
-    """Derivatives of a contraction by the logs of all hyperparameters."""
+    """Derivatives of a contraction with respect to the logs of all hyperparameters."""
 
     kernels: tuple[Array, ...]
     variances: Array

@@ -78,9 +78,7 @@ class CellFitter:
         """The fit of one partition; its result is in the order of the training points."""
         return self.begin(seed, callback)()
 
-    def begin(
-        self, seed: int, callback: Callable[[NewtonStep], None]
-    ) -> Callable[[], tuple[LocalModels, FitResult]]:
+    def begin(self, seed: int, callback: Callable[[NewtonStep], None]) -> Callable[[], tuple[LocalModels, FitResult]]:
         """Begin the fit of one partition; what it returns waits for it."""
         partition, cells = self.divide(seed, self.plan.size)
         order, edges = np.concatenate(cells), np.cumsum([0, *map(len, cells)])

@@ -67,7 +67,7 @@ class FinalCells:
         return found is not None and found.gain > max(found.noise, self.largest_loss * found.loss)
 
     def __str__(self) -> str:
-        coupled = f"coupled by {self.rank} landmarks" if self.rank else "fitted apart"
+        coupled = f"coupled by {self.rank} landmarks" if self.rank else "uncoupled"
         return f"{self.n_partitions} partitions into neighbourhoods of at most {self.size} rows, {coupled}"
 
 
@@ -118,9 +118,9 @@ def _obstacle(parameters: Parameters, data: TrainingData, model: Specification) 
     if not all(isinstance(kernel, DistanceKernel) for kernel in model.kernels):
         return f"neighbourhoods need a distance-based kernel, and `kernel` is {model.kernels[0]!r}"
     if data.labels is None:
-        return "a regression is fitted whole"
+        return "a regression is fitted as a whole"
     if parameters.is_bias_free:
         return "`bias_variance` is infinite"
     if not (isinstance(parameters.solver, str) and parameters.solver in ("auto", "newton")):
-        return f"`solver` is {parameters.solver!r}, where each neighbourhood is fitted by Newton's method"
+        return f"`solver` is {parameters.solver!r}, and each neighbourhood is fitted by Newton's method"
     return ""
