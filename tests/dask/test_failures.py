@@ -50,9 +50,11 @@ def test_worker_killed_between_neighbourhoods_costs_time_only(frail):
 
 
 def test_worker_killed_at_the_beginning_costs_time_only(frail):
-    killer = threading.Timer(0.1, kill_a_worker, [frail])
+    killed: list[None] = []
+    killer = threading.Timer(0.1, lambda: killed.append(kill_a_worker(frail)))
     killer.start()
     fit_and_compare(frail)
+    assert killed  # before the fit ended
     killer.join()
 
 
