@@ -149,6 +149,12 @@ def test_identifier_warning_reaches_the_user(run, table, tmp_path):
     assert "warning: column `id` looks like an identifier" in result.stderr
 
 
+def test_advice_quotes_names_for_the_shell(run, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv")  # with the index, whose column has no name
+    result = run("fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    assert "`--ignore 'Unnamed: 0'`" in result.stderr
+
+
 def test_ignored_column_is_not_an_input(run, table, tmp_path):
     table.assign(id=range(len(table))).to_csv(tmp_path / "t.csv", index=False)
     run("fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--ignore", "id", "--out", tmp_path / "m.skops")

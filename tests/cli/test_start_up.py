@@ -19,7 +19,9 @@ def test_commands_are_declared_without_heavy_imports():
 
 
 def test_package_runs_as_a_module():
-    result = subprocess.run([sys.executable, "-m", "logikern", "--version"], capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        [sys.executable, "-m", "logikern", "--version"], capture_output=True, text=True, timeout=60
+    )
     assert (result.returncode, result.stdout.strip()) == (0, f"logikern {__version__}"), result.stderr
 
 
