@@ -159,7 +159,7 @@ def _has_audience(level: int) -> bool:
 
 def _log_evaluation(verbose: int, record: Record) -> None:
     found = f"criterion {record.value:.5f}" if record.usable else "failed"
-    best = f", best on {record.n_points} points {record.best:.5f}" if math.isfinite(record.best) else ""
+    best = f", best on {record.n_points} rows {record.best:.5f}" if math.isfinite(record.best) else ""
     told = (record.evaluation, record.stage, found, best, record.seconds)
     log(verbose >= 1, "evaluation %d (%s): %s%s, %.1f s", *told, evaluation=record)
 
