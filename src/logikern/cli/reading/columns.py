@@ -28,6 +28,7 @@ ADVICE = {
 WARNINGS = {
     "identifier": "dropped column `{column}`, which looks like an identifier: its {count} values almost all "
     "differ. Pass `--ignore {quoted}`, `--text {quoted}` if it holds prose, or `--categorical {quoted}` to use it.",
+    "index": "dropped column `{column}`, which looks like the index of a pandas frame. Rename it to use it.",
     "counter": "column `{column}` looks like an identifier: its {count} values all differ. Pass `--ignore {quoted}` "
     "if it does not help to predict the class.",
     "spelled": "column `{column}` holds numbers as text, which are used as numbers. Pass `--categorical {quoted}` if "
@@ -35,6 +36,7 @@ WARNINGS = {
     "pooled": "column `{column}` has {count} levels, of which the most frequent ones become one input each. Pass "
     "`--ignore {quoted}`, or `--text {quoted}` if it holds prose.",
 }
+IDENTIFIERS = ("identifier", "index")  # causes of notes on columns that are dropped because they name rows
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,8 @@ def assign_roles(encoder: Encoder | None, text: Sequence[str] = ()) -> Roles:
         tuple(names[place] for place in encoder.numbers.places if place not in levels | by_cause.keys()),
         tuple(names[place] for place in sorted(levels - by_cause.keys())),
         tuple(text),
-        tuple(names[place] for place, cause in by_cause.items() if cause != "identifier"),
-        tuple(names[place] for place, cause in by_cause.items() if cause == "identifier"),
+        tuple(names[place] for place, cause in by_cause.items() if cause not in IDENTIFIERS),
+        tuple(names[place] for place, cause in by_cause.items() if cause in IDENTIFIERS),
     )
 
 
