@@ -178,11 +178,11 @@ class FinalFit:
             self.began = time.monotonic()
         self.last = step
         told = (step.step, step.loss, step.gradient_norm)
-        log(self.verbose >= 2, "final fit, step %d: loss %.6g, gradient %.1e", *told, newton_step=step)
+        log(self.verbose >= 2, "final fit, step %d: penalised loss %.6g in all, gradient %.1e", *told, newton_step=step)
 
     def log_end(self) -> None:
         """One entry for the whole fit."""
         if self.last is not None:
             seconds = time.monotonic() - self.began
             told = (self.last.step, self.last.loss, self.last.gradient_norm, seconds)
-            log(self.verbose >= 1, "final fit: %d steps, loss %.6g, gradient %.1e, %.1f s", *told)
+            log(self.verbose >= 1, "final fit: %d steps, penalised loss %.6g in all, gradient %.1e, %.1f s", *told)
