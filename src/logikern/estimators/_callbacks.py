@@ -178,7 +178,8 @@ class FinalFit:
             self.began = time.monotonic()
         self.last = step
         told = (step.step, step.loss, step.gradient_norm)
-        log(self.verbose >= 2, "final fit, step %d: penalised loss %.6g in all, gradient %.1e", *told, newton_step=step)
+        message = "final fit, step %d: penalised loss %.6g in all, gradient %.1e"
+        log(self.verbose >= 2, message, *told, newton_step=step)
 
     def log_end(self) -> None:
         """One entry for the whole fit."""
