@@ -93,6 +93,11 @@ TREE_SHARING = {
     "scaled": "All nodes of the tree share one kernel; each node has its own variance.",
     "separate": "Each level of the tree has its own kernel and variance.",
 }
+WIDE_TREE = {"setosa": "other", "fourth": "other", "versicolor": "pair", "virginica": "pair"}
+LEAF_SHARING = {
+    "leaf": "All nodes of the tree share one kernel; each level of inner nodes and each leaf has its own variance.",
+    "leaves": "Each level of inner nodes and each leaf has its own kernel and variance.",
+}
 
 
 @pytest.mark.parametrize("tying", SHARING)
@@ -108,6 +113,12 @@ def test_groups_of_classes_are_counted():
 @pytest.mark.parametrize("tying", TREE_SHARING)
 def test_tying_of_a_tree_is_told_in_words(tying):
     assert TREE_SHARING[tying] in tuned(criterion=None, tying=tying, hierarchy=TREE).fit(X, NAMES).explain()
+
+
+@pytest.mark.parametrize("tying", LEAF_SHARING)
+def test_tying_of_leaves_is_told_in_words(tying):
+    model = tuned(criterion=None, tying=tying, hierarchy=WIDE_TREE).fit(X, NAMES)
+    assert LEAF_SHARING[tying] in " ".join(model.explain().split())
 
 
 def test_variances_are_told_with_their_classes():

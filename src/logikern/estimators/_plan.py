@@ -45,7 +45,7 @@ class FitPlan:
         kernel, bias = self.start.kernels[0], self.start.bias_variance
         names = "; ".join(own.name for own in self.alternatives if own.name)
         lines = [
-            f"Start: kernel {kernel!r}, {type(self.start.mixing).__name__.lower()} classes, bias variance {bias:g}.",
+            f"Start: kernel {kernel!r}, bias variance {bias:g}.",
             *([f"First models: {names}."] if names else []),
             f"Search: {self.search or 'not done, hyperparameters are fixed.'}",
             *_final_fits(self.solvers),

@@ -97,8 +97,9 @@ def sharing(found: Specification, unit: str) -> str:
     mixing, tying = found.mixing, found.tying
     if mixing.n_latent == 1:
         return "One kernel and one variance."
+    known = ("shared", "scaled", "separate", *mixing.groupings, *(["leaves"] if "leaf" in mixing.groupings else []))
     for name, sentence in sharings_of(found, unit).items():
-        if name in ("shared", "scaled", "separate", *mixing.groupings) and tie(name, mixing) == tying:
+        if name in known and tie(name, mixing) == tying:
             return sentence
     return f"Groups of {_units(found, unit)[1]} have {tying.n_kernels} kernels and {tying.n_variances} variances."
 
@@ -112,6 +113,8 @@ def sharings_of(found: Specification, unit: str) -> dict[str, str]:
         "subtree": f"All {several} share one kernel; each subtree below the root has its own variances.",
         "scaled": f"All {several} share one kernel; each {one} has its own variance.",
         "separate": f"Each {'level of the tree' if one == 'node' else one} has its own kernel and variance.",
+        "leaf": f"All {several} share one kernel; each level of inner nodes and each leaf has its own variance.",
+        "leaves": "Each level of inner nodes and each leaf has its own kernel and variance.",
     }
 
 
