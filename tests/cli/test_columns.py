@@ -89,7 +89,7 @@ def test_every_error_says_what_to_do_and_counts_rows_from_one(cause):
         ("Id", np.arange(30) * 7),
         ("number", np.arange(30)),
         ("shuffled", np.random.default_rng(0).permutation(30)),
-        ("Unnamed: 0", np.arange(30) + 5),
+        ("Unnamed: 3", np.arange(30) * 7),
         ("code", [f"k{i}" for i in range(30)]),
     ],
 )
@@ -147,6 +147,21 @@ def test_identifier_warning_reaches_the_user(run, table, tmp_path):
     table.assign(id=range(len(table))).to_csv(tmp_path / "t.csv", index=False)
     result = run("fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops", "--quiet")
     assert "warning: column `id` looks like an identifier" in result.stderr
+
+
+def test_advice_quotes_names_for_the_shell(run, table, tmp_path):
+    table.assign(**{"row number": range(len(table))}).to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    assert "`--ignore 'row number'`" in result.stderr
+
+
+def test_index_in_csv_is_dropped_with_a_warning(run, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv")
+    result = run("fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    assert "warning: dropped column `Unnamed: 0`, which looks like the index" in result.stderr
+    assert "constant" not in result.stderr
+    table.to_csv(tmp_path / "new.csv", index=False)
+    assert run("predict", tmp_path / "m.skops", tmp_path / "new.csv").exit_code == 0
 
 
 def test_ignored_column_is_not_an_input(run, table, tmp_path):

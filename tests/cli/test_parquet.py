@@ -51,7 +51,8 @@ def test_type_is_fitted_and_predicted(values, fit_column, run, tmp_path):
 @pytest.mark.parametrize("name", [None, "visit"])
 def test_index_of_pandas_is_not_an_input(name, run, table, tmp_path):
     table.sample(frac=1, random_state=0).rename_axis(name).to_parquet(tmp_path / "t.parquet")
-    run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    result = run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    assert f"dropped the index that pandas wrote: `{name or '__index_level_0__'}`" in result.stderr
     found = json.loads(run("info", tmp_path / "m.skops", "--json").stdout)["inputs"]
     assert found == {"numeric": ["width", "height"], "categorical": ["colour"]}
     assert run("predict", tmp_path / "m.skops", tmp_path / "t.parquet").exit_code == 0

@@ -165,6 +165,7 @@ def test_output_with_unknown_suffix_is_refused(run, model, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", model, tmp_path / "t.csv", "--out", tmp_path / "o.xlsx")
     assert result.exit_code == 1 and "must have one of" in result.stderr
+    assert "--format" not in result.stderr and ".svm" not in result.stderr  # which are for inputs only
 
 
 def test_output_as_svmlight_is_refused(run, model, table, tmp_path):

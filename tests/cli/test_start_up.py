@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from logikern import __version__
 from logikern.cli.options import KernelName, OperatorName
 from logikern.estimators._cells.settings import NAME as NEIGHBOURHOODS
 from logikern.kernels import KERNELS
@@ -15,6 +16,20 @@ def test_commands_are_declared_without_heavy_imports():
     code = f"import sys, logikern.cli.main; print([name for name in {HEAVY} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_package_runs_as_a_module():
+    result = subprocess.run(
+        [sys.executable, "-m", "logikern", "--version"], capture_output=True, text=True, timeout=60
+    )
+    assert (result.returncode, result.stdout.strip()) == (0, f"logikern {__version__}"), result.stderr
+
+
+def test_missing_library_names_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; from logikern.__main__ import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (result.returncode, "Traceback" in result.stderr) == (1, False)
+    assert "pip install 'logikern[cli]'" in result.stderr
 
 
 def test_kernel_names_are_those_of_the_library():

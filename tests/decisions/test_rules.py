@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
 
 from logikern.decisions.rules import decide, expected_losses, loss_matrix, to_labels
 from tests.decisions.catalogue import draw
@@ -218,6 +219,7 @@ def test_unlawful_reject_cost_is_refused(cost):
         ([[0.5, 0.5], [1.2, -0.2]], "row 1 has the negative value -0.2"),
         ([[0.5, np.nan]], "row 0 is"),
         ([["much", "little"]], "`probabilities` must hold numbers"),
+        (DummyClassifier(), "Pass what `predict_proba` returns"),
     ],
 )
 def test_unlawful_probabilities_are_refused(probabilities, complaint):

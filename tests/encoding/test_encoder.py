@@ -321,6 +321,25 @@ def test_numbers_of_rows_are_noted(name, values):
     assert encoder.n_inputs == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("__index_level_0__", np.arange(30)),
+        ("__index_level_1__", np.repeat(["a", "b"], 15)),
+        ("Unnamed: 0", np.random.default_rng(0).permutation(30)),
+        ("", np.arange(30)),
+    ],
+)
+def test_index_of_pandas_is_left_out(name, values):
+    encoder = learn_encoder(pd.DataFrame({name: values, "width": np.arange(30) % 7}))
+    assert encoder.input_names == ("width",)
+    assert encoder.notes[0].warns and "index of a pandas frame" in encoder.notes[0].tell(name)
+
+
+def test_unnamed_measurements_are_used():
+    assert learn_encoder(pd.DataFrame({"Unnamed: 0": np.linspace(0, 1, 30)})).n_inputs == 1
+
+
 def test_measurements_are_not_noted():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"width": random.standard_normal(30), "age": np.arange(30) % 13, "pay": 997 * np.arange(30)})

@@ -140,7 +140,7 @@ def test_growth_on_more_points_is_a_task():
     points = random.standard_normal((1300, 2))
     model = KernelLogisticClassifier(random_state=0, ard=False).set_callbacks(recorder)
     model.fit(points, points[:, 0] + random.standard_normal(1300) > 0)
-    assert recorder.count("begin", "finish on 1300 points") == 1
+    assert recorder.count("begin", "finish on 1300 rows") == 1
     assert recorder.count("end", "evaluation") == len(model.trace_)
 
 

@@ -13,6 +13,7 @@ NEAR = [
     ("kernel", "laplace", "laplacian"),
     ("kernel", "matern-52", "matern52"),
     ("kernel", "poly", "polynomial"),
+    ("kernel", "Auto", "auto"),
     ("kernel", "pre-computed", "precomputed"),
     ("solver", "Newton", "newton"),
     ("solver", "cholesky", "exact"),

@@ -86,6 +86,18 @@ def test_other_estimators_are_refused(wrong):
         logikern.explain(wrong.fit(X, NAMES))
 
 
+def test_search_without_a_final_model_is_refused_with_advice():
+    search = GridSearchCV(fixed(), {"variance": [1.0, 10.0]}, refit=False, cv=2)
+    with pytest.raises(ValueError, match="a search that was fitted with refit=True, but is GridSearchCV"):
+        logikern.explain(search.fit(X, NAMES))
+
+
+def test_search_is_not_saved_but_its_best_estimator_is_named(tmp_path):
+    search = GridSearchCV(fixed(), {"variance": [1.0, 10.0]}, cv=2).fit(X, NAMES)
+    with pytest.raises(ValueError, match="Save the `best_estimator_` of a search"):
+        logikern.save_model(search, tmp_path / "model.skops")
+
+
 @pytest.mark.parametrize("ask", [logikern.explain, logikern.suspects, lambda model: model.predict_proba(X)])
 def test_pipeline_that_is_not_fitted_is_refused(ask):
     with pytest.raises(NotFittedError):

@@ -26,7 +26,7 @@ RECORDS = (
     record("shared", 2, 0.7),
     record("scaled", 3, 0.7, usable=False),
     record("scaled", 4, 0.6),
-    record("finish on 80 points", 5, 0.5, n_points=80),
+    record("finish on 80 rows", 5, 0.5, n_points=80),
 )
 # Sums of 0.5, 1, 1.5, 2 and 2.5 seconds.
 ENDS = [0.5, 1.5, 3.0, 5.0, 7.5]
@@ -52,7 +52,7 @@ def test_search_without_failures_has_no_crosses():
 
 
 def test_legend_names_stages_and_points():
-    expected = ["shared, 50 points", "scaled, 50 points", "finish on 80 points, 80 points", "failed"]
+    expected = ["shared, 50 rows", "scaled, 50 rows", "finish on 80 rows, 80 rows", "failed"]
     assert labels(plot_search(RECORDS)) == expected
 
 

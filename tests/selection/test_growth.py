@@ -230,7 +230,7 @@ def test_larger_arena_has_the_last_word():
 
 def test_larger_arena_is_named_by_its_points():
     _, own = finish(Bowl())
-    assert own.records[-1].stage == "finish on 60 points" and own.records[-1].n_points == 60
+    assert own.records[-1].stage == "finish on 60 rows" and own.records[-1].n_points == 60
 
 
 def test_larger_arena_begins_at_what_was_kept():
@@ -278,7 +278,7 @@ def stages(own):
 
 def test_only_the_last_arena_sees_finer_models():
     _, own = approach(1.0, 1.0, 1.0, names=("shared", "separate"))
-    names = ["shared", "shared on 50 points", "shared on 125 points", "separate"]
+    names = ["shared", "shared on 50 rows", "shared on 125 rows", "separate"]
     assert stages(own) == list(zip(names, [20, 50, 125, 125], strict=True))
 
 

@@ -131,10 +131,11 @@ def test_file_that_is_no_checkpoint_is_refused_and_kept(path):
     assert path.read_text() == "my notes"
 
 
-def test_missing_folder_is_refused_before_any_work(tmp_path, forbidden):
+@pytest.mark.parametrize("name", ["search", "searches/"])
+def test_missing_folder_is_refused_before_any_work(name, tmp_path, forbidden):
     forbidden()
-    with pytest.raises(ValueError, match="folder"):
-        tuned(checkpoint=tmp_path / "nowhere" / "search").fit(X, NAMES)
+    with pytest.raises(ValueError, match="`checkpoint` must be in an existing folder"):
+        tuned(checkpoint=f"{tmp_path}/nowhere/{name}").fit(X, NAMES)
 
 
 def new_function():
@@ -369,6 +370,11 @@ def test_fits_of_a_grid_share_a_folder(tmp_path):
     grid = GridSearchCV(tuned(checkpoint=tmp_path, **SMALL), {"kernel": ["gaussian", "matern32"]}, cv=2)
     grid.set_params(error_score="raise").fit(X, NAMES)
     assert len(list(tmp_path.iterdir())) == 2 * 2 + 1  # and one of the best kernel for all rows
+
+
+def test_new_folder_is_named_by_a_slash_at_the_end(tmp_path):
+    cross_val_score(tuned(checkpoint=f"{tmp_path}/searches/", **SMALL), X, NAMES, cv=2, error_score="raise")
+    assert len(list((tmp_path / "searches").iterdir())) == 2
 
 
 def test_models_of_one_vs_rest_share_a_folder(tmp_path):

@@ -56,7 +56,7 @@ def interrupt_at(monkeypatch, number, error=KeyboardInterrupt):
 
 def test_search_finishes_on_whole_neighbourhoods():
     model = found()
-    assert "3 neighbourhoods of 50 points" in str(model.plan_)
+    assert "3 neighbourhoods of 50 rows" in str(model.plan_)
     assert [record.n_points for record in model.trace_][-1] == 150  # three cells of 300 rows in six
     assert model.score(X, Y) > 0.7
 

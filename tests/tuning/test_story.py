@@ -45,7 +45,7 @@ def test_kernel_is_told_with_its_rate():
 def test_rates_of_inputs_are_summarised():
     model = tuned(tying="shared", ard=True).fit(X, NAMES)
     rates = np.array(model.kernels_[0].rate)
-    told = f"rate from {rates.min():.3g} to {rates.max():.3g}, one per input; largest for input {rates.argmax()}, "
+    told = f"rate from {rates.min():.3g} to {rates.max():.3g} (one per input, largest for input {rates.argmax()}, "
     assert told in " ".join(model.explain().split())
 
 
@@ -63,7 +63,7 @@ def test_columns_of_several_inputs_are_called_columns_by_their_names():
     model = tuned(tying="shared", ard=True).fit(table, NAMES)
     rates = dict(zip(["a", "letter", "b", "c", "d"], model.kernels_[0].rate, strict=True))
     told = " ".join(model.explain().split())
-    assert f"one per column; largest for {max(rates, key=rates.get)}, " in told
+    assert f"one per column, largest for {max(rates, key=rates.get)}, " in told
     frame = model.hyperparameters_
     assert frame["name"].tolist()[:5] == [f"rate[{name}]" for name in rates]
 
@@ -93,6 +93,11 @@ TREE_SHARING = {
     "scaled": "All nodes of the tree share one kernel; each node has its own variance.",
     "separate": "Each level of the tree has its own kernel and variance.",
 }
+WIDE_TREE = {"setosa": "other", "fourth": "other", "versicolor": "pair", "virginica": "pair"}
+LEAF_SHARING = {
+    "leaf": "All nodes of the tree share one kernel; each level of inner nodes and each leaf has its own variance.",
+    "leaves": "Each level of inner nodes and each leaf has its own kernel and variance.",
+}
 
 
 @pytest.mark.parametrize("tying", SHARING)
@@ -108,6 +113,12 @@ def test_groups_of_classes_are_counted():
 @pytest.mark.parametrize("tying", TREE_SHARING)
 def test_tying_of_a_tree_is_told_in_words(tying):
     assert TREE_SHARING[tying] in tuned(criterion=None, tying=tying, hierarchy=TREE).fit(X, NAMES).explain()
+
+
+@pytest.mark.parametrize("tying", LEAF_SHARING)
+def test_tying_of_leaves_is_told_in_words(tying):
+    model = tuned(criterion=None, tying=tying, hierarchy=WIDE_TREE).fit(X, NAMES)
+    assert LEAF_SHARING[tying] in " ".join(model.explain().split())
 
 
 def test_variances_are_told_with_their_classes():
@@ -141,7 +152,7 @@ def test_only_one_model_is_called_final():
         Verdict("separate", 6, 0.39, 0.01, 0.02, False, "not better"),
     )
     fates = [row.split("  ")[-1] for row in rows(model)]
-    assert fates == ["first model", "better: final model", "not better"]
+    assert fates == ["first model", "better: final", "not better"]
 
 
 def test_first_stage_may_have_alternatives():
@@ -151,7 +162,7 @@ def test_first_stage_may_have_alternatives():
         Verdict("ranks, shared", 2, 0.9, -0.5, 0.1, False, "not better"),
     )
     assert model.explain().startswith("Final model: Laplacian, shared, 2 learned hyperparameters.")
-    assert [row.split("  ")[-1] for row in rows(model)] == ["first model", "better: final model", "not better"]
+    assert [row.split("  ")[-1] for row in rows(model)] == ["first model", "better: final", "not better"]
 
 
 def test_model_that_settings_demand_is_told_so():
@@ -159,10 +170,29 @@ def test_model_that_settings_demand_is_told_so():
         Verdict("shared", 2, 0.5, np.nan, np.nan, True, "first model"),
         Verdict("scaled", 4, 0.6, -0.1, 0.02, True, "asked for"),
     )
-    assert rows(model)[-1].endswith("asked for: final model") and "asked for: required by" in model.explain()
+    assert rows(model)[-1].endswith("asked for: final") and "asked for: required by" in model.explain()
 
 
-@pytest.mark.parametrize("term", ["learned", "criterion", "gain", "noise", "better"])
+def test_gains_on_unseen_rows_are_told_so():
+    model = with_verdicts(
+        Verdict("shared", 2, 0.5, np.nan, np.nan, True, "first model"),
+        Verdict("scaled", 4, 0.4, -0.01, 0.02, False, "not better", 300),
+    )
+    assert "on 300 rows that the search has not seen" in " ".join(model.explain().split())
+
+
+def test_rows_of_the_table_are_not_wrapped():
+    model = with_verdicts(
+        Verdict("Gaussian + Laplacian, standardised, shared", 4, 0.5, np.nan, np.nan, True, "first model"),
+        Verdict("scaled", 6, 0.4, 0.1, 0.02, True, "asked for"),
+    )
+    assert len(rows(model)) == 2
+
+
+TERMS = ["learned", "criterion", "gain", "noise", "better", "shared", "rate", "variance", "bias variance"]
+
+
+@pytest.mark.parametrize("term", TERMS)
 def test_every_term_of_the_table_is_defined(term):
     assert any(line.strip().startswith(f"{term}: ") for line in sections(default_fit())["Terms"])
 

@@ -42,7 +42,7 @@ class Cases:
 
 def as_scores(values: Any, name: str = "proba") -> Array:
     """A finite table (n, C) with a column per class; larger means more confident."""
-    table = as_numbers(values, name)
+    table = as_numbers(values, name, " Pass what `predict_proba` returns.")
     if table.ndim != 2:
         raise ValueError(
             f"`{name}` must have a row per case and a column per class, but has shape {table.shape!r}. Pass what "
@@ -75,12 +75,12 @@ def as_probabilities(values: Any, name: str = "proba") -> Array:
     return table
 
 
-def as_numbers(values: Any, name: str) -> Array:
+def as_numbers(values: Any, name: str, advice: str = "") -> Array:
     """An array of floats of any shape."""
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"`{name}` must hold numbers, but is {values!r}.") from None
+        raise ValueError(f"`{name}` must hold numbers, but is {values!r}.{advice}") from None
 
 
 def check_count(value: Any, name: str) -> None:

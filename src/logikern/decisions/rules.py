@@ -97,6 +97,7 @@ def decide(
     """argmin_d sum_c p(c) loss[d, c], or rejection if that minimum exceeds `reject_cost`.
 
     Chow (1970), "On optimum recognition error and reject tradeoff". Ties go to the first decision.
+    `predict_decisions` takes a model and its inputs instead of probabilities.
 
     Parameters
     ----------

@@ -25,6 +25,9 @@ IDENTIFIER = re.compile(
     r"|(row|record|case|sample|serial|subject|person|patient|passenger|customer|client|user|member|account|order|item)"
     r"[_ .-]?(id|no|nr|num|number|name|names|key|index))$"
 )
+# Names of an index that pandas wrote: in Parquet, and in CSV as pandas, polars and pyarrow read it.
+STORED_INDEX = re.compile(r"__index_level_\d+__")
+UNNAMED_INDEX = ("Unnamed: 0", "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +188,8 @@ class _Learned(NamedTuple):
 
 
 def _learn_column(place: int, column: Column, choice: bool | None, policy: EncodingPolicy) -> _Learned:
+    if STORED_INDEX.fullmatch(column.name) and not choice:
+        return _left_out(Note(place, "index"))
     role = assign_role(column, choice)
     if role.kind == LEVELS:
         return _learn_levels(place, column, role, policy)
@@ -199,6 +204,8 @@ def _learn_column(place: int, column: Column, choice: bool | None, policy: Encod
     share = 0.0 if IDENTIFIER.match(column.name) or IDENTIFIER.match(column.name.lower()) else policy.counted_share
     notes = [Note(place, "spelled", len(present))] if role.spelled else []
     if role.kind == NUMBER and counts_rows(values, policy.rows_to_judge, share):
+        if column.name in UNNAMED_INDEX:
+            return _left_out(Note(place, "index"))
         notes.append(Note(place, "counter", len(present)))
     return _Learned(place, role.kind, float(median(present)), has_gap, None, tuple(notes))
 

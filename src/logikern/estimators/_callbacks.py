@@ -159,7 +159,7 @@ def _has_audience(level: int) -> bool:
 
 def _log_evaluation(verbose: int, record: Record) -> None:
     found = f"criterion {record.value:.5f}" if record.usable else "failed"
-    best = f", best on {record.n_points} points {record.best:.5f}" if math.isfinite(record.best) else ""
+    best = f", best on {record.n_points} rows {record.best:.5f}" if math.isfinite(record.best) else ""
     told = (record.evaluation, record.stage, found, best, record.seconds)
     log(verbose >= 1, "evaluation %d (%s): %s%s, %.1f s", *told, evaluation=record)
 
@@ -178,11 +178,12 @@ class FinalFit:
             self.began = time.monotonic()
         self.last = step
         told = (step.step, step.loss, step.gradient_norm)
-        log(self.verbose >= 2, "final fit, step %d: loss %.6g, gradient %.1e", *told, newton_step=step)
+        message = "final fit, step %d: penalised loss %.6g in all, gradient %.1e"
+        log(self.verbose >= 2, message, *told, newton_step=step)
 
     def log_end(self) -> None:
         """One entry for the whole fit."""
         if self.last is not None:
             seconds = time.monotonic() - self.began
             told = (self.last.step, self.last.loss, self.last.gradient_norm, seconds)
-            log(self.verbose >= 1, "final fit: %d steps, loss %.6g, gradient %.1e, %.1f s", *told)
+            log(self.verbose >= 1, "final fit: %d steps, penalised loss %.6g in all, gradient %.1e, %.1f s", *told)

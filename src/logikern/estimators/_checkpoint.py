@@ -1,6 +1,7 @@
 """The file from which a search is resumed, used by one search at a time, or a folder of such files."""
 
 import contextlib
+import os
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from pathlib import Path
@@ -35,17 +36,26 @@ def open_journal(
 ) -> AbstractContextManager[Journal]:
     """The checkpoint's journal, for one search alone; the journal of a search with other partitions is rejected.
 
-    The checkpoint is a file, or a folder with a file for each search. A partition is a number of points and the sets
-    of points that are held out together.
+    The checkpoint is a file, or a folder with a file for each search; a new folder is made. A partition is a number
+    of points and the sets of points that are held out together.
     """
     if checkpoint is None:
         return contextlib.nullcontext(Journal())
     path, own = Path(checkpoint), fingerprint("cv", [identity, seed, partitions])
-    return opened_in(path, own) if path.is_dir() else opened(path, own)
+    if not _is_folder(checkpoint):
+        return opened(path, own)
+    with contextlib.suppress(OSError):  # an error about a folder that is still missing follows
+        path.mkdir(exist_ok=True)
+    return opened_in(path, own)
 
 
 def checkpoint_of(checkpoint: Any, number: int) -> Any:
     """The checkpoint of one of several models of an estimator; they may share a folder but not a file."""
-    if checkpoint is None or Path(checkpoint).is_dir():
+    if checkpoint is None or _is_folder(checkpoint):
         return checkpoint
     return f"{checkpoint}.{number}"
+
+
+def _is_folder(checkpoint: Any) -> bool:
+    """Whether a checkpoint is a folder: an existing one, or a new one whose name ends with a slash."""
+    return Path(checkpoint).is_dir() or os.fspath(checkpoint).endswith(("/", os.sep))

@@ -44,15 +44,24 @@ class FitPlan:
     def __str__(self) -> str:
         kernel, bias = self.start.kernels[0], self.start.bias_variance
         names = "; ".join(own.name for own in self.alternatives if own.name)
-        solvers = dict.fromkeys(str(solver) for solver in self.solvers.values())
         lines = [
-            f"Start: kernel {kernel!r}, {type(self.start.mixing).__name__.lower()} classes, bias variance {bias:g}.",
+            f"Start: kernel {kernel!r}, bias variance {bias:g}.",
             *([f"First models: {names}."] if names else []),
             f"Search: {self.search or 'not done, hyperparameters are fixed.'}",
-            *(f"Final fit: {solver}" for solver in solvers),
+            *_final_fits(self.solvers),
             f"Resources: {self.resources}; threads: {self.resources.n_threads}.",
         ]
         return "\n".join(lines)
+
+
+def _final_fits(solvers: dict[Tying, SolverPlan]) -> list[str]:
+    """A line for each way to solve the final fit; if there are several, with the number of kernels it is for."""
+    found: dict[str, int] = {}
+    for tying, solver in solvers.items():
+        found.setdefault(str(solver), tying.n_kernels)
+    if len(found) == 1:
+        return [f"Final fit: {told}" for told in found]
+    return [f"Final fit with {n} kernel{'s' if n > 1 else ''}: {told}" for told, n in found.items()]
 
 
 def resolve(

@@ -109,11 +109,13 @@ class KernelLogisticClassifier(
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A killed fit resumes from it. It is valid for one
         fit at a time, and only for the same data and settings, including the code of functions. In a folder every
-        search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ.
+        search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ. A name
+        that ends with a slash is a folder, which is made if necessary.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
         the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
-        the current fit, or the partitions into neighbourhoods that are complete. A second Ctrl-C always raises.
+        the current fit, or the partitions into neighbourhoods that are complete. A second Ctrl-C in the same fit
+        always raises.
     solver : {"auto", "newton", "exact", "kcg", "smo"} or Solver, default="auto"
         Solver of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3);
         "kcg" is conjugate gradients in function space, one product per step; "smo" is ascent over pairs of classes,

@@ -46,7 +46,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     if not is_ours(estimator):
         raise ValueError(
             "`model` must be a KernelLogisticClassifier or a KernelRegressor, or a Pipeline that ends in one, but is "
-            f"{type(model).__name__}. Save other estimators with skops."
+            f"{type(model).__name__}. Save the `best_estimator_` of a search, and other estimators "
+            "with skops."
         )
     check_is_fitted(estimator)
     if isinstance(estimator.kernel, FunctionKernel) or not isinstance(estimator.kernel, str | Kernel):

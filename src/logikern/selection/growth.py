@@ -185,7 +185,7 @@ class _Growth:
             rung = self.first.rung(number, self.best.specification)
             origin = shift_variances(self.best.specification, self.trend(rung.n_points))
             name, free = self.verdicts[0].stage, free_parameters(origin, self.plan.learn_bias)
-            task = self.task(f"{name} on {rung.n_points} points", origin)
+            task = self.task(f"{name} on {rung.n_points} rows", origin)
             found = minimise(origin, free, rung, self.effort, task, self.log, self.best.inverse_hessian)
             if found is None:
                 break
@@ -303,7 +303,7 @@ class _Growth:
             if self.log.stopped:
                 break
             self.rung = self.first.rung(number, self.best.specification)
-            task = self.task(f"finish on {self.rung.n_points} points", self.best.specification)
+            task = self.task(f"finish on {self.rung.n_points} rows", self.best.specification)
             free = free_parameters(self.best.specification, self.plan.learn_bias)
             start, known = self.best.specification, self.best.inverse_hessian
             self.best = minimise(start, free, self.rung, effort, task, self.log, known) or self.best

@@ -1,5 +1,6 @@
 """The role of each column: numeric, categorical, text, or left out."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,25 +16,27 @@ from logikern.encoding.tables import read_columns
 
 # Cause of an error -> what a user of the command line can do about it.
 ADVICE = {
-    "nested": "Split it into columns, or pass `--ignore {column}`.",
-    "complex": "Split it into two columns, or pass `--ignore {column}`.",
-    "mixed": "Correct it, or pass `--categorical {column}` or `--ignore {column}`.",
-    "mixed dates": "Correct it, or pass `--categorical {column}` or `--ignore {column}`.",
-    "written dates": "Convert them to numbers (season, weekday, age), pass `--ignore {column}`, or pass "
-    "`--categorical {column}` if dates recur.",
+    "nested": "Split it into columns, or pass `--ignore {quoted}`.",
+    "complex": "Split it into two columns, or pass `--ignore {quoted}`.",
+    "mixed": "Correct it, or pass `--categorical {quoted}` or `--ignore {quoted}`.",
+    "mixed dates": "Correct it, or pass `--categorical {quoted}` or `--ignore {quoted}`.",
+    "written dates": "Convert them to numbers (season, weekday, age), pass `--ignore {quoted}`, or pass "
+    "`--categorical {quoted}` if dates recur.",
     "infinite": "Correct the values, or leave them empty, so that they are imputed.",
 }
 # Cause of a note -> a warning.
 WARNINGS = {
     "identifier": "dropped column `{column}`, which looks like an identifier: its {count} values almost all "
-    "differ. Pass `--ignore {column}`, `--text {column}` if it holds prose, or `--categorical {column}` to use it.",
-    "counter": "column `{column}` looks like an identifier: its {count} values all differ. Pass `--ignore {column}` "
+    "differ. Pass `--ignore {quoted}`, `--text {quoted}` if it holds prose, or `--categorical {quoted}` to use it.",
+    "index": "dropped column `{column}`, which looks like the index of a pandas frame. Rename it to use it.",
+    "counter": "column `{column}` looks like an identifier: its {count} values all differ. Pass `--ignore {quoted}` "
     "if it does not help to predict the class.",
-    "spelled": "column `{column}` holds numbers as text, which are used as numbers. Pass `--categorical {column}` if "
+    "spelled": "column `{column}` holds numbers as text, which are used as numbers. Pass `--categorical {quoted}` if "
     "they are categories.",
     "pooled": "column `{column}` has {count} levels, of which the most frequent ones become one input each. Pass "
-    "`--ignore {column}`, or `--text {column}` if it holds prose.",
+    "`--ignore {quoted}`, or `--text {quoted}` if it holds prose.",
 }
+IDENTIFIERS = ("identifier", "index")  # causes of notes on columns that are dropped because they name rows
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,8 @@ def assign_roles(encoder: Encoder | None, text: Sequence[str] = ()) -> Roles:
         tuple(names[place] for place in encoder.numbers.places if place not in levels | by_cause.keys()),
         tuple(names[place] for place in sorted(levels - by_cause.keys())),
         tuple(text),
-        tuple(names[place] for place, cause in by_cause.items() if cause != "identifier"),
-        tuple(names[place] for place, cause in by_cause.items() if cause == "identifier"),
+        tuple(names[place] for place, cause in by_cause.items() if cause not in IDENTIFIERS),
+        tuple(names[place] for place, cause in by_cause.items() if cause in IDENTIFIERS),
     )
 
 
@@ -94,7 +97,7 @@ def suspicions(encoder: Encoder | None) -> list[str]:
     if encoder is None:
         return []
     told = [(WARNINGS.get(note.cause), encoder.column_names[note.place], note.count) for note in encoder.notes]
-    return [text.format(column=column, count=number) for text, column, number in told if text is not None]
+    return [_advise(text, column, count=number) for text, column, number in told if text is not None]
 
 
 def refuse_nested(frame: pd.DataFrame, names: Sequence[str]) -> None:
@@ -125,5 +128,10 @@ def unseen_notes(findings: Findings) -> list[str]:
 
 def complain(error: ColumnError) -> str:
     """The error about a column in the words of the command line, with rows counted from 1."""
-    advice = ADVICE.get(error.cause, "Correct the values.").format(column=error.column)
+    advice = _advise(ADVICE.get(error.cause, "Correct the values."), error.column)
     return f"column {error.describe(first=1)}. {advice}"
+
+
+def _advise(text: str, column: str, **values: int) -> str:
+    """Advice about a column; `{quoted}` is its name as a shell reads it."""
+    return text.format(column=column, quoted=shlex.quote(column), **values)

@@ -3,6 +3,7 @@
 import gzip
 import sys
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,8 +86,10 @@ def open_source(data: str, format: str | None = None) -> Source:
     return Source(data, chosen, content)
 
 
-def format_of(path: Path) -> str:
-    """The format by the suffix, before `.gz` if there is one."""
+def format_of(
+    path: Path, allowed: Iterable[str] = FORMATS, advice: str = "Rename the file, or pass `--format`."
+) -> str:
+    """The format by the suffix, before `.gz` if there is one; an error lists `allowed` suffixes."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
@@ -96,8 +99,7 @@ def format_of(path: Path) -> str:
         return FORMATS[suffixes[-1]]
     came = f"the suffix {suffixes[-1]!r}" if suffixes else "no suffix"
     raise ValueError(
-        f"the format of `{path}` is unknown: it has {came}, but must have one of {', '.join(FORMATS)}. "
-        "Rename the file, or pass `--format`."
+        f"the format of `{path}` is unknown: it has {came}, but must have one of {', '.join(allowed)}. {advice}"
     )
 
 

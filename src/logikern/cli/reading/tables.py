@@ -24,15 +24,18 @@ def read_table(
     as_text: Sequence[str] = (),
     missing: Sequence[str] = MISSING,
     named: Sequence[str] = (),
+    tell: Callable[[str], None] = lambda sentence: None,
 ) -> pd.DataFrame:
     """The table in `source`; columns in `as_text` keep their spelling, such as "01".
 
     `missing` are the spellings of missing values in CSV and TSV. An index that pandas wrote to Parquet is dropped,
-    except for the columns in `named`.
+    except for the columns in `named`; `tell` gets a sentence about it.
     """
     frame = _READERS[source.format](source, reading, as_text, missing)
-    index = frame.attrs.pop(INDEX, ())
-    frame = frame.drop(columns=[name for name in index if name not in named])
+    index = [name for name in frame.attrs.pop(INDEX, ()) if name not in named]
+    if index:
+        tell(f"dropped the index that pandas wrote: {name_list(index)}")
+    frame = frame.drop(columns=index)
     if frame.shape[0] == 0:
         raise ValueError(f"`{source.name}` has a header but no rows. It needs at least one row.")
     return frame

@@ -79,7 +79,7 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
         raise typer.BadParameter("a table needs `--target COL`, the column of the classes.")
     _refuse_double_roles(columns)
     as_text = [*_present(columns.target, columns.groups), *columns.text, *columns.categorical]
-    table = read_table(source, reading, as_text, named=_named(columns))
+    table = read_table(source, reading, as_text, named=_named(columns), tell=messages.info)
     _require_named(table, columns, source)
     missing = missing_targets(table[columns.target], columns.drop_missing_target)
     apart = {columns.target, columns.weight, columns.groups, *columns.ignore}

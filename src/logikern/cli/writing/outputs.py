@@ -14,7 +14,7 @@ import pandas as pd
 from logikern.cli.reading.cells import name_list
 from logikern.cli.reading.hierarchy import path_text
 from logikern.cli.reading.labels import joined
-from logikern.cli.reading.sources import STANDARD, format_of
+from logikern.cli.reading.sources import FORMATS, STANDARD, format_of
 from logikern.decisions.tree_rules import decide_on_tree
 from logikern.model.persistence import write_atomically
 from logikern.structure.tree import Tree
@@ -66,7 +66,8 @@ def write_table(frame: pd.DataFrame, out: str) -> None:
 
 def output_format(path: Path) -> str:
     """The format of an output file; an unsupported format is an error."""
-    chosen = format_of(path)
+    written = [suffix for suffix, format in FORMATS.items() if format in _WRITERS]
+    chosen = format_of(path, written, "Choose another name for the output.")
     if chosen not in _WRITERS:
         raise ValueError(f"`{path}` has the format {chosen}, but tables are written as {', '.join(_WRITERS)}.")
     return chosen

@@ -24,6 +24,15 @@ class DescriptionPolicy:
 
 
 USUAL = DescriptionPolicy()
+# Parameters of kernels and models in words.
+PARAMETERS = {
+    "rate": "inverse squared length scale of the inputs, or inverse length scale of a Laplacian; an input with a "
+    "larger rate counts more.",
+    "roughness": "length scale of the Gaussian divided by that of the Laplacian.",
+    "share": "weight of the Laplacian relative to the Gaussian.",
+    "variance": "prior variance of the functions; a larger one allows more certain predictions.",
+    "bias variance": "prior variance of the constants.",
+}
 
 
 def describe_model(found: Specification, names: Array, unit: str, encoder: Encoder | None) -> list[str]:
@@ -55,9 +64,16 @@ def _kernels(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:
     for kernel in kernels:
         for name, value in zip(kernel.parameter_names, np.exp(kernel.log_parameters), strict=True):
             found.setdefault(name.partition("[")[0], []).append(float(value))
-    told = [f"{name} {_range(values)}" for name, values in found.items()]
-    text = f"{'Kernel' if len(kernels) == 1 else f'{len(kernels)} kernels'}: {', '.join([kind, *told])}"
-    return f"{text}{_inputs(kernels, encoder)}."
+    told = [
+        f"{name} {_range(values)}{_inputs(kernels, encoder) * (name == 'rate')}" for name, values in found.items()
+    ]
+    return f"{'Kernel' if len(kernels) == 1 else f'{len(kernels)} kernels'}: {', '.join([kind, *told])}."
+
+
+def parameter_terms(kernels: tuple[Kernel, ...]) -> list[str]:
+    """The meaning of the parameters in a description of a model with these kernels."""
+    known = {name.partition("[")[0].rpartition(".")[2] for name in kernels[0].parameter_names}
+    return [f"{name}: {told}" for name, told in PARAMETERS.items() if name in known | {"variance", "bias variance"}]
 
 
 def _inputs(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:
@@ -73,27 +89,40 @@ def _inputs(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:
     unit = "input" if getattr(kernels[0], "columns", None) is None else "column"
     names = None if encoder is None or encoder.names is None else rate_names(len(rates), encoder)
     named = [f"{unit} {place}" if names is None else names[place] for place in largest]
-    return f", one per {unit}; largest for {', '.join(named)}"
+    return f" (one per {unit}, largest for {', '.join(named)})"
 
 
 def sharing(found: Specification, unit: str) -> str:
     """Which classes, nodes or outputs share kernels and variances, as a sentence."""
     mixing, tying = found.mixing, found.tying
-    is_tree = isinstance(mixing, Tree)
-    one, several = ("node", "nodes of the tree") if is_tree else (unit, "classes" if unit == "class" else f"{unit}s")
     if mixing.n_latent == 1:
         return "One kernel and one variance."
-    sentences = {
+    known = ("shared", "scaled", "separate", *mixing.groupings, *(["leaves"] if "leaf" in mixing.groupings else []))
+    for name, sentence in sharings_of(found, unit).items():
+        if name in known and tie(name, mixing) == tying:
+            return sentence
+    return f"Groups of {_units(found, unit)[1]} have {tying.n_kernels} kernels and {tying.n_variances} variances."
+
+
+def sharings_of(found: Specification, unit: str) -> dict[str, str]:
+    """Names of tyings, and a sentence about each."""
+    one, several = _units(found, unit)
+    return {
         "shared": f"All {several} share one kernel and one variance.",
         "level": f"All {several} share one kernel; each level has its own variance.",
         "subtree": f"All {several} share one kernel; each subtree below the root has its own variances.",
         "scaled": f"All {several} share one kernel; each {one} has its own variance.",
-        "separate": f"Each {'level of the tree' if is_tree else one} has its own kernel and variance.",
+        "separate": f"Each {'level of the tree' if one == 'node' else one} has its own kernel and variance.",
+        "leaf": f"All {several} share one kernel; each level of inner nodes and each leaf has its own variance.",
+        "leaves": "Each level of inner nodes and each leaf has its own kernel and variance.",
     }
-    for name, sentence in sentences.items():
-        if name in ("shared", "scaled", "separate", *mixing.groupings) and tie(name, mixing) == tying:
-            return sentence
-    return f"Groups of {several} have {tying.n_kernels} kernels and {tying.n_variances} variances."
+
+
+def _units(found: Specification, unit: str) -> tuple[str, str]:
+    """The word for what has its own function, in singular and plural."""
+    if isinstance(found.mixing, Tree):
+        return "node", "nodes of the tree"
+    return unit, "classes" if unit == "class" else f"{unit}s"
 
 
 def _variances(found: Specification, names: Array) -> str:

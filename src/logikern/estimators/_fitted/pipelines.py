@@ -106,7 +106,8 @@ def _estimator(model: Any) -> Any:
     estimator = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
     if not is_ours(estimator):
         raise ValueError(
-            "`model` must be a KernelLogisticClassifier or a KernelRegressor, or a Pipeline that ends in one, but is "
+            "`model` must be a KernelLogisticClassifier or a KernelRegressor, a Pipeline that ends in one, or a "
+            "search that was fitted with refit=True, but is "
             f"{type(model).__name__}{f' that ends in {type(estimator).__name__}' if estimator is not model else ''}."
         )
     return estimator

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from logikern.estimators._fitted.description import describe_model
+from logikern.estimators._fitted.description import describe_model, parameter_terms, sharings_of
 from logikern.estimators._inputs.data import is_precomputed, takes_objects
 from logikern.model import persistence
 from logikern.model.neighbourhoods import NeighbourhoodModel
@@ -14,17 +14,25 @@ from logikern.numerics.outcome import Outcome
 from logikern.report.search import plot_search
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
+from logikern.structure.specification import Specification
 
 COLUMNS = 100
-TERMS = (
-    "learned: number of hyperparameters that the search learned.",
-    "criterion: {criterion}; lower is better.",
-    "gain: mean decrease in loss relative to the model accepted before, on the same rows.",
-    "noise: standard error of the gain.",
-    "better: the gain exceeds the noise, or is positive on rows that the search has not seen; for a first model, "
-    "its criterion is lower.",
-    "asked for: required by the settings, better or not.",
-)
+# Terms of the table of models.
+TERMS = {
+    "learned": "number of hyperparameters that the search learned.",
+    "criterion": "{criterion}; lower is better. The search minimises it together with a weak prior that keeps "
+    "hyperparameters plausible, so it may pass over a model of lower criterion.",
+    "gain": "mean decrease in loss relative to the model accepted before, on the same held-out rows.",
+    "noise": "standard error of the gain.",
+    "better": "the gain exceeds the noise; for a first model, its criterion is lower.",
+    "asked for": "required by the settings, better or not.",
+}
+# The same if rows that the search has not seen are the judges.
+UNSEEN_TERMS = {
+    "gain": "mean decrease in loss relative to the model accepted before. A later model of lower criterion is "
+    "compared on {n_unseen} rows that the search has not seen, where it may gain less or nothing.",
+    "better": "the gain on unseen rows is positive; for a first model, its criterion is lower.",
+}
 
 
 class Words(NamedTuple):
@@ -44,7 +52,7 @@ def explain(fitted: dict[str, Any], words: Words) -> str:
     words : Words
     """
     model, compared, result = _story(fitted, words)
-    terms = _terms(fitted["verdicts_"], words)
+    terms = _terms(fitted["verdicts_"], fitted["model_"].specification, words)
     return _join([model, compared, terms, result, *_plan(fitted)])
 
 
@@ -53,7 +61,7 @@ def explain_each(headings: list[str], fitted: list[dict[str, Any]], words: Words
     sections = []
     for heading, own in zip(headings, fitted, strict=True):
         sections += [[f"{heading}:"], *_story(own, words)]
-    terms = _terms(sum((own["verdicts_"] for own in fitted), ()), words)
+    terms = _terms(sum((own["verdicts_"] for own in fitted), ()), fitted[0]["model_"].specification, words)
     return _join([*sections, terms, *_plan(fitted[0])])
 
 
@@ -99,7 +107,7 @@ def _compared(verdicts: tuple[Verdict, ...], final: Verdict, records: tuple[Reco
     for verdict in verdicts:
         is_first = np.isnan(verdict.gain)
         gain, noise = ("-", "-") if is_first else (f"{verdict.gain:z.4f}", f"{verdict.noise:.4f}")
-        fate = f"{verdict.fate}: final model" if verdict is final else verdict.fate
+        fate = f"{verdict.fate}: final" if verdict is final else verdict.fate
         told = f"{verdict.n_parameters:7}  {verdict.value:9.4f}  {gain:>7}  {noise:>6}"
         lines.append(f"{verdict.stage:{width}}  {told}  {fate.removeprefix('first model: ')}")
     return [f"Models compared, on {(own or [records[-1].n_points])[-1]} rows:", *lines]
@@ -128,13 +136,20 @@ def _cost(records: tuple[Record, ...]) -> str:
     return f"Cost of the search: {told}{f', {failed} evaluations failed' if failed else ''}."
 
 
-def _terms(verdicts: tuple[Verdict, ...], words: Words) -> list[str]:
-    """The meaning of the words in the table, if there is a table."""
-    fates = {verdict.fate for verdict in verdicts}
+def _terms(verdicts: tuple[Verdict, ...], found: Specification, words: Words) -> list[str]:
+    """The meaning of the words in the table and in the description of the model, if there is a table."""
     if all(np.isnan(verdict.gain) for verdict in verdicts):
         return []
-    told = [line for line in TERMS if "asked for" in fates or not line.startswith("asked for")]
-    return ["Terms:", *(line.format(criterion=words.criterion) for line in told)]
+    n_unseen = max(verdict.n_unseen for verdict in verdicts)
+    told = TERMS | (UNSEEN_TERMS if n_unseen else {})
+    if all(verdict.fate != "asked for" for verdict in verdicts):
+        told = {term: meaning for term, meaning in told.items() if term != "asked for"}
+    lines = [
+        f"{term}: {meaning}".format(criterion=words.criterion, n_unseen=n_unseen) for term, meaning in told.items()
+    ]
+    names = {name for verdict in verdicts for name in verdict.stage.split(", ")}
+    sharings = [f"{name}: {sentence}" for name, sentence in sharings_of(found, words.unit).items() if name in names]
+    return ["Terms:", *lines, *sharings, *parameter_terms(found.kernels)]
 
 
 def _plan(fitted: dict[str, Any]) -> list[list[str]]:

@@ -21,7 +21,7 @@ AUTO, LINEAR = "auto", "linear"
 KERNELS = ("gaussian_laplacian", "gaussian", "laplacian")
 TITLES = {
     "gaussian_laplacian": "Gaussian + Laplacian",
-    "raw": "as they are",
+    "raw": "unscaled",
     "standard": "standardised",
     "ranks": "ranks",
 }

@@ -134,8 +134,8 @@ def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
     if callable(kernel) and not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
         return FunctionKernel(kernel)
     raise ValueError(
-        f"`kernel` must be one of {[*KERNELS, 'precomputed']}, a Kernel or a function of two points, "
-        f"but is {kernel!r}.{suggest(kernel, [*KERNELS, 'precomputed'])}"
+        f"`kernel` must be one of {['auto', *KERNELS, 'precomputed']}, a Kernel or a function of two points, "
+        f"but is {kernel!r}.{suggest(kernel, ['auto', *KERNELS, 'precomputed'])}"
         + (f" Pass {kernel.__name__}() instead of the class." if isinstance(kernel, type) else "")
     )
 

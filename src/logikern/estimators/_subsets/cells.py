@@ -27,7 +27,7 @@ class CellPlan:
     n_points: int
 
     def __str__(self) -> str:
-        return f"{self.n_cells} neighbourhoods of {self.n_points} points"
+        return f"{self.n_cells} neighbourhoods of {self.n_points} rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Subset:
         return BlockLayout(self.edges) if self.n_cells > 1 else None
 
     def __str__(self) -> str:
-        return f"{len(self.rows)} points"
+        return f"{len(self.rows)} rows"
 
 
 def draw_cells(points: Any, weights: Array, labels: Array, plan: CellPlan, smallest_class: int, seed: int) -> Subset:
