@@ -87,6 +87,13 @@ class Criterion(ABC):
         """
         return count_cases(self.loss_weights, self.loss_points)
 
+    def mean_dual(self, state: Array) -> Array | None:
+        """Dual (C, n) of the mean of all fits, from the `state` of an evaluation; None if it is not known.
+
+        The optimal dual is the negative gradient of the likelihood, so it follows from the latents.
+        """
+        return None
+
     @abstractmethod
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         """Value and gradient; inner fits start from `start` and stop at the tolerance."""

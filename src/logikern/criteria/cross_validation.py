@@ -72,9 +72,14 @@ class CrossValidation(Criterion):
     def partition(self) -> Folds:
         return self.folds
 
+    def mean_dual(self, state: Array) -> Array:
+        _, gradient = self.likelihood.loss_and_gradient(state, self.targets, self.folds.kept)
+        return -gradient.mean(axis=0)
+
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         problem = Problem(covariance, self.likelihood, self.targets, self.folds.kept)
         tolerance = min(tolerance, self.solver.tolerance)
+        start = None if start is None else np.broadcast_to(start, problem.shape)
         fit = self.solver.run(problem, start, no_callback, tolerance)
         if fit.result.outcome.converged and not self.precision_check.is_passed(fit):
             double = replace(problem, covariance=covariance.in_double())

@@ -38,8 +38,18 @@ class SeveralNeighbourhoods(Criterion):
     def partition(self) -> Any:
         return tuple(criterion.partition for criterion in self.criteria)
 
+    @property
+    def _slices(self) -> list[slice]:
+        return [slice(*pair) for pair in pairwise(self.edges.tolist())]
+
+    def mean_dual(self, state: Array) -> Array | None:
+        parts = zip(self.criteria, self._slices, strict=True)
+        found = [criterion.mean_dual(np.ascontiguousarray(state[..., own])) for criterion, own in parts]
+        known = [own for own in found if own is not None]
+        return np.concatenate(known, axis=1) if len(known) == len(found) else None
+
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
-        parts, slices = covariance.parts, [slice(*pair) for pair in pairwise(self.edges.tolist())]
+        parts, slices = covariance.parts, self._slices
 
         def evaluate_part(number: int) -> Evaluation:
             own = None if start is None else np.ascontiguousarray(start[..., slices[number]])

@@ -16,6 +16,7 @@ from logikern.estimators._plan import FitPlan
 from logikern.estimators._search import Tuned, search
 from logikern.estimators._solver_plan import SolverPlan
 from logikern.fitting.newton.free_bias import free_constants
+from logikern.fitting.newton.method import NewtonSolver
 from logikern.fitting.problem import FitResult, InterruptedFitError, Problem
 from logikern.kernels import KernelRows, reference_points
 from logikern.model.fitted import FittedModel
@@ -86,9 +87,15 @@ def run(
         fitter = replace(_fitter(solver, specification, data), fit_cells=fit_cells)
         found = _run_cells(plan, solver, chosen, tuned, fitter, on_step, is_kept)
         return replace(found, approximation=approximation)
-    result, covariance, operator = solve(solver, specification, data, on_step, keep_interrupted=is_kept)
+    start = None if tuned is None or tuned.model is None else _start(tuned.model, data)
+    result, covariance, operator = solve(solver, specification, data, on_step, None, is_kept, start)
     report = FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
     return replace(report, approximation=approximation)
+
+
+def _start(model: FittedModel, data: TrainingData) -> Array | None:
+    """Latents (C, n) where the final fit starts, from the last fits of the search."""
+    return data.likelihood.correct_predictions(model.latents(data.points).T, data.targets)
 
 
 def _run_cells(
@@ -156,8 +163,10 @@ def solve(
     callback: Callable[[NewtonStep], None],
     dual: Array | None = None,
     keep_interrupted: bool = False,
+    latent: Array | None = None,
 ) -> tuple[FitResult, ClassCovariance, str]:
-    """Fit all points, from a dual (C, n) if given; returns the fit, its covariance, and how products were computed.
+    """Fit all points, from a dual or latents (C, n) if given; returns the fit, its covariance, and how products were
+    computed. Only Newton's method starts from latents.
 
     An interrupted fit raises an error, unless `keep_interrupted` is True and the fit has taken a step.
     """
@@ -165,9 +174,12 @@ def solve(
     targets, weights = data.targets.astype(plan.state, copy=False), data.weights[None].astype(plan.state, copy=False)
     problem, method = Problem(covariance, data.likelihood, targets, weights), plan.build()
     try:
-        result = (
-            method.fit(problem, callback=callback) if dual is None else method.resume(problem, dual[None], callback)
-        )
+        if dual is not None:
+            result = method.resume(problem, dual[None], callback)
+        else:
+            usable = latent is not None and isinstance(method, NewtonSolver)
+            start = latent[None].astype(plan.state) if usable else None
+            result = method.fit(problem, start, callback)
     except InterruptedFitError as interruption:
         if not keep_interrupted or not interruption.result.trace or not interruption.result.dual.any():
             raise

@@ -28,7 +28,8 @@ from logikern.operators.choose import PointSet
 from logikern.operators.partition import mean_metric
 from logikern.selection.growth import FirstModel, learn
 from logikern.selection.judgement import Verdict
-from logikern.selection.search import INTERRUPTED, Callback, Record, SearchData, SearchLog
+from logikern.numerics.temperature import Temperature
+from logikern.selection.search import INTERRUPTED, Callback, Record, SearchData, SearchLog, WarmStart
 from logikern.structure.specification import Specification
 
 
@@ -44,6 +45,7 @@ class Tuned:
     stopped: str  # why it ended early; empty if it did not
     method: str  # the criterion in words
     check: SpotCheck | None = None  # of leave-one-out in closed form by refits
+    model: FittedModel | None = None  # the mean of the last fits, where the final fit starts
 
     @property
     def interrupted(self) -> bool:
@@ -71,7 +73,15 @@ def search(plan: SearchPlan, alternatives: Sequence[Alternative], data: Training
     check = None if log.stopped else _check(log, learned.rung, learned.specification, plan.seed, size)
     specification, records = learned.specification.scaled(1.0 / plan.unit), tuple(log.records)
     chosen = alternatives[first_models.index(learned.first)]
-    return Tuned(chosen, specification, learned.value, learned.verdicts, records, log.stopped, method, check)
+    model = None if log.warm_start is None else _mean_model(log.warm_start)
+    return Tuned(chosen, specification, learned.value, learned.verdicts, records, log.stopped, method, check, model)
+
+
+def _mean_model(fits: WarmStart) -> FittedModel | None:
+    """The mean of the fits of an evaluation; None if the criterion does not know it."""
+    specification = replace(fits.specification, temperature=Temperature())
+    dual = fits.rung.criterion.mean_dual(fits.state) if np.isfinite(specification.bias_variance) else None
+    return None if dual is None else FittedModel(specification, fits.rung.points.in_double, dual)
 
 
 def _check(log: SearchLog, rung: SearchData, found: Specification, seed: int, size: Size) -> SpotCheck | None:
@@ -136,7 +146,14 @@ def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: 
     if len(subset.unseen):
         solver = inner_solver(False, rung.conditioning, plan.seed, plan.effort.last_tolerance)
         unseen = UnseenRows(points, alternative.points(data.points[subset.unseen]), data, subset, solver)
-    return SearchData(_criterion(plan, rung, data), points, len(subset.rows), unseen)
+
+    def predict(fits: WarmStart) -> Array | None:
+        model = _mean_model(fits)
+        if model is None:
+            return None
+        return data.likelihood.correct_predictions(model.latents(points.in_double).T, data.targets[:, subset.rows])
+
+    return SearchData(_criterion(plan, rung, data), points, len(subset.rows), unseen, predict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +175,8 @@ class UnseenRows:
         data, rows = self.data, self.subset.rows
         targets, weights = np.ascontiguousarray(data.targets[:, rows]), data.weights[None, rows]
         problem = Problem(specification.bind(self.points), data.likelihood, targets, weights)
-        result = self.solver.fit(problem)
+        start = data.likelihood.correct_predictions(np.zeros_like(targets), targets)
+        result = self.solver.fit(problem, None if start is None else start[None])
         if not result.outcome.converged:
             return None
         model = FittedModel(specification, self.points.in_double, result.dual[0])

@@ -58,6 +58,13 @@ class Likelihood(ABC):
         """Starting latents (C, n) between zero and the targets; None to start from zero."""
         return None
 
+    def correct_predictions(self, latent: Array, targets: Array) -> Array | None:
+        """Starting latents (C, n) from predictions at points with targets (C, n); None to start from zero.
+
+        A fit that starts from confident errors takes more steps than one that starts from zero.
+        """
+        return None
+
     # --- likelihoods with a convex majoriser ---
 
     @property

@@ -9,6 +9,10 @@ from logikern.likelihoods.curvature import PointwiseCurvature
 from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import soft_maximum
 
+# Lead of the labelled class at the start of a fit, if predictions are corrected: a probability of 0.98 for two classes.
+# Newton's method takes long to increase smaller leads, and to decrease larger ones.
+LARGEST_LEAD = 4.0
+
 
 @dataclass(frozen=True)
 class Softmax(Likelihood):
@@ -36,6 +40,19 @@ class Softmax(Likelihood):
         # The mean of the target and the uniform distribution: the usual start for generalised linear models.
         latent = np.log(0.5 * targets + 0.5 / targets.shape[-2])
         return latent - latent.mean(axis=-2, keepdims=True)
+
+    def correct_predictions(self, latent: Array, targets: Array) -> Array:
+        """Raise the latent of the most probable target where it leads the other classes by too little.
+
+        It shall lead by as much as at half of all points, but not by more than `LARGEST_LEAD`.
+        """
+        points, labels = np.arange(latent.shape[-1]), np.argmax(targets, axis=0)
+        others = latent.copy()
+        others[labels, points] = -np.inf
+        lead = latent[labels, points] - others.max(axis=0)
+        corrected = latent.copy()
+        corrected[labels, points] += np.maximum(np.clip(np.median(lead), 0.0, LARGEST_LEAD) - lead, 0.0)
+        return corrected - corrected.mean(axis=0)
 
     def losses(self, latent: Array, targets: Array) -> Array:
         return soft_maximum(latent).log_total - np.einsum("...cn,...cn->...n", targets, latent)

@@ -89,6 +89,8 @@ class SearchData:
     points: PointSet
     n_points: int
     unseen: UnseenRows | None = None  # other rows, which judge models that were learned on these
+    # Latents (C, n) at these points, predicted by fits to other points; None if there is no prediction.
+    predict: "Callable[[WarmStart], Array | None]" = lambda fits: None
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +120,15 @@ class Found:
         return alike and self.specification.kernels == specification.kernels
 
 
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """The fits of the last usable evaluation: their state, and the model that they belong to."""
+
+    state: Array
+    specification: Specification
+    rung: SearchData
+
+
 class TimeIsUpError(Exception):
     """The time for the search is used up; the best model so far is kept."""
 
@@ -133,7 +144,7 @@ class SearchLog:
     records: list[Record] = field(default_factory=list)
     stopped: str = ""  # why the search ended early; empty if it has not
     method: str = ""  # how the criterion was computed last, in words; empty if there is only one method
-    warm_start: Array | None = None  # state of the last usable evaluation
+    warm_start: WarmStart | None = None
     keep_interrupted: bool = True  # whether an interrupted search returns its best model instead of raising
 
     def best_value(self, n_points: int) -> float:
@@ -245,7 +256,7 @@ class _Stage:
         self.log.check_clock(self.rung.n_points)
         entry = self.log.journal.answer(point, lambda: self._compute(point, self._warm_start()))
         if entry.state is not None:
-            self.log.warm_start = entry.state
+            self.log.warm_start = WarmStart(entry.state, self.specification_at(point), self.rung)
         self.n_evaluations += 1
         trial = Trial(np.inf, np.zeros(len(point)), False)
         if entry.usable:
@@ -274,11 +285,14 @@ class _Stage:
         return self.start.with_log_parameters(values)
 
     def _warm_start(self) -> Array | None:
-        """The state of the last usable evaluation, if it belongs to this rung."""
-        state = self.log.warm_start
-        # Latents of a smaller rung would be confidently wrong at some of the other points, and Newton's method would
-        # take more steps than from zero.
-        return state if state is not None and state.shape[-1] == self.rung.n_points else None
+        """The state of the last usable evaluation, or predictions of its fits if it had other points."""
+        last = self.log.warm_start
+        if last is None:
+            return None
+        if last.state.shape[-1] == self.rung.n_points:
+            return last.state
+        predicted = self.rung.predict(last)
+        return None if predicted is None else predicted[None]
 
     def _compute(self, point: Array, start: Array | None) -> Entry:
         began = time.monotonic()

@@ -95,6 +95,10 @@ class LeaveOneOut(Criterion):
     def partition(self) -> Array | None:
         return self.groups
 
+    def mean_dual(self, state: Array) -> Array:
+        _, gradient = self.likelihood.loss_and_gradient(state, self.targets, self.weights[None])
+        return -gradient[0]
+
     def _problem(self, covariance: ClassCovariance) -> Problem:
         return Problem(covariance, self.likelihood, self.targets, self.weights[None])
 
