@@ -108,7 +108,7 @@ def contenders(seed: int = 0) -> list[Contender]:
     process = GaussianProcessClassifier(ConstantKernel(10.0) * RBF(2.0), random_state=seed)
     return [
         Contender(OURS, new_classifier({"random_state": seed})),
-        Contender("logikern, nothing learned", new_classifier({"random_state": seed}, fixed=True)),
+        Contender("logikern, fixed hyperparameters", new_classifier({"random_state": seed}, fixed=True)),
         Contender("SVC, tuned, calibrated", vector_machine),
         Contender("Gaussian process", process, GAUSSIAN_PROCESS_ROWS),
         Contender("logistic regression, tuned", linear),

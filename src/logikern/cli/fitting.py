@@ -101,8 +101,8 @@ def split(data_set: TrainingSet, test_fraction: float | None, seed: int) -> tupl
     if parts is None:
         rarest = min(np.unique(data_set.labels, return_counts=True)[1])
         raise ValueError(
-            f"`--test-fraction {test_fraction:g}` of {len(data_set.labels)} rows cannot have every class in both the "
-            f"training and the test part: the rarest class has {count(int(rarest), 'row')}"
+            f"`--test-fraction {test_fraction:g}` of {len(data_set.labels)} rows cannot put every class into both "
+            f"the training and the test part: the rarest class has {count(int(rarest), 'row')}"
             f"{'' if data_set.groups is None else ', and groups stay together'}. "
             "Choose another fraction, or drop rare classes."
         )

@@ -73,7 +73,7 @@ class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__ = {name: value for name, value in vars(self).items() if name in _LOCAL or name == "client"}
         if not is_lazy(X):
             raise TypeError(
-                f"`X` must be a dask array or a dask dataframe, but is {type(X).__name__}. Use "
+                f"`X` must be a Dask array or a Dask dataframe, but is {type(X).__name__}. Use "
                 "KernelLogisticClassifier, or `dask.array.from_array`."
             )
         given = [X, y, sample_weight, groups]

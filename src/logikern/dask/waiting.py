@@ -58,8 +58,8 @@ class Watch:
         alone = time.monotonic() - self.alone_since
         if alone > self.policy.patience:
             raise ClusterLostError(
-                f"The cluster has had no worker for {alone:.0f} s, so the fit cannot go on. Start workers, and fit "
-                "again; with `checkpoint`, the search continues where it stopped."
+                f"The cluster has had no worker for {alone:.0f} s, so the fit cannot continue. Start workers, and "
+                "fit again; with `checkpoint`, the search continues where it stopped."
             )
 
     def _count_workers(self) -> int:

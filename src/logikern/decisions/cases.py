@@ -157,7 +157,7 @@ def as_weights(sample_weight: Any, n_cases: int) -> Array:
         raise ValueError(f"`sample_weight` must have shape ({n_cases},), but has {weights.shape!r}.")
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(
-            f"`sample_weight` must be finite and not negative, but its smallest value is {weights.min():g}."
+            f"`sample_weight` must be finite and non-negative, but its smallest value is {weights.min():g}."
         )
     if not weights.any():
         raise ValueError("`sample_weight` must be positive for at least one case, but all weights are 0.")

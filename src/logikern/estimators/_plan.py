@@ -48,7 +48,7 @@ class FitPlan:
         lines = [
             f"Start: kernel {kernel!r}, {type(self.start.mixing).__name__.lower()} classes, bias variance {bias:g}.",
             *([f"First models: {names}."] if names else []),
-            f"Search: {self.search or 'not done, hyperparameters are fixed.'}",
+            f"Search: {self.search or 'none; hyperparameters are fixed.'}",
             *(f"Final fit: {solver}" for solver in solvers),
             f"Resources: {self.resources}; threads: {self.resources.n_threads}.",
         ]

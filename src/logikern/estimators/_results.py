@@ -41,7 +41,7 @@ def search_results(report: FitReport) -> dict[str, Any]:
         return found
     found |= {"verdicts_": tuned.verdicts, "trace_": tuned.records, "criterion_value_": tuned.value}
     found |= {"criterion_method_": tuned.method, "stopped_early_": tuned.stopped}
-    found["criterion_doubt_"] = tell(tuned.check, "Learn by criterion='cv'.", stacklevel=3 + WRAPPER_FRAMES)
+    found["criterion_doubt_"] = tell(tuned.check, "Use criterion='cv'.", stacklevel=3 + WRAPPER_FRAMES)
     if tuned.stopped:
         _failures.warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")
     return found

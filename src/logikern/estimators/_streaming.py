@@ -180,7 +180,7 @@ def _declared(parameters: Parameters, classes: Any, fitted: _Fitted | None) -> A
     if fitted is not None:
         return np.asarray(fitted.classes)
     if classes is None:
-        raise ValueError("classes must be passed on the first call to partial_fit. Pass all labels of all calls.")
+        raise ValueError("classes must be passed on the first call to partial_fit. Pass the labels of all calls.")
     known = np.unique(column_or_1d(classes))
     if len(known) < 2:
         raise ValueError(f"`classes` must hold at least two labels, but is {list(known)!r}.")
@@ -192,7 +192,7 @@ def _declared_tree(hierarchy: Any, classes: Any, fitted: _Fitted | None) -> Tree
     if fitted is None and classes is None and isinstance(hierarchy, str):
         raise ValueError(
             "`classes` must be passed on the first call to partial_fit, because hierarchy='paths' reads the tree "
-            "from them. Pass all labels of all calls."
+            "from them. Pass the labels of all calls."
         )
     tree = read_tree(hierarchy, classes) if fitted is None else fitted.tree
     if tree is None:

@@ -175,7 +175,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     """
 
     _words = Words(
-        "output", "half the log of the mean squared held-out error relative to the variance of y, times outputs"
+        "output",
+        "half the log of the mean squared held-out error relative to the variance of y, times the number of outputs",
     )
 
     def __init__(

@@ -213,7 +213,7 @@ def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], limit: float) -
 def _audit_size(size: int, limit: float) -> None:
     if size > limit:
         raise ValueError(
-            f"it unpacks to {size:.3g} bytes where {limit:.3g} are allowed; raise `size_limit` if you trust it"
+            f"it unpacks to {size:.3g} bytes, but only {limit:.3g} are allowed; raise `size_limit` if you trust it"
         )
 
 

@@ -54,7 +54,9 @@ class FastSum:
 
 FAST_SUMS = {
     "fourier": FastSum(has_modes, ModePlan, "a Gaussian, Matern 3/2 or 5/2 kernel on at most three numeric inputs"),
-    "sparse": FastSum(has_near_pairs, PairCount, "a kernel of a single distance on a dense table of numbers"),
+    "sparse": FastSum(
+        has_near_pairs, PairCount, "a kernel that is a function of one distance, on a dense table of numbers"
+    ),
 }
 MakeOperator: TypeAlias = Callable[[Kernel, Any, np.dtype, float], KernelOperator]
 
@@ -282,7 +284,8 @@ def _requested(operator: str, n_points: int) -> str:
     if operator not in (*FAST_SUMS, "fast"):
         return f"Products are {operator}, as requested."
     if n_points < POLICY.fast_from:
-        return f"Products are exact: {operator} sums pay off from {POLICY.fast_from} rows, and there are {n_points}."
+        why = f"{operator} sums need at least {POLICY.fast_from} rows to be faster, but there are {n_points}"
+        return f"Products are exact: {why}."
     return f"Products are {operator} sums, as requested, or exact ones where these cost less."
 
 

@@ -266,7 +266,7 @@ class _Growth:
             return
         gain, noise, n_unseen = self._gain(found)
         is_better = gain > (0.0 if n_unseen else noise)  # unseen rows judge without bias
-        fate = "better" if is_better else "asked for" if is_given else "not better"
+        fate = "better" if is_better else "requested" if is_given else "not better"
         kept = is_better or is_given
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, noise, kept, fate, n_unseen))
         if kept:

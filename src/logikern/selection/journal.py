@@ -191,7 +191,7 @@ def _unreadable(path: Path, reason: str) -> ValueError:
 
 def _foreign(path: Path, reason: str) -> ValueError:
     return ValueError(
-        f"The checkpoint `{path}` {reason}. Delete it to start anew, choose another `checkpoint`, or pass a folder, "
+        f"The checkpoint `{path}` {reason}. Delete it to start again, choose another `checkpoint`, or pass a folder, "
         "in which every search has its own file."
     )
 

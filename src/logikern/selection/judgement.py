@@ -25,7 +25,7 @@ class Verdict:
     noise : float
         Standard error of the gain.
     kept : bool
-    fate : {"first model", "better", "not better", "asked for"}
+    fate : {"first model", "better", "not better", "requested"}
     n_unseen : int, default=0
         Number of rows outside the search that judged it; 0 if held-out rows of the search did.
     """

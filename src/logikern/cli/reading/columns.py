@@ -25,10 +25,11 @@ ADVICE = {
 }
 # Cause of a note -> a warning.
 WARNINGS = {
-    "identifier": "dropped column `{column}`, which looks like an identifier: its {count} values almost all "
-    "differ. Pass `--ignore {column}`, `--text {column}` if it holds prose, or `--categorical {column}` to use it.",
-    "counter": "column `{column}` looks like an identifier: its {count} values all differ. Pass `--ignore {column}` "
-    "if it does not help to predict the class.",
+    "identifier": "dropped column `{column}`, which looks like an identifier: almost all of its {count} "
+    "values are distinct. Pass `--ignore {column}`, `--text {column}` if it holds prose, or `--categorical {column}` "
+    "to use it.",
+    "counter": "column `{column}` looks like an identifier: all of its {count} values are distinct. Pass "
+    "`--ignore {column}` if it does not help to predict the class.",
     "spelled": "column `{column}` holds numbers as text, which are used as numbers. Pass `--categorical {column}` if "
     "they are categories.",
     "pooled": "column `{column}` has {count} levels, of which the most frequent ones become one input each. Pass "
@@ -107,7 +108,7 @@ def gap_notes(findings: Findings | None, missing_text: int, medians: str) -> lis
     """What is done about missing values, in sentences."""
     numbers, levels = (0, 0) if findings is None else (findings.missing_numbers, findings.missing_levels)
     found = {
-        f"imputed {count(numbers, 'missing number')} by {medians}": numbers,
+        f"imputed {count(numbers, 'missing number')} with {medians}": numbers,
         f"treated {count(levels, 'missing category')} as a level": levels,
         f"treated {count(missing_text, 'missing text')} as empty": missing_text,
     }
@@ -117,8 +118,9 @@ def gap_notes(findings: Findings | None, missing_text: int, medians: str) -> lis
 def unseen_notes(findings: Findings) -> list[str]:
     """Which levels a model does not know, in sentences."""
     return [
-        f"column `{unseen.column}` has {count(len(unseen.names), 'level')} unseen in the fit "
-        f"({name_list(unseen.names, 3)}), in {count(unseen.n_rows, 'row')}: predicted from the other columns"
+        f"column `{unseen.column}` has {count(len(unseen.names), 'level')} unseen in the training data "
+        f"({name_list(unseen.names, 3)}), in {count(unseen.n_rows, 'row')}: "
+        "these rows are predicted from the other columns"
         for unseen in findings.unseen
     ]
 

@@ -96,7 +96,7 @@ def _tree_of_file(path: str, encoding: str | None) -> Tree:
         raise ValueError(
             f"`{path}` must have the columns `{CHILD}` and `{PARENT}` and a row for each node, but lacks "
             f"{name_list(lacking)}; it has {name_list(table.columns)}. Name the columns in the first line, "
-            "separated by a comma."
+            "separated by commas."
         )
     nameless = np.flatnonzero(table[CHILD].isna())
     if len(nameless):

@@ -64,7 +64,7 @@ class Source:
         byte = self.content[error.start]
         guess = "utf-16" if self.content[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1"
         return (
-            f"`{self.name}` is not {encoding}: byte 0x{byte:02x} at position {error.start}, line {line}, "
+            f"`{self.name}` is not valid {encoding}: byte 0x{byte:02x} at position {error.start}, line {line}, "
             f"cannot be decoded. Pass its encoding, for example `--encoding {guess}`."
         )
 

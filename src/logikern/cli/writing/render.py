@@ -149,7 +149,7 @@ def _print_tree_scores(scores: TreeScores, console: Any) -> None:
 
 
 def _tree_overall(scores: TreeScores) -> Any:
-    inner = f", {scores.inner_rows} of inner nodes" if scores.inner_rows else ""
+    inner = f", {scores.inner_rows} with inner nodes as targets" if scores.inner_rows else ""
     values = {
         "node log loss": f"{scores.log_loss:.4f}",
         "taxonomic loss": f"{scores.taxonomic_loss:.4f}",
@@ -176,4 +176,4 @@ def _confused(scores: TreeScores) -> Any:
         counts = (f"{pair.first_as_second:g}", f"{pair.second_as_first:g}", f"{pair.rate:.1%}")
         rows.append((*names, short_name(second, tree), *counts))
     headings = ("1st as 2nd", "2nd as 1st", "share")
-    return make_table("siblings that are most often confused", ("parent", "first", "second"), headings, rows)
+    return make_table("most frequently confused siblings", ("parent", "first", "second"), headings, rows)

@@ -211,7 +211,7 @@ def with_landmarks(covariance: ClassCovariance, landmarks: tuple[Indices, ...]) 
     """The same covariance with kernel matrices approximated by landmarks."""
     if covariance.mixing.is_coupled:
         raise ValueError(
-            "Leave-one-out by landmarks, for many rows, does not support hierarchies. "
+            "For many rows, leave-one-out uses landmarks, which do not support hierarchies. "
             "Fit to fewer rows, or use cross-validation."
         )
     pairs = zip(covariance.operators, landmarks, strict=True)

@@ -47,8 +47,8 @@ class SpotCheck(NamedTuple):
     def __str__(self) -> str:
         kind = "too small" if self.refitted > self.closed_form else "too large"
         return (
-            f"Leave-one-out in closed form is far from refits: its mean loss of {self.closed_form:.2f} is {kind}. "
-            f"{self.n_refits} refits without a row suggest {self.refitted:.2f}"
+            f"Closed-form leave-one-out is far from refits: its mean loss of {self.closed_form:.2f} is {kind}. "
+            f"{self.n_refits} refits, each without one row, suggest {self.refitted:.2f}"
         )
 
 

@@ -101,7 +101,7 @@ def _variances(found: Specification, names: Array) -> str:
     if len(values) == 1:
         return f"Variance: {values[0]:.3g}."
     if len(values) > USUAL.values:
-        return f"Variances: {len(values)} from {_range(list(values), '')}."
+        return f"Variances: {len(values)} values from {_range(list(values), '')}."
     told = [
         f"{value:.3g} ({_short(users(found.tying.variance_of, number, found, names))})"
         for number, value in enumerate(values)
@@ -111,7 +111,7 @@ def _variances(found: Specification, names: Array) -> str:
 
 def _bias(found: Specification) -> str:
     if np.isinf(found.bias_variance):
-        return "Constants have no penalty."
+        return "Constants are not penalised."
     return f"Bias variance: {found.bias_variance:.3g}." if found.bias_variance else "There are no constants."
 
 

@@ -59,7 +59,7 @@ def hyperparameter_frame(
     if not found.temperature.is_neutral:
         began = asdict(start.temperature)
         whole |= {
-            f"inverse temperature where {name}": (value, began[name])
+            f"inverse temperature of {name} rows": (value, began[name])
             for name, value in asdict(found.temperature).items()
         }
     rows += [{"name": name, "classes": "all", "value": one, "start": first} for name, (one, first) in whole.items()]

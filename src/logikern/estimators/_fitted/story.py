@@ -23,7 +23,7 @@ TERMS = (
     "noise: standard error of the gain.",
     "better: the gain exceeds the noise, or is positive on rows that the search has not seen; for a first model, "
     "its criterion is lower.",
-    "asked for: required by the settings, better or not.",
+    "requested: required by the settings, whether better or not.",
 )
 
 
@@ -133,7 +133,7 @@ def _terms(verdicts: tuple[Verdict, ...], words: Words) -> list[str]:
     fates = {verdict.fate for verdict in verdicts}
     if all(np.isnan(verdict.gain) for verdict in verdicts):
         return []
-    told = [line for line in TERMS if "asked for" in fates or not line.startswith("asked for")]
+    told = [line for line in TERMS if "requested" in fates or not line.startswith("requested")]
     return ["Terms:", *(line.format(criterion=words.criterion) for line in told)]
 
 
