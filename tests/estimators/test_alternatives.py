@@ -51,7 +51,7 @@ STANDARD = [f"{kernel}, standardised" for kernel in KERNELS]
     ("X", "names"),
     [
         (NUMBERS, [*STANDARD, "Gaussian + Laplacian, ranks"]),
-        (PIXELS, [*STANDARD, "Gaussian + Laplacian, ranks", "Gaussian + Laplacian, as they are"]),
+        (PIXELS, [*STANDARD, "Gaussian + Laplacian, ranks", "Gaussian + Laplacian, unscaled"]),
         (PIXELS * 10.0 ** np.arange(9), [*STANDARD, "Gaussian + Laplacian, ranks"]),
         (PIXELS[:, :7], [*STANDARD, "Gaussian + Laplacian, ranks"]),
         (COLOURS, KERNELS),

@@ -92,7 +92,10 @@ FORGED = {
         "not finite",
     ),
     "approximation in words": (altered(FITTED, approximation_="good"), "approximation has the wrong type"),
-    "loss in words": (altered(FITTED, approximation_=Approximation(9, "low", 0.1, 0.1, 9)), "approximation has the wrong type"),
+    "loss in words": (
+        altered(FITTED, approximation_=Approximation(9, "low", 0.1, 0.1, 9)),
+        "approximation has the wrong type",
+    ),
     "settings in words": (altered(FITTED, operator=altered(SETTINGS, size="many")), "are not numbers"),
     "against the rest in another order": (altered(REST, binaries_=REST.binaries_[::-1]), "not match its classes"),
 }

@@ -92,7 +92,7 @@ def _search_size(text: str | None, n_rows: int) -> int | None:
 
 
 def split(data_set: TrainingSet, test_fraction: float | None, seed: int) -> tuple[TrainingSet, TrainingSet | None]:
-    """Training and test rows: each class in both unless there is a tree, each group in only one."""
+    """Training and test rows. Each class is in both parts, unless there is a tree; each group is in one part only."""
     if test_fraction is None:
         return data_set, None
     # With a tree, classes without rows are allowed.

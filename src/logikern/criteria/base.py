@@ -23,7 +23,7 @@ class Evaluation:
     value : float
         Mean loss per case.
     gradient : CovarianceGradient
-        Gradient by the logs of all hyperparameters, for each operator and each latent function.
+        Gradient with respect to the logs of all hyperparameters, for each operator and each latent function.
     losses : array of shape (n_losses,)
         The losses whose weighted mean is the value; settings are compared case by case.
     state : array

@@ -149,7 +149,7 @@ def _columns_of(labels: Array, names: list[Any]) -> Indices:
 
 
 def as_weights(sample_weight: Any, n_cases: int) -> Array:
-    """Weights of the cases, not negative and not all 0; None means 1."""
+    """Weights of the cases, non-negative and not all 0; None means 1."""
     if sample_weight is None:
         return np.ones(n_cases)
     weights = as_numbers(sample_weight, "sample_weight")

@@ -31,7 +31,7 @@ IDENTIFIER = re.compile(
 class Encoder:
     """How columns of a table become inputs; learned on training rows, without their labels.
 
-    Inputs are numbers (with truths as 0 and 1, and times in days), then indicators of missing numbers, then levels.
+    Inputs are numbers (booleans as 0 and 1, times in days), then indicators of missing numbers, then levels.
 
     Parameters
     ----------

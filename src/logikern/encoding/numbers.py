@@ -1,4 +1,4 @@
-"""Numbers, truths and times of a table as inputs: missing ones become the median, with an indicator."""
+"""Numbers, booleans and times of a table as inputs: missing values become the median, with an indicator."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -77,7 +77,7 @@ class Standardised(Scaling):
 
 @dataclass(frozen=True, eq=False)
 class Ranked(Scaling):
-    """Share of training values below x, plus half of those equal to x; linear between training values.
+    """Share of training values below x, plus half the share equal to x; linear between training values.
 
     Shares are centred and scaled to a variance of about one, like standardised inputs.
     """

@@ -25,7 +25,7 @@ class Column:
     source: Any
 
     def numbers(self) -> Array:
-        """Values of a column of numbers, truths or times, NaN where they are missing; times in days."""
+        """Values of a column of numbers, booleans or times, NaN where they are missing; times in days."""
         if isinstance(self.source, np.ndarray):
             return _array_numbers(self.source)
         return _series_numbers(self.source)

@@ -135,7 +135,7 @@ def log(shown: bool, message: str, *values: Any, **attributes: Any) -> None:
     Parameters
     ----------
     shown : bool
-        Whether `verbose` asks for it.
+        Whether `verbose` requests this entry.
     message, values :
         As for `logging.Logger.log`.
     attributes :

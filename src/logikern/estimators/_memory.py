@@ -66,7 +66,7 @@ class Resources:
         return allowed if self.is_given else f"{describe(self.memory)} is free"
 
     def allow(self, needed: float) -> bool:
-        """Whether a call that needs so many bytes fits."""
+        """Whether a call that needs this number of bytes fits."""
         return needed + footprint.MODEL.overhead <= self.memory
 
     def require(self, what: str, needed: float, advice: str) -> float:
@@ -165,12 +165,12 @@ class CellsNeed(NamedTuple):
     n_parallel: int  # fits at the same time
 
     def share(self, allowed: float) -> float:
-        """Bytes for kernel values and preconditioner of each fit, if so many are allowed for all."""
+        """Bytes for kernel values and preconditioner of each fit, if all fits together may use `allowed` bytes."""
         return self.values + (allowed - footprint.MODEL.overhead - self.total) / self.n_parallel
 
 
 def cells_need(data: TrainingData, model: Specification, n_rows: int, rank: int, n_partitions: int) -> CellsNeed:
-    """Memory of neighbourhoods of at most so many rows: each thread fits one, or landmarks couple all in one fit."""
+    """Memory of neighbourhoods of at most `n_rows` rows. Each thread fits one, or landmarks couple all in one fit."""
     n, n_kernels = len(data.weights), len(model.kernels)
     size, n_cells = size_of(data, model.tying, min(n, n_rows)), -(-n // n_rows)
     values = USUAL.cell_margin * fit_matrices(model.kernels[0], data, n_kernels) * size.matrix
@@ -239,17 +239,17 @@ def _least_room(data: TrainingData, n_points: int) -> float:
 
 
 def _copies(data: TrainingData, n_points: int) -> float:
-    """Points, kept and in the forms that kernels take, and targets."""
+    """Bytes of the points, of the copies that kernels make of them, and of the targets."""
     return _bytes(data, n_points) + _scaled(data, n_points) + 3.0 * data.targets.nbytes
 
 
 def _scaled(data: TrainingData, n_points: int) -> float:
-    """Scaled copies of the points for a kernel; zero if kernel values are given."""
+    """Bytes of the scaled copies that a kernel makes of the points; zero if kernel values are given."""
     return 0.0 if isinstance(data.points, KernelRows) else footprint.MODEL.point_copies * _bytes(data, n_points)
 
 
 def _bytes(data: TrainingData, n_points: int) -> float:
-    """Bytes of this many of the points."""
+    """Bytes of `n_points` points."""
     return bytes_of(data.points) * n_points / max(1, len(data.weights))
 
 

@@ -88,7 +88,7 @@ class Parameters:
 
     @property
     def divides(self) -> bool:
-        """Whether the user asks for neighbourhoods."""
+        """Whether the user requests neighbourhoods."""
         return is_divided(self.operator)
 
     @property

@@ -62,7 +62,7 @@ def resolve(
     given: GivenRows,
     resources: Resources,
 ) -> FitPlan:
-    """Decide everything that the parameters leave open; an error if the memory does not suffice.
+    """Decide everything that the parameters leave open; an error if memory is too small.
 
     The first of the alternatives needs most memory. Splitters get the rows as passed to `fit`.
     """

@@ -43,7 +43,7 @@ class FitReport:
     approximation: Approximation | None = None  # how good the division was measured to be
 
     def model(self, points: Any, constants: Array | None) -> FittedModel | NeighbourhoodModel:
-        """The model of the fit on points as they are stored, with constants if these are free."""
+        """The fitted model on the stored points, with constants if they are unpenalised."""
         if self.members:
             return NeighbourhoodModel(self.specification, points, self.members)
         return FittedModel(self.specification, points, self.result.dual[0], constants)

@@ -141,7 +141,7 @@ def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: 
 
 @dataclass(frozen=True, eq=False)
 class UnseenRows:
-    """Rows outside a rung, which judge models that were learned on it."""
+    """Rows outside a rung, on which models that were learned on the rung are judged."""
 
     points: PointSet  # of the rung
     new_points: Any

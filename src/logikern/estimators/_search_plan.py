@@ -70,7 +70,7 @@ class SearchPlan:
 
 
 def leaves_one_out(parameters: Parameters, n_points: int, n_classes: int) -> bool:
-    """Whether the criterion is leave-one-out; "auto" takes it where it is cheaper than cross-validation."""
+    """Whether the criterion is leave-one-out; "auto" uses it where it is cheaper than cross-validation."""
     if parameters.criterion == "auto":
         return (n_classes == 2 and n_points <= USUAL.loo_up_to) or parameters.is_bias_free
     return parameters.criterion == "loo"
@@ -84,7 +84,7 @@ def plan_search(
     given: GivenRows,
     resources: Resources,
 ) -> SearchPlan:
-    """Criterion, subsets, folds and operators of a search; an error if the memory does not suffice."""
+    """Criterion, subsets, folds and operators of a search; an error if memory is too small."""
     n, n_classes = len(data.weights), len(data.classes)
     criterion = "loo" if leaves_one_out(parameters, n, n_classes) else "cv"
     identity = identify(parameters, data, given.groups)
@@ -127,7 +127,7 @@ def plan_search(
 def _sees_neighbourhoods(
     parameters: Parameters, data: TrainingData, start: Specification, criterion: str, given: GivenRows
 ) -> bool:
-    """Whether the search learns on neighbourhoods: from so many rows on, if distances make neighbours."""
+    """Whether the search uses neighbourhoods: for many rows and kernels that are based on distances."""
     is_drawn = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
     usual = is_auto(parameters.search_size) and is_drawn and criterion == "cv" and given.groups is None
     has_cells = isinstance(start.kernels[0], DistanceKernel) and data.labels is not None

@@ -72,7 +72,7 @@ class StreamingMixin:
 
     @available_if(_can_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add points to those fitted so far, and continue from their dual (the online mode of Memisevic 2006).
+        """Add points to the fit and continue from its dual (the online mode of Memisevic 2006).
 
         After every call the model equals the result of `fit` on all points so far, at fixed hyperparameters: values
         of an earlier fit, given values, or estimates from the first points. No criterion is used. All points are
@@ -87,7 +87,7 @@ class StreamingMixin:
         y : array of shape (n_samples,) or (n_samples, n_classes)
             Their labels, or a distribution over the classes for each point.
         classes : array of shape (n_classes,) or None, default=None
-            All labels of all future calls. Needed in the first call, unless there is a hierarchy.
+            The labels of all calls. Needed in the first call, unless there is a hierarchy.
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the new points' likelihoods.
 

@@ -139,7 +139,7 @@ class KernelLogisticClassifier(
     memory_limit : int, str or None, default=None
         Memory that a call may use besides its data, in bytes or as text ("2GB"): `fit`, predictions, leave-one-out.
         None uses the free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed
-        in tiles; if that does not suffice, the call raises an error before its work begins.
+        in tiles; if that is not enough, the call raises an error before its work begins.
     n_jobs : int or None, default=None
         Maximum number of threads. None, -1 and larger numbers mean the number that the BLAS may use, which
         `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set.
@@ -182,7 +182,8 @@ class KernelLogisticClassifier(
     operator_ : str
         How products were computed, and why, as a sentence.
     approximation_ : Approximation or None
-        Held-out loss of neighbourhoods, compared with twice as large ones, if the plan has neighbourhoods.
+        Held-out loss of neighbourhoods, compared with neighbourhoods of twice the size, if the plan has
+        neighbourhoods.
     encoder_ : Encoder
         How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
         Kernels of objects and matrices have no encoder.

@@ -39,7 +39,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
 
     The functions u_c of the outputs minimise sum_i (y_ic - u_c(x_i))^2 / 2 + |u_c|^2 / 2 in the function space of
     variance * k. So `variance` is the variance of the function in units of the noise variance, 1 / alpha of
-    KernelRidge. Beside the kernel's parameters it is the only number that the mean depends on.
+    KernelRidge. The mean depends only on this number and on the kernel's parameters.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     memory_limit : int, str or None, default=None
         Memory that a call may use besides its data, in bytes or as text ("2GB"): `fit` and predictions. None uses the
         free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed in tiles; if
-        that does not suffice, the call raises an error before its work begins.
+        that is not enough, the call raises an error before its work begins.
     n_jobs : int or None, default=None
         Maximum number of threads. None, -1 and larger numbers mean the number that the BLAS may use, which
         `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set.

@@ -145,7 +145,7 @@ def exact(size: Size) -> float:
 
 
 def leave_one_out(size: Size) -> float:
-    """The posterior covariance from dense factors, then refits without some points, at least one by one."""
+    """The posterior covariance from dense factors, then refits without some points, at least one at a time."""
     posterior = _posterior(size, 3 if size.has_null else 1) + functions(size, MODEL.newton_arrays) + tiles(size)
     return max(posterior, refits(size, 1))
 

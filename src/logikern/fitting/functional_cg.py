@@ -197,7 +197,7 @@ class _Iteration(Iteration):
 
 
 class _Look(NamedTuple):
-    """Functional gradient, penalised losses, norms, and what the tolerance is compared with."""
+    """Functional gradient, penalised losses, norms, and the values that are compared with the tolerance."""
 
     gradient: Array
     losses: Array

@@ -1,4 +1,4 @@
-"""The penalised loss at fixed hyperparameters, and what a solver gives back."""
+"""The penalised loss at fixed hyperparameters, and the result of a solver."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable

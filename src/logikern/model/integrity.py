@@ -53,7 +53,7 @@ def check_steps(model: Any) -> None:
 
 
 def is_ours(model: Any) -> bool:
-    """Whether the object is an estimator of logikern, which belong to a later layer."""
+    """Whether the object is one of logikern's estimators, which belong to a later layer."""
     return _name(model) in _CHECKS
 
 

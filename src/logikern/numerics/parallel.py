@@ -111,7 +111,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def own_threads(most: int | None = None) -> Iterator[None]:
-    """Inside, the BLAS keeps to one thread, and `for_each` uses at most `most` of the threads that the BLAS had."""
+    """A context in which the BLAS uses one thread, and `for_each` at most `most` of the threads that the BLAS had."""
     with one_blas_thread() as allowed:
         outer = _share.get()
         try:

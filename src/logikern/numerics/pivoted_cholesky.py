@@ -24,12 +24,11 @@ def randomly_pivoted_cholesky(
     random: np.random.Generator,
     tolerance: float = 1e-9,
 ) -> LowRankFactor:
-    """Factor of at most `rank` rows, pivots drawn in proportion to the residual diagonal.
+    """A factor of at most `rank` rows, with pivots drawn in proportion to the residual diagonal.
 
-    Chen, Epperly, Tropp & Webber (2024), in the blocked form with rejection
-    (Epperly, Tropp & Webber 2024): a block of candidates is drawn, and a
-    candidate is kept with its probability in the sequential algorithm after
-    those before it. One call of `rows` serves the block.
+    Chen, Epperly, Tropp & Webber (2025), in the blocked form with rejection (Epperly, Tropp & Webber 2024). A block
+    of candidates is drawn, and each candidate is accepted with a probability that makes the result equivalent to the
+    sequential algorithm. Each block needs one call of `rows`.
 
     Parameters
     ----------
@@ -40,7 +39,7 @@ def randomly_pivoted_cholesky(
         Largest number of rows of the factor.
     random : numpy.random.Generator
     tolerance : float, default=1e-9
-        Stop when the residual trace has fallen below this part of the trace.
+        Stop when the residual trace is below this fraction of the trace.
     """
     # An indefinite kernel may have negative values here, which are no probabilities.
     residual = np.maximum(np.array(diagonal, dtype=float), 0.0)

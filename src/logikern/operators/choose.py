@@ -76,11 +76,11 @@ class Choice:
     memory : float
         Bytes that the model may use.
     spare_memory : float, default=inf
-        Bytes for each operator that may hold a matrix in double precision beside the one in single precision.
+        Bytes for each operator that may hold a matrix in double precision in addition to the one in single precision.
     own : callable or None, default=None
         The user's function (kernel, X, dtype, memory) -> KernelOperator, X in double precision.
     exact : {"dense", "tiled"}, default="tiled"
-        Products where faster ones do not pay.
+        How products are computed where approximations are not faster.
     fast_memory : float, default=inf
         Bytes for each operator of fast sums.
     """
@@ -151,7 +151,7 @@ class PointSet:
 
     @cached_property
     def in_double(self) -> Any:
-        """The points in double precision, whatever the products: distances keep their digits."""
+        """The points in double precision, regardless of the products: distances keep their digits."""
         return in_precision(self.X, np.dtype(np.float64))
 
     def distances_for(self, kernel: DistanceKernel) -> tuple[Distances, ...]:

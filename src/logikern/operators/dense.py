@@ -38,7 +38,7 @@ class StoredOperator(KernelOperator):
     matrix : array of shape (n, n)
         float32 or float64.
     spare_memory : float
-        Bytes that a matrix of float64 beside it may take.
+        Bytes that an additional matrix of float64 may take.
     """
 
     matrix: Array

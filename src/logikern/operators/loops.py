@@ -42,7 +42,7 @@ def add_products(rows: tuple[Array, ...], first: Array, second: Array, sums: Arr
 
 
 def take_rows(matrix: Array, start: int, last: int, columns: tuple[int, int]) -> tuple[Array, ...]:
-    """Some columns of eight rows; the last row stands for those beyond it."""
+    """Some columns of eight rows; the last row is repeated if there are fewer than eight."""
     low, high = columns
     return (
         matrix[start][low:high],

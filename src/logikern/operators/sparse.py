@@ -98,7 +98,7 @@ class NearPairs(KernelOperator):
         return kernel_rows(self.kernel, self.X, indices, self.dtype)
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
-        """As for all operators; the derivative of dropped values counts as zero, as they do."""
+        """As for all operators; dropped values and their derivatives count as zero."""
         left, right = left[:, self.order].astype(np.float64), right[:, self.order].astype(np.float64)
 
         def contract(part: tuple[slice, sparse.csr_array]) -> Array:
@@ -121,7 +121,7 @@ class NearPairs(KernelOperator):
         return np.abs(self.scaled[first] - self.scaled[second]) ** self.kernel.metric.power
 
     def _product(self, functions: Array, values: Callable[[slice, sparse.csr_array], sparse.csr_array]) -> Array:
-        """functions @ K in their own precision, with the values that a function gives to every block."""
+        """functions @ K in the precision of the functions; `values` returns each block with its kernel values."""
         result, ordered = np.empty_like(functions), functions[:, self.order]
         is_few = len(functions) <= POLICY.few_functions
         columns = ordered if is_few else np.ascontiguousarray(ordered.T)
@@ -156,7 +156,7 @@ def _places(rows: slice, block: sparse.csr_array) -> tuple[Indices, Indices]:
 
 
 def has_near_pairs(kernel: Kernel, X: Any) -> TypeGuard[Stationary]:
-    """Whether near points can be found, which needs a kernel of a single distance and an array of numbers."""
+    """Whether near points can be found, which needs a kernel with only one distance and an array of numbers."""
     is_table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
     return isinstance(kernel, Stationary) and is_table and not is_sparse(X)
 

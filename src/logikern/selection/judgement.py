@@ -27,7 +27,7 @@ class Verdict:
     kept : bool
     fate : {"first model", "better", "not better", "requested"}
     n_unseen : int, default=0
-        Number of rows outside the search that judged it; 0 if held-out rows of the search did.
+        Number of unseen rows on which it was judged; 0 if it was judged on held-out rows of the search.
     """
 
     stage: str
@@ -47,7 +47,7 @@ class Verdict:
 
 
 class UnseenRows(Protocol):
-    """Rows that a search does not use, which judge its models."""
+    """Rows that a search does not use, on which its models are judged."""
 
     @property
     def weights(self) -> Array:

@@ -128,7 +128,7 @@ def _grow(how: str, parent_of: dict[Label, Label | None]) -> Tree:
 
 
 def _in_order(siblings: list[Label]) -> list[Label]:
-    """Sorted by label, or by type and text if labels cannot be compared."""
+    """The nodes sorted by label, or by type and text if labels cannot be compared."""
     try:
         return sorted(siblings)  # type: ignore[type-var]
     except TypeError:

@@ -39,7 +39,7 @@ WARNINGS = {
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns by their treatment; `constant` ones and `identifiers` are dropped."""
+    """Columns by their role; `constant` columns and `identifiers` are dropped."""
 
     numeric: tuple[str, ...]
     categorical: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ def learn_columns(frame: pd.DataFrame, categorical: Sequence[str], text: Sequenc
 
 
 def assign_roles(encoder: Encoder | None, text: Sequence[str] = ()) -> Roles:
-    """The roles that an encoder gives to its columns, beside text."""
+    """The roles of all columns: those of an encoder, and text."""
     if encoder is None:
         return Roles((), (), tuple(text))
     names = encoder.column_names

@@ -136,7 +136,7 @@ def _read_parquet(source: Source, reading: Reading, as_text: Sequence[str], miss
 
 
 def _index_columns(schema: Any, columns: Iterable[str]) -> tuple[str, ...]:
-    """Columns that the metadata of pandas calls an index; a range is described there without a column."""
+    """Columns that the metadata of pandas marks as index; a range index has no column."""
     try:
         described = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         listed = described.get("index_columns", ())

@@ -90,7 +90,7 @@ def sentence(error: BaseException) -> str:
 
 
 def one_line(message: str) -> str:
-    """The message with all white space as single blanks."""
+    """The message with each run of white space replaced by a single blank."""
     return " ".join(message.split())
 
 

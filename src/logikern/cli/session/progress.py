@@ -131,7 +131,7 @@ def _display(task: str, progress: Progress, interruption: Interruption) -> Abstr
 
 
 class _Listener(logging.Handler):
-    """Passes evaluations and steps in the log of the estimator to functions."""
+    """Log handler that passes evaluations and steps of the estimator to functions."""
 
     def __init__(self, receivers: dict[str, Callable[[Any], None]]) -> None:
         super().__init__(logging.DEBUG)

@@ -78,7 +78,7 @@ def print_tree(model: Any) -> None:
 
 
 def make_table(title: str, texts: Iterable[str], numbers: Iterable[str], rows: Iterable[Iterable[str]]) -> Any:
-    """A table of rich with columns of text, then columns of numbers; cells are not read as markup."""
+    """A rich table with text columns, then number columns; cells are not read as markup."""
     from rich.table import Table
     from rich.text import Text
 

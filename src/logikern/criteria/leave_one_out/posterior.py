@@ -38,7 +38,7 @@ class GroupBlocks(NamedTuple):
 
 
 class Sensitivity(NamedTuple):
-    """Derivatives of sum_g b_g' Q_gg a_g: `products` by the curvature, `weights` by K~."""
+    """Derivatives of sum_g b_g' Q_gg a_g with respect to the curvature (`products`) and to K~ (`weights`)."""
 
     products: Array  # (F, n): sum_g (V' Q b_g) (V' Q a_g), entry by entry
     weights: list[Array]  # sum_g (T b_g) (T a_g)'
@@ -62,7 +62,7 @@ class ExactPosterior:
         With one weighting, and at least three functions if it has null directions.
     groups : Groups
     free_bias : bool, default=False
-        Whether each function has a constant of infinite prior variance beside its block.
+        Whether each function has a constant of infinite prior variance in addition to its block.
     policy : PosteriorPolicy
     """
 

@@ -36,7 +36,7 @@ def describe_model(found: Specification, names: Array, unit: str, encoder: Encod
         Classes or outputs.
     unit : {"class", "output"}
     encoder : Encoder or None
-        Of the inputs, for the names of those with the largest rates.
+        Encoder of the inputs, for the names of the inputs with the largest rates.
     """
     lines = [_kernels(found.kernels, encoder), sharing(found, unit), f"{_variances(found, names)} {_bias(found)}"]
     temperature = found.temperature
@@ -61,7 +61,7 @@ def _kernels(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:
 
 
 def _inputs(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:
-    """Which inputs count most, if each has its rate, or which columns of a table."""
+    """The inputs, or columns of a table, with the largest rates, if each has its own rate."""
     if len(kernels) > 1 or leaves(kernels[0]) != [kernels[0]]:
         return ""
     rates = np.array(getattr(kernels[0], "rate", ()))

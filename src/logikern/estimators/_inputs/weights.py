@@ -35,7 +35,7 @@ def weigh_rows(
 
 
 def sample_weights(n_rows: int, sample_weight: Any, may_vanish: bool = False) -> Array:
-    """One weight per row, finite and non-negative; an error if all are zero, unless `may_vanish`."""
+    """One weight per row, finite and non-negative; not all may be zero, unless `may_vanish`."""
     if sample_weight is None or isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n_rows, 1.0 if sample_weight is None else sample_weight)
     try:

@@ -1,4 +1,4 @@
-"""Dual ascent two classes of a point at a time, Memisevic (2006), sec. 3: compiled loops.
+"""Dual ascent over two classes of a point at a time, Memisevic (2006), sec. 3: compiled loops.
 
 A point's shares q are a distribution over classes. Moving mass from one class to another keeps their sum, and the
 best mass is a root in one variable. Everything here is plain Python; `compiled` makes it fast. The constants are

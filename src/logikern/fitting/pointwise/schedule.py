@@ -18,7 +18,7 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True)
 class PointwisePolicy:
-    """When pointwise ascent pays, which points a round visits, and when it gives up."""
+    """When pointwise ascent is worthwhile, which points a round visits, and when it gives up."""
 
     # Classes times points above which compilation, which takes a few seconds, pays.
     worthwhile_from: int = 100_000

@@ -20,7 +20,7 @@ Condition = Callable[[Curvature, Indices], Preconditioner]
 
 @dataclass(frozen=True)
 class RankPolicy:
-    """The rank at which a preconditioner pays: a model of the time of products and of its construction."""
+    """The best rank of a preconditioner, from a model of the time of products and of its construction."""
 
     # Largest Woodbury matrix: a larger one costs more to factor than the products that it saves.
     largest_size: int = 3000
@@ -91,18 +91,18 @@ class DiagonalConditioning(Conditioning):
 
 @dataclass(frozen=True)
 class LowRankConditioning(Conditioning):
-    """The coupled low-rank preconditioner, at a rank that pays, rebuilt only when necessary.
+    """The coupled low-rank preconditioner, at a rank that saves time, rebuilt only when necessary.
 
     Parameters
     ----------
     rank : int or None, default=None
         Rank of each operator's factor; None lets `policy` weigh the cost against the products that it saves.
     largest_rank : int, default=300
-        Bound on the first rank if None.
+        Upper bound on the first rank if `rank` is None.
     staleness : float, default=0.03
         Relative change of the curvature up to which an old preconditioner is used again.
     memory : float, default=inf
-        Largest size in bytes, for all weightings together, at ranks beyond the least.
+        Largest size in bytes, for all weightings together; the smallest rank may exceed it.
     seed : int, default=0
         Seed of the random pivots.
     policy : RankPolicy

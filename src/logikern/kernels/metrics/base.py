@@ -76,7 +76,7 @@ class Metric(ABC):
         X, Z : array or scipy sparse matrix, (n, d) and (m, d)
         rate : float or tuple of floats, default=1.0
         dtype : numpy dtype or None, default=None
-            Dtype of the result; None takes float32 if both sets of points are, float64 otherwise.
+            Dtype of the result; None means float32 if both sets of points are float32, and float64 otherwise.
         """
         pair = self.compare(X, Z, rate, np.dtype(np.float64))
         result = np.empty(pair.shape, common_dtype(X, Z) if dtype is None else dtype)
