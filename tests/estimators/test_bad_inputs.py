@@ -152,7 +152,7 @@ KERNELS = {
     "rate a word": (fit(rate="scale"), "`rate` must be a number or a sequence of numbers, but is 'scale'"),
     "rates as words": (fit(rate=["a", "b", "c"]), "`rate` must be a number or a sequence"),
     "rate of two dimensions": (fit(rate=np.ones((1, 3))), "`rate` must be a number or a sequence"),
-    "rate of a linear kernel": (fit(rate=1.0, kernel="linear"), "`rate` is a parameter of the named kernels"),
+    "rate of a linear kernel": (fit(rate=1.0, kernel="linear"), "`rate` is a parameter of named kernels"),
     "rate beside an object": (fit(rate=1.0, kernel=Gaussian()), "give the parameters to the Kernel object"),
 }
 

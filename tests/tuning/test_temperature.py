@@ -144,7 +144,7 @@ def test_regressors_with_a_temperature_are_refused(tmp_path):
     specification = replace(forged.model_.specification, temperature=Temperature(2.0, 3.0))
     forged.model_ = replace(forged.model_, specification=specification)
     persistence.save_model(forged, tmp_path / "m.skops")
-    with pytest.raises(ValueError, match="its outputs have a temperature"):
+    with pytest.raises(ValueError, match="it is a regressor, but has a temperature"):
         logikern.load_model(tmp_path / "m.skops")
 
 

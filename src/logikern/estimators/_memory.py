@@ -161,7 +161,7 @@ class CellsNeed(NamedTuple):
     """Bytes of a fit by neighbourhoods."""
 
     total: float
-    values: float  # of which so many for kernel values and preconditioner of each fit
+    values: float  # part of the total, for kernel values and preconditioner of each fit
     n_parallel: int  # fits at the same time
 
     def share(self, allowed: float) -> float:

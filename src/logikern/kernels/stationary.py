@@ -66,8 +66,7 @@ class DistanceKernel(Kernel):
 
     @abstractmethod
     def pull(self, distances: Sequence[Matrix], weights: Matrix) -> tuple[list[Matrix], Vector]:
-        """weights * dk/ds_m for every m, and d/d log h of sum_ij weights_ij k_ij for parameters h other than
-        rates."""
+        """weights * dk/ds_m for every m; and d/d log h of sum_ij weights_ij k_ij for all h but the rates."""
 
     def __call__(self, X: Points, Z: Points) -> Matrix:
         result = np.empty((X.shape[0], Z.shape[0]), common_dtype(X, Z))

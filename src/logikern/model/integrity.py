@@ -209,10 +209,10 @@ def _check_regressor(regressor: Any) -> None:
     _check_constants(found["model_"])
     _check_start(found.get("start_"), found["model_"])
     _check_shown(found, found["model_"].specification.kernels, found["model_"].specification.latent_variances)
-    _require(type(found["model_"].specification.mixing) is Flat, "its outputs have a tree")
+    _require(type(found["model_"].specification.mixing) is Flat, "it is a regressor, but has a class tree")
     _require(found.get("n_outputs_") == len(outputs), "its number of outputs does not match its model")
     _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
-    _require(found["model_"].specification.temperature.is_neutral, "its outputs have a temperature")
+    _require(found["model_"].specification.temperature.is_neutral, "it is a regressor, but has a temperature")
     allowed = (1, 2) if len(outputs) == 1 else (2,)
     _require(
         isinstance(coefficients, np.ndarray) and coefficients.ndim in allowed, "its coefficients are not a table"
@@ -269,7 +269,7 @@ def _check_places(points: KernelRows, n_training: int) -> None:
     is_list = isinstance(places, np.ndarray) and places.ndim == 1 and places.dtype.kind == "i" and len(places) > 0
     _require(points.values is None and is_list, "its points are not positions in a kernel matrix")
     inside = places.min() >= 0 and places.max() < n_training and len(np.unique(places)) == len(places)
-    _require(bool(inside), f"its points are not positions among the {n_training} rows that its kernel matrix had")
+    _require(bool(inside), f"its points are not positions among the {n_training} rows of its kernel matrix")
 
 
 def _check_constants(model: FittedModel) -> None:

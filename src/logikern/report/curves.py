@@ -37,7 +37,7 @@ def plot_error_reject(curves: ErrorRejectCurve | Mapping[str, ErrorRejectCurve],
         fractions = np.union1d(GRID, curve.rejected)
         legend = None if label is None else f"{label} (area {curve.area:.4f})"
         ax.plot(fractions, curve.error_at(fractions), label=legend)
-    ax.set(xlabel="fraction rejected", ylabel="error among the kept", xlim=(0.0, 1.0))
+    ax.set(xlabel="fraction rejected", ylabel="error among kept cases", xlim=(0.0, 1.0))
     ax.set_ylim(bottom=0.0)
     _show_percent(ax)
     if isinstance(curves, Mapping):

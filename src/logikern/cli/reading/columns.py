@@ -32,7 +32,7 @@ WARNINGS = {
     "`--ignore {column}` if it does not help to predict the class.",
     "spelled": "column `{column}` holds numbers as text, which are used as numbers. Pass `--categorical {column}` if "
     "they are categories.",
-    "pooled": "column `{column}` has {count} levels, of which the most frequent ones become one input each. Pass "
+    "pooled": "column `{column}` has {count} levels; the most frequent ones become one input each. Pass "
     "`--ignore {column}`, or `--text {column}` if it holds prose.",
 }
 
@@ -78,10 +78,9 @@ def assign_roles(encoder: Encoder | None, text: Sequence[str] = ()) -> Roles:
 def require_inputs(roles: Roles) -> None:
     """Reject a table without anything to learn from."""
     if not roles.numeric + roles.categorical + roles.text:
-        raise ValueError(
-            "no column is left to learn from: besides the target and ignored columns there are only "
-            f"{len(roles.dropped)} dropped ones ({name_list(roles.dropped) or '-'})."
-        )
+        names = name_list(roles.dropped)
+        others = f"all others were dropped ({names})" if names else "the table has no others"
+        raise ValueError(f"no column is left to learn from: besides the target and ignored columns, {others}.")
 
 
 def prepare_text(frame: pd.DataFrame, text: Sequence[str]) -> tuple[pd.DataFrame, int]:

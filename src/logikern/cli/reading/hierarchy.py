@@ -141,8 +141,8 @@ def _require_nodes(target: pd.Series, labels: np.ndarray, nodes: dict[str, links
 
 def _describe(tree: Tree, labels: np.ndarray, messages: Messages) -> None:
     messages.info(
-        f"tree: {count(len(tree.labels), 'node')} in {count(int(tree.depths.max()), 'level')}, of which "
-        f"{tree.n_classes} are classes"
+        f"tree: {count(len(tree.labels), 'node')} in {count(int(tree.depths.max()), 'level')}; "
+        f"{tree.n_classes} of the nodes are classes"
     )
     nodes = lowest_equivalents(nodes_of(labels, tree), tree)
     n_inner = int(np.count_nonzero(tree.n_children[nodes]))

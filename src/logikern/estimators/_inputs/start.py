@@ -142,6 +142,6 @@ def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
 
 def _refuse_rate(kernel: Any) -> Kernel:
     raise ValueError(
-        f"`rate` is a parameter of the named kernels that measure distances, but `kernel` is {kernel!r}. "
+        f"`rate` is a parameter of named kernels that are based on distances, but `kernel` is {kernel!r}. "
         "Leave `rate` at None, and give the parameters to the Kernel object itself."
     )
