@@ -102,7 +102,7 @@ class CriterionData:
     targets : array of shape (C, n)
     weights : array of shape (n,)
     folds : Folds or None
-        Drawn by `cv`; None for leave-one-out.
+        Folds according to `cv`; None for leave-one-out.
     groups : array of shape (n,) or None
         Points with equal labels are held out together.
     solver : NewtonSolver

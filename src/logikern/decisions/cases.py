@@ -17,7 +17,7 @@ SUM_TOLERANCE = 1e-4  # probabilities in single precision, or averaged over mode
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Cases of positive weight with known classes. Made by `align`."""
+    """Cases of positive weight with known classes. Build it with `align`."""
 
     true: Indices  # (n,), the column of each case's class
     scores: Array  # (n, C)

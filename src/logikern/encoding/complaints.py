@@ -53,7 +53,7 @@ class NestedValueError(ColumnError, TypeError):
 
 
 class ColumnWarning(UserWarning):
-    """A column that is probably not meant as an input, or not in this way."""
+    """A column that is probably not meant as an input, or not in its present form."""
 
 
 # Cause of a note -> the rest of a sentence that begins with the column; `{count}` is the number in the note.

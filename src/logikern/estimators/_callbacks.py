@@ -87,7 +87,7 @@ class _Tasks:
     Parameters
     ----------
     told : dict
-        The estimator and its data, as callbacks get them.
+        The estimator and its data, as passed to callbacks.
     n_parts : int
         The largest number of stages, plus one for the final fit.
     """

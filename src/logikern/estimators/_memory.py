@@ -113,7 +113,7 @@ def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **oth
 def room_for_fit(
     parameters: Parameters, data: TrainingData, resources: Resources, solver: str, size: Size, kernel: Kernel
 ) -> float:
-    """Bytes for kernel values and preconditioner of the final fit; an error if the rest does not fit."""
+    """Bytes left for kernel values and preconditioner of the final fit; an error if too few are left."""
     n, dense = size.n_points, solver == "exact"
     needed = SOLVERS[solver].footprint(size)
     if solver == "smo" and parameters.solver == "auto":
@@ -136,9 +136,10 @@ def room_for_search(
     kernel: Kernel,
     n_cells: int = 1,
 ) -> float:
-    """Bytes for kernel values of a search on a subset of this size, or on several; an error if the rest does not fit.
+    """Bytes left for kernel values of a search on one or several subsets of this size; an error if too few.
 
-    A `criterion` is "loo" for leave-one-out, "exact" for folds with dense factors, and "newton" for folds without.
+    `criterion` is "loo" for leave-one-out, "exact" for folds with dense factors, or "newton" for folds without
+    them.
     """
     n, by_products, by_loo = size.n_points, criterion == "newton", criterion == "loo"
     needed = _copies(data, len(data.weights)) + size.n_threads * _scaled(data, n)
@@ -211,19 +212,19 @@ def _classes(data: TrainingData) -> str:
 
 
 def fit_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
-    """Matrices that a fit holds at once: of the kernels, and the distances that several share."""
+    """Number of matrices that a fit holds at once: kernel matrices, and distances that several kernels share."""
     n_metrics = len(kernel.metrics) if isinstance(kernel, DistanceKernel) else 1
     return n_kernels + n_metrics * (n_kernels > 1) + temporary_matrices(kernel, data)
 
 
 def search_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
-    """Matrices that a search holds at once: of the kernels, and distances, including those of a smaller subset."""
+    """Number of matrices that a search holds at once: kernels and distances, also those of a smaller subset."""
     n_metrics = len(kernel.metrics) if isinstance(kernel, DistanceKernel) else 1
     return n_kernels + 2 * n_metrics + temporary_matrices(kernel, data)
 
 
 def temporary_matrices(kernel: Kernel, data: TrainingData) -> int:
-    """Further matrices that exist while one is computed: kernels of distances write theirs in place."""
+    """Number of temporary matrices while a kernel matrix is computed; distance-based kernels work in place."""
     parts = leaves(kernel)
     plain = len(parts) == 1 and isinstance(parts[0], DistanceKernel)
     return 0 if plain else 3 if is_sparse(data.points) else 1
@@ -264,7 +265,7 @@ def bytes_of(points: Any) -> float:
 
 
 def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, size: Size, kernel: Kernel) -> float:
-    """Bytes for kernel values in leave-one-out after a fit; an error if the rest does not fit.
+    """Bytes left for kernel values in leave-one-out after a fit; an error if too few are left.
 
     A rank of zero means dense factors instead of landmarks.
     """

@@ -130,7 +130,7 @@ def _fitter(solver: SolverPlan, specification: Specification, data: TrainingData
 def _check(
     solver: SolverPlan, specification: Specification, data: TrainingData, is_kept: bool
 ) -> tuple[Approximation | None, bool]:
-    """How good neighbourhoods are, compared with larger ones, and whether the next interruption keeps the fit.
+    """Compare neighbourhoods with larger ones; also returns whether the next interruption keeps the fit.
 
     The first interruption skips the comparison if it would keep a fit.
     """
@@ -143,7 +143,7 @@ def _check(
 
 
 def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:
-    """Whether the first Ctrl-C in the final fit keeps the current fit: if a search would be lost otherwise."""
+    """Whether the first Ctrl-C in the final fit keeps the current fit, so that the search is not lost."""
     if plan.search is None or tuned is None:
         return False
     return plan.search.keep_interrupted and bool(tuned.verdicts) and not tuned.interrupted

@@ -137,7 +137,7 @@ def _sees_neighbourhoods(
 def _subsets(
     parameters: Parameters, data: TrainingData, given: GivenRows, sizes: list[int], seed: int, judged: bool
 ) -> list[Subset]:
-    """Nested random subsets, the first one with rows that judge it."""
+    """Nested random subsets; the first one has unseen rows on which its models are judged."""
     order = nested_order(data, USUAL.smallest_class, seed)
     found = []
     for number, size in enumerate(sizes):
@@ -148,7 +148,7 @@ def _subsets(
 
 
 def _unseen(parameters: Parameters, data: TrainingData, others: Indices, given: GivenRows) -> Indices:
-    """Rows that judge models of the first rung; empty if they are few, or may be related to rows of the search."""
+    """Rows on which models of the first rung are judged; empty if too few, or if related to rows of the search."""
     is_drawn = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
     usable = data.labels is not None and given.groups is None and is_drawn and not parameters.is_bias_free
     return np.sort(others[: USUAL.most_unseen]) if usable and len(others) >= USUAL.fewest_unseen else others[:0]
@@ -258,7 +258,7 @@ def _larger_sizes(
 
 
 def _loo_size(data: TrainingData) -> int:
-    """Points on which leave-one-out is quick; classes that are coupled a priori make one large matrix."""
+    """Number of points for which leave-one-out is fast; classes that are coupled a priori need one large matrix."""
     n_classes = len(data.classes)
     if not data.mixing.is_coupled:
         return int(np.cbrt(USUAL.loo_work / (n_classes if data.labels is None else n_classes**2)))

@@ -52,7 +52,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         level, numbers and booleans one input. None allows numbers only.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
         Scale of numbers: unscaled, standardised, or ranks in the training rows. Levels of categories keep 0 and 1.
-        "auto" standardises tables that have categories, booleans or dates besides numbers, and does not scale others.
+        "auto" standardises tables that have categories, booleans or dates besides numbers, and leaves others
+        unscaled.
     tying : {"auto", "shared", "scaled", "separate"} or list, default="shared"
         "shared": one kernel and one variance for all outputs; "scaled": one kernel, a variance per output;
         "separate": a kernel and a variance per output. A list has one group label per output. "auto" grows from
@@ -105,7 +106,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         "auto" chooses by size. Any other Solver has its own tolerance and budget.
     operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
         Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features, by pairs of near
-        rows, by Fourier modes, or by the faster of these two. A function (kernel, X, dtype, bytes) makes another one.
+        rows, by Fourier modes, or by the faster of these two. A function (kernel, X, dtype, bytes) makes another
+        operator.
     precision : {"auto", "single", "double"}, default="auto"
         Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
         function values recomputed in double before the fit counts as converged.

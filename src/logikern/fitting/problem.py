@@ -78,7 +78,7 @@ class Problem:
         return replace(self, likelihood=self.likelihood.majoriser, targets=completed)
 
     def gradient(self, dual: Array, latent: Array) -> Array:
-        """dual + gradient of the likelihood at the latents: zero at the optimum, exactly there."""
+        """dual + gradient of the likelihood at the latents: zero at the optimum, and only there."""
         _, gradient = self.likelihood.loss_and_gradient(latent, self.targets, self.weights)
         return gradient + dual
 
@@ -124,7 +124,7 @@ class FitResult:
     n_products: int
 
     def after(self, earlier: "FitResult") -> "FitResult":
-        """This result, with the steps and products of the earlier one in front."""
+        """This result, preceded by the steps and products of an earlier result."""
         n_steps = len(earlier.trace)
         trace = [
             replace(step, step=step.step + n_steps, products=step.products + earlier.n_products)

@@ -179,7 +179,7 @@ class Stationary(DistanceKernel):
         return (rate,)
 
     def in_single(self, X: Points) -> SingleSquares | None:
-        """Points prepared for values in single precision, with errors up to 1e-4; None if there is no such way."""
+        """Points prepared for values in single precision, with errors up to 1e-4; None if not supported."""
         return self.metric.in_single(X, self.input_rates(X.shape[1])) if self.has_bounded_slope else None
 
     def correlate(self, distances: Sequence[Matrix]) -> None:

@@ -27,7 +27,7 @@ def check_members(model: NeighbourhoodModel, n_inputs: int) -> None:
 
 
 def _check_partition(partition: Any, n_inputs: int) -> int:
-    """The number of cells of a tree of splits, in which every node and every cell is below one other node."""
+    """Check that splits form a tree, with every node and cell below one other node; returns the number of cells."""
     _require(isinstance(partition, Partition), "its neighbourhoods have no partition")
     thresholds: Any = partition.thresholds
     _require(isinstance(thresholds, np.ndarray) and thresholds.ndim == 1, "its partition has no thresholds")

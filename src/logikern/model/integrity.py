@@ -86,7 +86,7 @@ def _check_records(records: Any, kind: Any, complaint: str) -> None:
 
 
 def _is_number(value: Any, kind: Any) -> bool:
-    """Whether a value is an integer, a boolean, or (float) any real number."""
+    """Whether a value is of this kind: an integer, a boolean, or, for float, any real number."""
     allowed = {int: (int, np.integer), bool: (bool, np.bool_), float: (int, float, np.integer, np.floating)}[kind]
     return isinstance(value, allowed)
 

@@ -53,7 +53,7 @@ def _library(found: Any) -> Library:
 
 @dataclass
 class _Limit:
-    """The limit of one library while it is held: its holders, and the number of threads to go back to."""
+    """The limit of one library while it is held: its holders, and the number of threads to restore."""
 
     library: Library
     scope: tuple[str, int | None]

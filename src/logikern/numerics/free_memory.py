@@ -13,7 +13,7 @@ USUAL_MEMORY = 8e9
 def available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
     """Bytes that can be allocated without swapping and without exceeding a control group's limit.
 
-    Linux reports the first in /proc/meminfo; elsewhere half of the physical memory is assumed. Containers and batch
+    Linux reports free memory in /proc/meminfo; elsewhere half of the physical memory is assumed. Containers and batch
     systems limit memory by control groups, versions 1 and 2: the tightest group on the path of this process counts.
     The arguments are where the two file systems are mounted.
     """

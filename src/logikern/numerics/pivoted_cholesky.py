@@ -10,7 +10,7 @@ from logikern.numerics.outcome import Array, Indices
 
 
 class LowRankFactor(NamedTuple):
-    """K ~ factor' factor, and what is missing on the diagonal."""
+    """K ~ factor' factor, and the residual diagonal."""
 
     factor: Array  # (rank, n)
     residual: Array  # (n,): diag(K) - diag(factor' factor) >= 0
@@ -74,7 +74,7 @@ def randomly_pivoted_cholesky(
 def _accept(gram: Array, proposal: Array, random: np.random.Generator, smallest: float = 1e-6) -> tuple[Array, Array]:
     """Candidates that survive rejection, and the Cholesky factor of their block.
 
-    A pivot below `smallest` times its proposal is rounding, which a division would amplify.
+    A pivot below `smallest` times its proposal is rounding error, which a division would amplify.
     """
     n_candidates = len(gram)
     lower = np.zeros_like(gram)

@@ -95,13 +95,13 @@ class Choice:
     fast_memory: float = np.inf
 
     def points(self, X: Any, keep_distances: bool = False, layout: "BlockLayout | None" = None) -> "PointSet":
-        """The points, ready to be bound to one kernel after the other; a layout of blocks approximates matrices."""
+        """The points, ready to be bound to kernels; with a layout of blocks, matrices are approximated."""
         return PointSet(self, X, keep_distances, layout)
 
 
 @dataclass(frozen=True, eq=False)
 class BlockLayout:
-    """Blocks of consecutive points inside which kernel matrices are exact, and the rank of what couples them."""
+    """Blocks of consecutive points within which kernel matrices are exact, and the rank of their coupling."""
 
     edges: Indices  # (n_blocks + 1,): block b has the points from edges[b] to edges[b + 1]
     rank: int = 0  # landmarks; 0 for independent blocks
@@ -267,7 +267,7 @@ def _is_fast(kernel: Kernel, X: Any) -> bool:
 
 
 def _check_fast(operator: str, kernels: tuple[Kernel, ...], X: Any) -> None:
-    """Refuse fast sums that no kernel allows, or whose library is missing."""
+    """Reject fast sums that the kernels do not allow, or whose library is missing."""
     if operator == "fourier":
         require_finufft()
     wanted = [operator] if operator in FAST_SUMS else list(FAST_SUMS) if operator == "fast" else []
@@ -280,7 +280,7 @@ def _check_fast(operator: str, kernels: tuple[Kernel, ...], X: Any) -> None:
 
 
 def _requested(operator: str, n_points: int) -> str:
-    """Whether a requested operator is used, as a sentence; fast sums give way to exact products that cost less."""
+    """Whether a requested operator is used, as a sentence; exact products replace fast sums where they cost less."""
     if operator not in (*FAST_SUMS, "fast"):
         return f"Products are {operator}, as requested."
     if n_points < POLICY.fast_from:

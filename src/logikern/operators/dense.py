@@ -107,7 +107,7 @@ def product(functions: Array, matrix: Array) -> Array:
 
 
 def symmetric_product(functions: Array, matrix: Array) -> Array:
-    """functions @ matrix for a symmetric matrix, from a few of its rows at a time: the BLAS packs less."""
+    """functions @ matrix for a symmetric matrix, a few rows at a time, which reduces packing in the BLAS."""
     if len(functions) == 1:
         return product(functions, matrix)
     if POLICY.loops_pay(functions, matrix):

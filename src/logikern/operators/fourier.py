@@ -101,7 +101,7 @@ class Lattice:
     ----------
     spacings : array of shape (d,)
     largest : tuple of int
-        Of every input.
+        Largest |j| of every input.
     """
 
     spectrum: Spectrum
@@ -307,7 +307,7 @@ class ModePlan:
 
     @property
     def n_values(self) -> float:
-        """Kernel values that tiles recompute in the time of a product."""
+        """Number of kernel values that tiles could recompute in the time of one product."""
         return self.policy.values_per_mode * (len(self.X) + self.lattice.n_modes)
 
     def n_bytes(self, dtype: np.dtype) -> float:

@@ -21,7 +21,7 @@ from logikern.operators.base import KernelOperator, kernel_rows
 
 @dataclass(frozen=True)
 class PairPolicy:
-    """Which pairs of points are stored, and how many at a time are worked on."""
+    """Which pairs of points are stored, and how many are processed at a time."""
 
     # Kernel values up to this one count as zero. Rounding to single precision changes values near one by six times as
     # much. A Gaussian falls to it within 6 length scales, a Matern 1/2 within 18.
@@ -202,7 +202,7 @@ class PairCount:
 
     @cached_property
     def n_pairs(self) -> float:
-        """Values to store: both orders of every pair, and the diagonal. Estimated if these are too many anyway."""
+        """Number of values to store: both orders of every pair, and the diagonal. Estimated if there are too many."""
         n = len(self.scaled)
         some = self.scaled[:: max(1, n // self.policy.sample)]
         near = sum(np.count_nonzero(self._distances(own) <= self.radius) for own in some)
@@ -215,13 +215,13 @@ class PairCount:
 
     @property
     def n_values(self) -> float:
-        """Values that tiles recompute in the time of a product."""
+        """Number of kernel values that tiles could recompute in the time of one product."""
         n_all = float(len(self.scaled)) ** 2
         is_sparse = self.n_pairs <= self.policy.most_filled * n_all
         return self.policy.values_per_pair * self.n_pairs if is_sparse else np.inf
 
     def n_bytes(self, dtype: np.dtype) -> float:
-        """Memory of the stored pairs, of their values in double precision as well, and of blocks at work."""
+        """Memory of the stored pairs, including their values in double precision, and of temporary blocks."""
         values = sum(own.itemsize for own in {dtype, np.dtype(np.float64)})
         stored = self.n_pairs * (self.policy.index_bytes + values)
         working = min(self.n_pairs, n_threads() * self.policy.block_pairs)

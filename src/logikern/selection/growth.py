@@ -155,7 +155,7 @@ class _Growth:
         return f"{first.name}, {tying}" if first.name else tying
 
     def compare(self, alternative: FirstModel) -> None:
-        """Take another first model instead if its criterion is lower."""
+        """Switch to another first model if its criterion is lower."""
         assert self.best is not None
         before, rung = self.first, alternative.rung(0, alternative.start)
         origin = alternative.origin(self.best.specification, before.start)

@@ -27,7 +27,7 @@ SEPARATORS = ",;\t|"
 
 @dataclass(frozen=True)
 class Labelled:
-    """labels: (n_points,), classes, or nodes of the tree if there is one."""
+    """The labels of all points, (n_points,): classes, or nodes of the tree if there is one."""
 
     labels: np.ndarray
     tree: Tree | None

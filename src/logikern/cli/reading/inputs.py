@@ -36,7 +36,7 @@ class Inputs:
 def read_inputs(
     model: Any, data: str, reading: Reading, others: Sequence[str] = (), option: str = "`--keep`"
 ) -> Inputs:
-    """Read DATA for `model`; `others` are further columns, which `option` names."""
+    """Read DATA for `model`; `others` are additional columns that the user named in `option`."""
     source = open_source(data, reading.format)
     if source.format == "svmlight":
         if others:

@@ -86,7 +86,7 @@ def open_source(data: str, format: str | None = None) -> Source:
 
 
 def format_of(path: Path) -> str:
-    """The format by the suffix, before `.gz` if there is one."""
+    """The format that belongs to the suffix, without `.gz`."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()

@@ -82,7 +82,7 @@ def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str], mi
 
 
 def _check_rows(text: str, separator: str, source: Source) -> list[str]:
-    """The column names, after a check that every row has the same number of fields."""
+    """Check that every row has the same number of fields, and return the column names."""
     # pandas would pad short rows and turn surplus fields into an index, without an error.
     csv.field_size_limit(2**31 - 1)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)

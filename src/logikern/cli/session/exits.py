@@ -72,7 +72,7 @@ def ends_cleanly(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def sentence(error: BaseException) -> str:
-    """One line for the user."""
+    """The error as one line for the user."""
     if isinstance(error, OSError) and error.strerror:
         name = f" `{error.filename}`" if error.filename else ""
         return f"cannot use{name}: {error.strerror}."

@@ -58,7 +58,7 @@ def report_record(report: Report) -> dict[str, Any]:
 def print_hyperparameters(
     rows: Sequence[Mapping[str, Any]], at_most: int | None = None, stderr: bool = False
 ) -> None:
-    """Name, classes, value and start of each hyperparameter, or of the first ones."""
+    """Print name, classes, value and start of each hyperparameter, up to a limit."""
     from rich.console import Console
 
     shown = rows[:at_most]

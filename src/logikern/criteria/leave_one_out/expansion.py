@@ -53,7 +53,7 @@ class FittedExpansion(ABC):
         """alpha' dK T h minus the change of sum_g b_g' Q_gg a_g with K~; h is the gradient in the latents, (F, n)."""
 
     def leave_out(self) -> Array:
-        """Latents z of every point without its group, (C, n)."""
+        """Latents z of every point, predicted without its group, (C, n)."""
         moved = self.cavity.covary(self.cavity.amplify(self.dual))
         return self.result.latent[0] - self.contrast.lift(moved)
 

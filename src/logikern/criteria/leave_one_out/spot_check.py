@@ -71,7 +71,7 @@ def spot_check(
     latent : array of shape (1, C, n)
         Latents of the fit to all points.
     left_out : array of shape (C, n)
-        Latents of every point without its group, in closed form.
+        Latents of every point, predicted without its group in closed form.
     refitting : Refitting
     seed : int
         For drawing groups.

@@ -34,7 +34,7 @@ USUAL = CheckPolicy()
 
 
 def check_cells(fitter: CellFitter, seed: int) -> Approximation | None:
-    """Fit neighbourhoods of twice the size whole, and cut into two; None if the plan has no check or a fit fails."""
+    """Fit neighbourhoods of twice the size, whole and in halves; None if the plan has no check or a fit fails."""
     size = fitter.plan.checked
     if not size:
         return None

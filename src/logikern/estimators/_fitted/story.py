@@ -74,7 +74,7 @@ def _story(fitted: dict[str, Any], words: Words) -> tuple[list[str], list[str], 
 
 
 def _extent(fitted: dict[str, Any]) -> str:
-    """How much the final fit had to do."""
+    """The number of neighbourhoods or steps of the final fit, in words."""
     model = fitted["model_"]
     if isinstance(model, NeighbourhoodModel):
         n_cells = sum(len(member.cells) for member in model.members)

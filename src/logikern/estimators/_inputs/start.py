@@ -19,7 +19,7 @@ from logikern.structure.tying import tie
 def start_specification(parameters: Parameters, data: TrainingData) -> Specification:
     """Kernels and variances as given, or estimated from the data.
 
-    If they are learned, all classes share them at first, unless values are given for each.
+    If they are learned, all classes share them at first, unless values are given for each class.
     """
     learned = parameters.criterion is not None and (parameters.variance is None or np.ndim(parameters.variance) == 0)
     wanted = "shared" if parameters.grows else parameters.tying

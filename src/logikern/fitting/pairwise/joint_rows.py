@@ -24,7 +24,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class JointRows:
-    """k((x, c), (x', e)) = sum_o couplings[o, c, e] k_o(x, x'). Build it by `joint_rows`."""
+    """k((x, c), (x', e)) = sum_o couplings[o, c, e] k_o(x, x'). Build it with `joint_rows`."""
 
     # (O, C, C): one for each operator, and a last one for the bias, whose kernel is the constant one. The last one is
     # missing if the bias is part of the only kernel.

@@ -137,7 +137,7 @@ def solve_block(
     couplings : array of shape (O, C, C)
         K~ between two points is the sum over kernels of value times coupling.
     log_shares, dual, latent : arrays of shape (m, C)
-        Changed in place; latents by the updates of the block itself.
+        Changed in place. Latents change only by the updates of this block.
     weights : array of shape (m,)
     n_passes : int
     """

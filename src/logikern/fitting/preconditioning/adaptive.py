@@ -173,7 +173,7 @@ class _Conditioner:
         return bool((change <= allowed).all())
 
     def _factors(self, n_batch: int) -> CovarianceFactors:
-        """Factors of the covariance, of twice the rank if the last direction cost more products than they would."""
+        """Factors of the covariance; the rank is doubled if the last direction cost more than new factors would."""
         policy, covariance = self.settings.policy, self.covariance
         rank = self.rank or self.settings.first_rank(covariance, n_batch)
         doubled = min(2 * rank + 1, policy.largest_rank(covariance, n_batch, self.settings.memory))
@@ -228,7 +228,7 @@ class _Partwise(Preconditioner):
 
 
 class _Reused(Preconditioner):
-    """The preconditioner of an earlier step, projected on the range of this one."""
+    """The preconditioner of an earlier step, projected on the range of the current step."""
 
     def __init__(self, earlier: LowRank, curvature: Curvature, positions: Indices):
         self.earlier = earlier

@@ -65,7 +65,7 @@ class Metric(ABC):
         """s(x, centre) at rate one for every point (n,); X is an array or CSR matrix of float64."""
 
     def in_single(self, X: Any, rate: Rate) -> SingleSquares | None:
-        """Points prepared for distances in single precision, with errors up to 5e-5; None if there is no such way."""
+        """Points prepared for distances in single precision, with errors up to 5e-5; None if not supported."""
         return None
 
     def distances(self, X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np.ndarray:

@@ -127,7 +127,7 @@ class Block:
 
 @dataclass(frozen=True)
 class ScaledPair(Pair):
-    """Two sets of points, prepared for their squared distances. Build it by `compare`."""
+    """Two sets of points, prepared for their squared distances. Build it with `compare`."""
 
     # All inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
     blocks: tuple[Block, ...]
@@ -245,7 +245,7 @@ def _block(rows: Any, columns: Any) -> Block:
 
 
 def _heavy_inputs(block: Block) -> np.ndarray:
-    """The largest inputs, without which every squared norm is small enough for the expansion; all if few."""
+    """The largest inputs; without them, every squared norm is small enough for the expansion. All inputs if few."""
     allowed, n_inputs = POLICY.rounding / block.noise, block.rows.shape[1]
     if block.largest_norm <= allowed:
         return np.zeros(0, dtype=np.intp)
