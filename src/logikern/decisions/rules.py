@@ -48,7 +48,7 @@ def loss_matrix(loss: Loss, classes: Labels) -> Array:
 def reorder_frame(loss: Any, decisions: Sequence[Any], truths: Sequence[Any]) -> Any:
     """The values of a frame with rows and columns in the order of the labels; other losses unchanged.
 
-    Columns must be named after the classes. Rows keep their order if they are other decisions.
+    Columns must be named after the classes. Rows keep their order if they are not the classes.
     """
     columns, rows = (_names(loss, axis) for axis in ("columns", "index"))
     classes = set(truths)
@@ -110,7 +110,7 @@ def decide(
         classes. Losses must be finite and non-negative.
     reject_cost : float, default=None
         Cost of abstaining, on the scale of the losses. For the zero-one loss it is the tolerated error probability.
-        None never abstains.
+        None means that no case is rejected.
     classes : sequence of length C, default=None
         Labels of the columns, for a callable loss or a frame; None means 0, ..., C - 1.
 

@@ -261,7 +261,7 @@ def _check_numbers(check: CheckTogether, X: Any, y: Any) -> Checked:
 
 
 def _targets(y: Any, names: Any, classes: Array) -> Array:
-    """Distributions over the classes declared, (C, n)."""
+    """Distributions over the declared classes, (C, n)."""
     if is_table(y):
         columns = classes.tolist() if names is None else np.asarray(names).tolist()
         if y.shape[1] != len(classes) or set(columns) != set(classes.tolist()):

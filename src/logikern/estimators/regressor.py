@@ -246,10 +246,9 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             A frame may have columns of text, categories, booleans, dates (in days) and missing values. A missing
-            number becomes the median of its column, with an indicator as further input. Columns without information
-            are left out.
-            With kernel="precomputed", the kernel matrix (n_samples, n_samples). With a function as kernel, any
-            sequence of objects.
+            number becomes the median of its column, with an indicator as an additional input. Columns without
+            information are left out. With kernel="precomputed", X is the kernel matrix (n_samples, n_samples). With a
+            function as kernel, X is any sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the points' losses: inverse variances of their noise.

@@ -54,10 +54,13 @@ class InfluenceMixin:
 
         One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes). A sample of
         rows is checked by refits. If the closed form is far from the refits, which may happen at large variances, a
-        warning is issued. Computed on first access, in O(n_classes * n^3). With many rows it is computed from few
-        landmarks, which makes it too pessimistic; see `loo_method_`. It is nan for rows without weight. In a fit by
-        neighbourhoods, each row is left out of its neighbourhood in every partition, and probabilities are averaged
-        as in predictions.
+        warning is issued.
+
+        The attribute is computed on first access, in O(n_classes * n^3). With many rows it is computed from few
+        landmarks, which makes it too pessimistic; see `loo_method_`. It is nan for rows without weight.
+
+        In a fit by neighbourhoods, each row is left out of its neighbourhood in every partition, and probabilities
+        are averaged as in predictions.
         """
         return np.exp(self._loo_log_proba())
 

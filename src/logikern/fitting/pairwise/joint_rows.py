@@ -58,7 +58,7 @@ def joint_rows(covariance: ClassCovariance, memory: float, most_couplings: int =
     Raises
     ------
     ValueError
-        If couplings between all classes would not fit, or the bias is free.
+        If couplings between all classes would not fit, or the bias is not penalised.
     """
     n_classes, n_operators = covariance.n_classes, len(covariance.operators)
     if n_operators * n_classes**2 > most_couplings:
