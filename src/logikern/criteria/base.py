@@ -72,9 +72,9 @@ class Criterion(ABC):
 
     @property
     def partition(self) -> Any:
-        """Which points are held out together: a checkpoint belongs to one partition.
+        """Which points are held out together, as arrays or tuples of arrays; a checkpoint belongs to one partition.
 
-        Arrays, or tuples of arrays. The default identifies a criterion by the weights and points of its losses.
+        The default identifies a criterion by the weights and points of its losses.
         """
         return self.loss_points, self.loss_weights
 

@@ -19,7 +19,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class FitSize:
-    """What the traffic of a fit depends on.
+    """The numbers that determine the traffic of a fit.
 
     Parameters
     ----------

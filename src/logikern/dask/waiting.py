@@ -1,4 +1,4 @@
-"""Waiting for tasks of a cluster that may lose workers, or all of them."""
+"""Waiting for the tasks of a cluster that may lose some or all of its workers."""
 
 import threading
 import time

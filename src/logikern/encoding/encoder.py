@@ -268,7 +268,7 @@ def _refuse_sparse_gaps(X: Any) -> None:
 
 
 def _beside(filled: Array, numbered: Iterable[Indices], widths: list[int], as_sparse: bool) -> Any:
-    """Numbers (n, k) beside the one-hot levels of each column."""
+    """Numbers (n, k), followed by the one-hot levels of each column."""
     n_rows, start = filled.shape
     if not widths:
         return filled

@@ -1,4 +1,4 @@
-"""Levels of a category: one input each, bounded by frequency."""
+"""Levels of a category: one input for each frequent level."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -33,12 +33,12 @@ DEFAULT_POLICY = ScalingPolicy()
 
 
 class Scaling(ABC):
-    """A map of each input by itself, learned on training rows."""
+    """A separate map for each input, learned on training rows."""
 
     @property
     @abstractmethod
     def kind(self) -> str:
-        """Its name among `SCALINGS`."""
+        """The name of the scaling in `SCALINGS`."""
 
     @abstractmethod
     def transform(self, inputs: Inputs) -> Inputs:

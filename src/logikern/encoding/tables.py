@@ -120,7 +120,7 @@ def _array_numbers(values: np.ndarray) -> Array:
 
 
 def _series_kind(dtype: Any, name: str) -> str:
-    """The content of a column with a type of narwhals."""
+    """The kind of content of a column, from its narwhals type."""
     import narwhals.stable.v2 as nw
 
     if dtype.is_numeric():

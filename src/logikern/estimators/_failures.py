@@ -34,7 +34,7 @@ _ADVICE_IN_SINGLE = {
 
 
 def outcome(result: FitResult, wanted: float) -> Outcome:
-    """The outcome by the user's tolerance; the exact solver has a smaller tolerance of its own."""
+    """The outcome, judged by the user's tolerance; the exact solver has a smaller tolerance of its own."""
     return Outcome.CONVERGED if result.gradient_norm.max() <= wanted else result.outcome
 
 

@@ -31,7 +31,7 @@ class FitPlan:
 
     @property
     def search_length(self) -> SearchLength:
-        """How long the search may be."""
+        """The maximum length of the search."""
         if self.search is None:
             return SearchLength()
         own = self.search.length

@@ -22,7 +22,7 @@ _HIDDEN = ("_training", "_left_out", "_seed")
 
 
 def forget_fit(estimator: Any) -> None:
-    """Remove the attributes of an earlier fit: a fit that fails must not leave a mixture of two."""
+    """Remove the attributes of an earlier fit: a fit that fails must not leave a mixture of two fits."""
     fitted = [name for name in vars(estimator) if name in _HIDDEN or (name.endswith("_") and name[0] != "_")]
     for name in fitted:
         delattr(estimator, name)
@@ -91,7 +91,7 @@ def fitted_numbers(report: FitReport, points: Any, own: Numbers) -> FittedModel:
 
 
 def _coefficients(data: TrainingData, dual: Array) -> Array:
-    """One row for each given row, zero for rows of weight zero."""
+    """Coefficients with one row for each given row, zero for rows of weight zero."""
     coefficients = np.zeros((data.n_rows, len(data.classes)), dtype=dual.dtype)
     coefficients[data.kept] = dual.T
     return coefficients

@@ -1,4 +1,4 @@
-"""One fit by its plan: search, final fit, and a report of both."""
+"""A fit according to its plan: search, final fit, and a report of both."""
 
 import contextlib
 from collections.abc import Callable
@@ -100,7 +100,7 @@ def _run_cells(
     on_step: Callable[[NewtonStep], None],
     is_kept: bool,
 ) -> FitReport:
-    """Fit several partitions into neighbourhoods; those that are complete may be kept if it is interrupted."""
+    """Fit several partitions into neighbourhoods; complete partitions may be kept if the fit is interrupted."""
     specification, data = fitter.recipe.specification, fitter.data
     members: list[LocalModels] = []
     results: list[FitResult] = []

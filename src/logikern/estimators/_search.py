@@ -1,4 +1,4 @@
-"""Learning hyperparameters by a plan: from criteria on subsets of the points to a specification."""
+"""Learning hyperparameters according to a plan: from criteria on subsets of the points to a specification."""
 
 import time
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Tuned:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it."""
+        """Whether Ctrl-C ended the search."""
         return self.stopped.startswith(INTERRUPTED)
 
 

@@ -309,12 +309,12 @@ def _joined(before: TrainingData, chunk: TrainingData) -> TrainingData:
 
 
 def _joined_names(first: Any, second: Any) -> Any:
-    """Names of all rows; None unless all have one."""
+    """Names of all rows; None unless every row has a name."""
     return None if first is None or second is None else first.append(second)
 
 
 def _stacked(first: Any, second: Any) -> Any:
-    """Points below each other, sparse if either is."""
+    """The points of both arguments, stacked by rows; sparse if either is sparse."""
     if sparse.issparse(first) or sparse.issparse(second):
         return sparse.vstack([sparse.csr_array(first), sparse.csr_array(second)], format="csr")
     return np.concatenate([first, second])

@@ -67,7 +67,7 @@ class Problem:
 
     @property
     def is_convex(self) -> bool:
-        """Whether the curvature is the true one, not the one of a convex majoriser."""
+        """Whether the curvature is the true curvature of the likelihood, not of a convex majoriser."""
         return self.likelihood.majoriser is self.likelihood
 
     def majorised(self, latent: Array) -> "Problem":

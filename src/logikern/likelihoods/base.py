@@ -1,4 +1,4 @@
-"""Likelihoods: how latents predict targets. Nothing here knows kernels."""
+"""Likelihoods: how latents predict targets. Nothing here depends on kernels."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple

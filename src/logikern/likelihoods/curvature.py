@@ -67,7 +67,7 @@ class Curvature(ABC):
 
 
 class Merged(NamedTuple):
-    """Points at which some classes count as one class: only one direction among them is seen."""
+    """Points at which some classes count as one class: only one direction among them matters."""
 
     points: Indices  # (k,)
     inside: Array  # (C, k): the classes that are merged

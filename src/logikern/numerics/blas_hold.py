@@ -96,7 +96,7 @@ class _Limits:
         return self.limits.setdefault(library.scope, _Limit(library, library.scope))
 
     def leave(self, holder: object) -> None:
-        """Restore all limits without another holder."""
+        """Restore all limits that have no other holder."""
         with self.lock:
             for limit in self.limits.values():
                 limit.holders.discard(holder)
@@ -106,7 +106,7 @@ class _Limits:
                     self.limits.pop(scope, None)
 
     def abandon(self) -> None:
-        """Restore the limits in a forked child, which has the forking thread only."""
+        """Restore the limits in a forked child, which has only the forking thread."""
         for limit in self.limits.values():
             limit.restore()
 

@@ -3,7 +3,7 @@
 The functions of `scipy.linalg.lapack` hold the lock. SciPy exports the same routines for Cython, as pointers with
 their signatures; called through ctypes they release it.
 
-All matrices are float64 arrays in Fortran order, or parts of such; triangles are lower.
+All matrices are float64 arrays in Fortran order, or parts of such arrays; triangles are lower.
 """
 
 import ctypes

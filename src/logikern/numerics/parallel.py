@@ -71,7 +71,7 @@ class _Pool:
         self.size = 0
 
     def submit(self, n_tasks: int, work: Callable[[], None]) -> list[Future]:
-        """Start tasks, or fewer if no threads are available: without any, the caller does all the work."""
+        """Start tasks on as many threads as are available; without any, the caller does all the work."""
         tasks: list[Future] = []
         with self.lock:
             try:
@@ -127,7 +127,7 @@ def n_threads() -> int:
 
 
 def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """[function(item) for item in items], by all threads that `own_threads` gives; nested calls are serial."""
+    """[function(item) for item in items], by all threads that `own_threads` allows; nested calls are serial."""
     own = list(items)
     n_helpers = min(n_threads(), len(own)) - 1
     if n_helpers < 1:

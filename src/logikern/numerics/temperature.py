@@ -27,7 +27,7 @@ class Temperature:
 
     @property
     def is_neutral(self) -> bool:
-        """Whether latents are not changed."""
+        """Whether latents stay unchanged."""
         return self.certain == self.uncertain == 1.0
 
     def apply(self, latent: Array) -> Array:

@@ -165,7 +165,7 @@ class Fourier(KernelOperator):
     """K ~ Phi diag(w) Phi*, every value within the tolerance of its `Spectrum`: 1e-9 for the Gaussian.
 
     So |(f K)_i - (f K~)_i| <= tolerance * sum_j |f_j| for every function f. Weights are positive, and the two
-    transforms are adjoint to each other, so K~ is positive semidefinite up to rounding, whatever the tolerance.
+    transforms are adjoint to each other, so K~ is positive semidefinite up to rounding, for any tolerance.
 
     Products are always in double precision. Single precision saves at most half of the time, and its rounding is
     relative to the largest eigenvalue: it can make I + variance * K indefinite. A fit to 200,000 points then took

@@ -62,9 +62,9 @@ def multiply_rows(functions: Array, matrix: Array, start: int, stop: int, out: A
     Parameters
     ----------
     functions : array of shape (r, n)
-        An even number of them, in the dtype of the matrix.
+        r must be even, and the dtype must be the dtype of the matrix.
     matrix : array of shape (m, n)
-        By rows.
+        Stored by rows.
     out : array of shape (r, m)
     """
     n_functions, n_columns = functions.shape

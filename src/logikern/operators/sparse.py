@@ -56,7 +56,7 @@ class NearPairs(KernelOperator):
     at least -dropped * (n - 1), and in practice about -dropped times the number of points just outside the radius. So
     the matrix I + variance * K of a fit is positive definite if variance * n < 1e8.
 
-    Points are stored in the order of a KD-tree, in which near points have near places.
+    Points are stored in the order of a KD-tree, in which near points have similar positions.
     """
 
     kernel: Stationary

@@ -73,7 +73,7 @@ class Tiled(KernelOperator):
         return product
 
     def _values(self, rows: slice, columns: slice, dtype: np.dtype) -> Array:
-        """Kernel values of some points and others."""
+        """Kernel values between two sets of points."""
         values = np.empty((rows.stop - rows.start, columns.stop - columns.start), dtype)
         single = self._in_single if dtype == np.float32 else None
         if single is not None and single.write(values, rows, columns):

@@ -275,7 +275,7 @@ class _Growth:
             self.path.clear()  # a stopped stage has no optimum to extrapolate from
 
     def _gain(self, found: Found) -> tuple[float, float, int]:
-        """Loss saved against the best model, its standard error, and how many unseen rows judged it.
+        """Decrease of the loss from the best model, its standard error, and the number of unseen rows behind it.
 
         Rows that the search has not seen give an unbiased estimate. Held-out rows of the search slightly favour the
         model with more parameters; its priors keep this bias small.

@@ -51,14 +51,14 @@ class UnseenRows(Protocol):
 
     @property
     def weights(self) -> Array:
-        """Their weights, (m,)."""
+        """Weights of the rows, (m,)."""
 
     def losses(self, specification: Specification) -> Array | None:
         """Losses (m,) of a model that is fitted to the rows of the search; None if the fit fails."""
 
 
 def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:
-    """Weighted mean of the losses saved, and its standard error; losses of the same point are one case.
+    """Weighted mean decrease of the losses, and its standard error; losses of the same point are one case.
 
     All arguments have shape (n_losses,).
     """

@@ -1,4 +1,4 @@
-"""Minimisation by values alone."""
+"""Minimisation without gradients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -45,7 +45,7 @@ class Mixing(ABC):
 
     @property
     def unit(self) -> str:
-        """The name of the things that have latent functions, for messages."""
+        """What a latent function belongs to, as a word for messages."""
         return "latent function"
 
     @property

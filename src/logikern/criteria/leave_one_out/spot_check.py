@@ -74,7 +74,7 @@ def spot_check(
         Latents of every point, predicted without its group in closed form.
     refitting : Refitting
     seed : int
-        For drawing groups.
+        Seed for drawing groups.
     groups : array of shape (n,) or None, default=None
         Points with equal labels are left out together; None leaves out one point at a time.
     temperature : Temperature

@@ -28,7 +28,7 @@ TERMS = (
 
 
 class Words(NamedTuple):
-    """Words for what has its own function (class or output), and for the criterion."""
+    """The word for a class or an output, and the words for the criterion."""
 
     unit: str
     criterion: str
@@ -138,7 +138,7 @@ def _terms(verdicts: tuple[Verdict, ...], words: Words) -> list[str]:
 
 
 def _plan(fitted: dict[str, Any]) -> list[list[str]]:
-    """The plan; empty if the model file has none."""
+    """The plan; empty if the model file does not contain it."""
     return [["Plan, decided before the fit:", *str(fitted["plan_"]).splitlines()]] if "plan_" in fitted else []
 
 

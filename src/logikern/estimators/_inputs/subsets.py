@@ -75,7 +75,7 @@ def whole_folds(folds: Folds) -> Indices:
 
 
 def data_at(data: TrainingData, rows: Indices) -> TrainingData:
-    """Some of the rows that were fitted."""
+    """The training data at some rows."""
     return replace(
         data,
         points=data.points[rows],

@@ -48,7 +48,7 @@ def solve_pair(first: float, second: float, stiffness: float, difference: float)
     """New log shares of two classes and the mass that the first one gains; eq. (9) with its constants corrected.
 
     With q and r the shares and x = log(q / r) afterwards, x + stiffness * (mass gained) = difference of the latents:
-    the sum of both shares stays.
+    the sum of both shares is unchanged.
     """
     higher, lower = max(first, second), min(first, second)
     log_sum = higher + math.log1p(math.exp(lower - higher))

@@ -133,9 +133,9 @@ class LowRankConditioning(Conditioning):
 def preconditioner_bytes(n_rows: int, n_points: int, n_kernels: int, n_batch: int, rank: Any) -> Any:
     """Peak memory of a preconditioner of some rank, or of several ranks; `n_rows` is `rows_per_rank`.
 
-    Factors of all kernels, twice while they are put together; for every weighting the scaled rows of all classes, and
-    Woodbury's matrix, twice while it is built. All in double precision, which large variances need. Each class also
-    has a row for its constant.
+    It consists of the factors of all kernels (twice while they are assembled) and, for every weighting, the scaled
+    rows of all classes and Woodbury's matrix (twice while it is built), all in double precision, which large
+    variances need. Each class also has a row for its constant.
     """
     size = (rank + 1.0) * n_rows
     return 8.0 * (2.0 * n_kernels * rank * n_points + n_batch * size * n_points + 2.0 * (n_batch + 1) * size**2)

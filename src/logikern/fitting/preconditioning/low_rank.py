@@ -110,7 +110,7 @@ class CovarianceFactors:
         return coordinates
 
     def unmix(self, coordinates: Array) -> tuple[Array, Array]:
-        """The transpose of `mix`: the argument of `expand`."""
+        """The transpose of `mix`; its result is the argument of `expand`."""
         inner = coordinates[:, : self.constants.start]
         if len(self.factors) == 1:
             rank = len(self.factors[0])
