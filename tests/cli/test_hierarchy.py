@@ -17,7 +17,7 @@ def test_fit_from_raw_text_without_further_options(run, make_corpus, tmp_path, m
     make_corpus().to_json("docs.jsonl", orient="records", lines=True)
     result = run("fit", "docs.jsonl", "--text", "body", "--target", "path", "--hierarchy", "auto")
     assert result.exit_code == 0, result.stderr
-    assert "tree: 10 nodes in 3 levels, of which 6 are classes" in result.stderr
+    assert "tree: 10 nodes in 3 levels; 6 of the nodes are classes" in result.stderr
     assert "wrote docs.skops" in result.stderr
     model = logikern.load_model("docs.skops")
     assert (model[-1].kernel, len(model[-1].tree_.labels)) == ("linear", 10)
@@ -27,7 +27,7 @@ def test_lists_of_names_are_paths(fit_texts, make_corpus):
     corpus = make_corpus()
     result = fit_texts("--hierarchy", "auto", frame=corpus.assign(path=corpus["path"].str.split("/")))
     assert result.exit_code == 0, result.stderr
-    assert "tree: 10 nodes in 3 levels, of which 6 are classes" in result.stderr
+    assert "tree: 10 nodes in 3 levels; 6 of the nodes are classes" in result.stderr
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -97,7 +97,7 @@ BAD_LINKS = {
         LINKS.removeprefix("child,parent\n").replace("science,\n", "science,top\n", 1),
         "lacks `child`, `parent`",
     ),
-    "other columns": (LINKS.replace("child,parent", "node,above"), "separated by a comma"),
+    "other columns": (LINKS.replace("child,parent", "node,above"), "separated by commas"),
     "two columns of children": (LINKS.replace("child,parent", "Child,child"), "has several columns called `child`"),
     "nameless node": (LINKS + ",art\n", "links.csv` has no `child` in row 11"),
     "no rows": ("child,parent\n", "has a header but no rows"),

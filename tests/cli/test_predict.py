@@ -62,13 +62,13 @@ def test_words_in_a_numeric_column_are_refused_with_row(predict, table):
 
 def test_numbers_in_a_categorical_column_are_unseen_levels(predict, table):
     result = predict(table.assign(colour=7))
-    assert result.exit_code == 0 and "1 level unseen in the fit (`7`), in 60 rows" in result.stderr
+    assert result.exit_code == 0 and "1 level unseen in the training data (`7`), in 60 rows" in result.stderr
 
 
 def test_unseen_level_is_said_and_predicted(predict, table):
     table.loc[0, "colour"] = "mauve"
     result = predict(table)
-    assert "unseen in the fit (`mauve`), in 1 row" in result.stderr
+    assert "unseen in the training data (`mauve`), in 1 row" in result.stderr
     assert np.isfinite(probabilities(result)).all()
 
 

@@ -52,7 +52,7 @@ def test_file_gets_one_line_for_each_evaluation(capsys):
 def test_line_has_criterion_best_time_and_estimate(capsys):
     fit_followed()
     line = capsys.readouterr().err.splitlines()[1]
-    assert all(word in line for word in ("shared", "criterion", "best", " s, about", "left of this stage"))
+    assert all(word in line for word in ("shared", "criterion", "best", " s, about", "left in this stage"))
 
 
 def test_fixed_fit_has_no_evaluations_to_show(capsys):
@@ -95,7 +95,7 @@ def test_stage_beyond_its_expected_length_has_one_evaluation_to_come():
 
 def test_max_time_bounds_the_rest():
     progress = Progress(max_time=100.0, records=evaluations("shared"))
-    assert progress.rest == "about 14 s left of this stage, at most 100 s of the search"
+    assert progress.rest == "about 14 s left in this stage, at most 100 s in the search"
 
 
 def test_evaluation_without_use_has_no_value():

@@ -135,7 +135,7 @@ def test_wrong_usage_has_exit_code_two(arguments, fragment, fit_csv):
 
 def test_split_that_loses_a_class_is_refused(fit_csv):
     result = fit_csv(HEADER + ROWS + "5,a,w\n", "--test-fraction", "0.4")
-    assert (result.exit_code, "cannot have every class" in result.stderr) == (1, True)
+    assert (result.exit_code, "cannot put every class" in result.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("weight", ["-1", "inf", "", "heavy"])

@@ -76,4 +76,6 @@ def test_squared_loss_needs_no_check():
 
 def test_sentence_tells_both_losses():
     told = str(check(300.0))
-    assert f"{check(300.0).closed_form:.2f} is too small" in told and "30 refits without a row suggest" in told
+    assert (
+        f"{check(300.0).closed_form:.2f} is too small" in told and "30 refits, each without one row, suggest" in told
+    )

@@ -206,7 +206,7 @@ def test_scores_that_are_no_distributions_will_do():
         ({"classes": "ab"}, "a distinct label for each of the 2 columns"),
         ({"sample_weight": [1, 1]}, r"must have shape \(3,\), but has \(2,\)"),
         ({"sample_weight": [1, -1, 1]}, "smallest value is -1"),
-        ({"sample_weight": [1, np.nan, 1]}, "finite and not negative"),
+        ({"sample_weight": [1, np.nan, 1]}, "finite and non-negative"),
         ({"sample_weight": [0, 0, 0]}, "must be positive for at least one case"),
         ({"proba": [0.1, 0.2, 0.3]}, "np.column_stack"),
         ({"proba": [[0.1, 0.9], [0.5, np.inf], [0.3, 0.7]]}, "row 1"),

@@ -195,7 +195,7 @@ def test_labels_follow_decisions_that_are_no_classes():
         ([[0, np.inf, 1], [1, 0, 1], [1, 1, 0]], "deciding 0 when the truth is 1 costs inf"),
         ([[0, 1, 1], [1, 0, 1], [np.nan, 1, 0]], "deciding 2 when the truth is 0 costs nan"),
         ("zero_one", "`loss` must hold numbers, but is 'zero_one'"),
-        (lambda decision, truth: -1.0, "not negative"),
+        (lambda decision, truth: -1.0, "non-negative"),
         (lambda decision, truth: "high", "`loss` must hold numbers"),
     ],
 )
@@ -206,7 +206,7 @@ def test_unlawful_loss_is_refused(loss, complaint):
 
 @pytest.mark.parametrize("cost", [-0.1, np.nan, "cheap", True, [0.1]])
 def test_unlawful_reject_cost_is_refused(cost):
-    with pytest.raises(ValueError, match="`reject_cost` must be None or a number that is not negative"):
+    with pytest.raises(ValueError, match="`reject_cost` must be None or a non-negative number"):
         decide([[0.2, 0.8]], reject_cost=cost)
 
 

@@ -224,7 +224,7 @@ def test_losses_between_leaves_have_nothing_to_say_about_inner_nodes(loss):
         ([DUCK], np.ones((8, 5)), False, "a row for each of the 5 leaves, .* but has 8"),
         ([DUCK], np.ones((5, 5)), True, "a row for each of the 8 nodes, .* but has 5"),
         ([DUCK], np.ones((5, 4)), False, r"\(n_decisions, 5\), but has shape \(5, 4\)"),
-        ([DUCK], -np.ones((5, 5)), False, "finite and not negative"),
+        ([DUCK], -np.ones((5, 5)), False, "finite and non-negative"),
     ],
 )
 def test_what_cannot_be_decided_is_named(proba, loss, allow_inner, complaint):

@@ -11,7 +11,7 @@ from logikern import KernelLogisticClassifier, load_model
 from tests.criteria.test_spot_check import LABELS, POINTS
 from tests.estimators.samples import fixed
 
-TELLS = "closed form is far from refits: its mean loss of .* is too small"
+TELLS = "Closed-form leave-one-out is far from refits: its mean loss of .* is too small"
 LARGE = {"rate": 2.0, "variance": 300.0, "random_state": 0}
 
 
@@ -50,7 +50,7 @@ def ordered_classes():
 @pytest.fixture(scope="module")
 def misled():
     model = KernelLogisticClassifier(criterion="loo", tying="shared", ard=False, random_state=0)
-    with pytest.warns(UserWarning, match=TELLS + ".*Learn by criterion='cv'") as caught:
+    with pytest.warns(UserWarning, match=TELLS + ".*Use criterion='cv'") as caught:
         model.fit(*ordered_classes())
     return model, caught
 

@@ -101,4 +101,4 @@ def test_few_rows_are_said_to_have_exact_products(operator, monkeypatch):
     monkeypatch.setitem(vars(POLICY), "fast_from", 61)
     X = np.random.default_rng(0).standard_normal((60, 2))
     model = KernelLogisticClassifier("gaussian", rate=1.0, variance=1.0, criterion=None, operator=operator)
-    assert f"exact: {operator} sums pay off from 61 rows" in model.fit(X, X[:, 0] > 0).operator_
+    assert f"exact: {operator} sums need at least 61 rows" in model.fit(X, X[:, 0] > 0).operator_

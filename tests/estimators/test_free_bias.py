@@ -163,5 +163,5 @@ def test_settings_that_need_a_finite_variance_are_refused(settings, named):
 
 @pytest.mark.parametrize("wrong", [np.nan, -np.inf, -1.0, "inf", None])
 def test_bias_variance_that_is_none_is_refused(wrong):
-    with pytest.raises(ValueError, match="`bias_variance` must be a number that is not negative"):
+    with pytest.raises(ValueError, match="`bias_variance` must be a non-negative number"):
         fixed(bias_variance=wrong).fit(X, NAMES)

@@ -63,7 +63,7 @@ FORGED = {
     "edges beyond": (with_member(edges=at(MEMBER.edges, -1, N + 1)), "overlap or are empty"),
     "empty cell": (with_member(edges=at(MEMBER.edges, 1, MEMBER.edges[2])), "overlap or are empty"),
     "edges fall": (with_member(edges=at(MEMBER.edges, 1, N)), "overlap or are empty"),
-    "fewer cells": (with_member(edges=MEMBER.edges[[0, -1]]), "cells of its partition"),
+    "fewer cells": (with_member(edges=MEMBER.edges[[0, -1]]), "not match its partition"),
     "coefficients of fewer points": (with_member(dual=MEMBER.dual[:, 1:]), "coefficients have the wrong shape"),
     "coefficients of fewer classes": (with_member(dual=MEMBER.dual[1:]), "coefficients have the wrong shape"),
     "coefficients are no numbers": (with_member(dual=MEMBER.dual * np.nan), "coefficients are not finite"),
@@ -91,10 +91,13 @@ FORGED = {
         with_landmarks(coefficients=LANDMARKS.coefficients + np.inf),
         "not finite",
     ),
-    "approximation in words": (altered(FITTED, approximation_="good"), "no record of one"),
-    "loss in words": (altered(FITTED, approximation_=Approximation(9, "low", 0.1, 0.1, 9)), "no record of one"),
-    "settings in words": (altered(FITTED, operator=altered(SETTINGS, size="many")), "no numbers"),
-    "against the rest in another order": (altered(REST, binaries_=REST.binaries_[::-1]), "not those of its classes"),
+    "approximation in words": (altered(FITTED, approximation_="good"), "approximation has the wrong type"),
+    "loss in words": (
+        altered(FITTED, approximation_=Approximation(9, "low", 0.1, 0.1, 9)),
+        "approximation has the wrong type",
+    ),
+    "settings in words": (altered(FITTED, operator=altered(SETTINGS, size="many")), "are not numbers"),
+    "against the rest in another order": (altered(REST, binaries_=REST.binaries_[::-1]), "not match its classes"),
 }
 
 

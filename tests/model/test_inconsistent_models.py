@@ -92,10 +92,10 @@ INCONSISTENT = {
     ),
     "kernel is a number": (with_specification(kernels=sequence(value(1))), "is not a kernel"),
     "sum of numbers": (with_specification(kernels=sequence(SUM)), "is not a kernel"),
-    "no kernels": (with_specification(kernels=sequence()), "do not belong together"),
+    "no kernels": (with_specification(kernels=sequence()), "do not match its kernels"),
     "negative variance": (with_specification(variances=sequence(value(-1.0))), "variances"),
     "variance is no number": (with_specification(variances=sequence(value(float("nan")))), "variances"),
-    "tying is text": (with_specification(tying=value("shared")), "no functions"),
+    "tying is text": (with_specification(tying=value("shared")), "no latent functions"),
     "no start": (with_attribute("start_", value(1)), "no specification"),
     "tree untouched": (with_tree(*TREE), None),
     "tree of a circle": (with_tree(TREE[0], (1, 0, 0, -1)), "positions of earlier labels"),
@@ -117,7 +117,7 @@ INCONSISTENT = {
     "tree is text": (with_attribute("tree_", value("tree"), TREE_PARTS), "not a tree"),
     "two trees": (
         with_attribute("tree_", tree_of(("a", "a/x", "b", "b/x"), TREE[1]), TREE_PARTS),
-        "hierarchy is not that of its model",
+        "hierarchy does not match its model",
     ),
     "circle to fit again on": (
         with_attribute("hierarchy", tree_of(("a", "b"), (1, 0))),

@@ -72,7 +72,7 @@ def forged(changes) -> bytes:
 REFUSED = {
     "no fitted model": ({"model_": value(1)}, "no fitted model"),
     "no outputs": ({"outputs_": value([0])}, "outputs"),
-    "outputs of another model": ({"outputs_": content()["dual_coef_"]}, "classes are not those"),
+    "outputs of another model": ({"outputs_": content()["dual_coef_"]}, "classes do not match"),
     "no constants": ({"model_.free_constants": value(None)}, "constants"),
     "constants of another model": ({"model_.free_constants": content()["dual_coef_"]}, "constants"),
     "coefficients are text": ({"dual_coef_": value("x")}, "not a table"),

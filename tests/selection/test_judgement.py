@@ -75,7 +75,7 @@ def test_model_before_is_fitted_once_for_all_stages():
     [
         ("better", 0.02, "criterion 0.5000, gain 0.0200, noise 0.0050; better."),
         ("not better", 0.002, "criterion 0.5000, gain 0.0020, noise 0.0050; not better."),
-        ("asked for", 0.0, "criterion 0.5000, gain 0.0000, noise 0.0050; asked for."),
+        ("requested", 0.0, "criterion 0.5000, gain 0.0000, noise 0.0050; requested."),
         ("first model", np.nan, "criterion 0.5000; first model."),
     ],
 )

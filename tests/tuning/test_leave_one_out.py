@@ -142,7 +142,7 @@ def test_groups_approximate_cross_validation_by_them():
 
 
 def test_one_group_only_is_refused():
-    with pytest.raises(ValueError, match="`groups` has one group only, 7"):
+    with pytest.raises(ValueError, match="`groups` has only one group, 7"):
         loo().fit(X, NAMES, groups=np.full(N, 7))
 
 

@@ -128,11 +128,11 @@ def test_variances_are_told_with_their_classes():
 
 def test_many_variances_are_a_range():
     model = tuned(criterion=None, tying="scaled", variance=range(1, 11)).fit(X[:50], np.arange(50) % 10)
-    assert "Variances: 10 from 1 to 10." in model.explain()
+    assert "Variances: 10 values from 1 to 10." in model.explain()
 
 
 @pytest.mark.parametrize(
-    "bias_variance, told", [(0, "There are no constants."), (np.inf, "Constants have no penalty.")]
+    "bias_variance, told", [(0, "There are no constants."), (np.inf, "Constants are not penalised.")]
 )
 def test_special_constants_are_told(bias_variance, told):
     assert told in tuned(criterion=None, bias_variance=bias_variance).fit(X, NAMES).explain()
@@ -168,9 +168,9 @@ def test_first_stage_may_have_alternatives():
 def test_model_that_settings_demand_is_told_so():
     model = with_verdicts(
         Verdict("shared", 2, 0.5, np.nan, np.nan, True, "first model"),
-        Verdict("scaled", 4, 0.6, -0.1, 0.02, True, "asked for"),
+        Verdict("scaled", 4, 0.6, -0.1, 0.02, True, "requested"),
     )
-    assert rows(model)[-1].endswith("asked for: final") and "asked for: required by" in model.explain()
+    assert rows(model)[-1].endswith("requested: final") and "requested: required by" in model.explain()
 
 
 def test_gains_on_unseen_rows_are_told_so():
@@ -184,7 +184,7 @@ def test_gains_on_unseen_rows_are_told_so():
 def test_rows_of_the_table_are_not_wrapped():
     model = with_verdicts(
         Verdict("Gaussian + Laplacian, standardised, shared", 4, 0.5, np.nan, np.nan, True, "first model"),
-        Verdict("scaled", 6, 0.4, 0.1, 0.02, True, "asked for"),
+        Verdict("scaled", 6, 0.4, 0.1, 0.02, True, "requested"),
     )
     assert len(rows(model)) == 2
 

@@ -144,7 +144,7 @@ def test_regressors_with_a_temperature_are_refused(tmp_path):
     specification = replace(forged.model_.specification, temperature=Temperature(2.0, 3.0))
     forged.model_ = replace(forged.model_, specification=specification)
     persistence.save_model(forged, tmp_path / "m.skops")
-    with pytest.raises(ValueError, match="its outputs have a temperature"):
+    with pytest.raises(ValueError, match="it is a regressor, but has a temperature"):
         logikern.load_model(tmp_path / "m.skops")
 
 
@@ -171,7 +171,7 @@ def test_checkpoint_keeps_the_temperature(of_texts, tmp_path):
 
 def test_frame_and_story_tell_of_it(of_texts):
     frame = of_texts.hyperparameters_.set_index("name")
-    assert frame.loc["inverse temperature where uncertain", "value"] == temperature(of_texts).uncertain
+    assert frame.loc["inverse temperature of uncertain rows", "value"] == temperature(of_texts).uncertain
     assert f"Inverse temperature: {temperature(of_texts).certain:.2f} for certain rows" in of_texts.explain()
     assert "Latents count" not in default_fit().explain()
 

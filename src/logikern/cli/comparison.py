@@ -1,4 +1,4 @@
-"""Comparison with classifiers of scikit-learn on its handwritten digits."""
+"""Comparison with scikit-learn's classifiers on its handwritten digits."""
 
 import tempfile
 import time
@@ -90,7 +90,7 @@ def digits_split(test_size: float = 0.5, seed: int = 0) -> Split:
 
 
 def contenders(seed: int = 0) -> list[Contender]:
-    """Ours, with and without learning, and tuned classifiers of scikit-learn."""
+    """Our classifier, with and without learning, and tuned classifiers from scikit-learn."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.gaussian_process import GaussianProcessClassifier
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -108,7 +108,7 @@ def contenders(seed: int = 0) -> list[Contender]:
     process = GaussianProcessClassifier(ConstantKernel(10.0) * RBF(2.0), random_state=seed)
     return [
         Contender(OURS, new_classifier({"random_state": seed})),
-        Contender("logikern, nothing learned", new_classifier({"random_state": seed}, fixed=True)),
+        Contender("logikern, fixed hyperparameters", new_classifier({"random_state": seed}, fixed=True)),
         Contender("SVC, tuned, calibrated", vector_machine),
         Contender("Gaussian process", process, GAUSSIAN_PROCESS_ROWS),
         Contender("logistic regression, tuned", linear),

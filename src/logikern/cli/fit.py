@@ -147,7 +147,9 @@ def fit(
     n_jobs: Annotated[
         int | None, _computation("--n-jobs", help="Maximum number of threads (default: the number BLAS may use).")
     ] = None,
-    memory_limit: Annotated[str | None, _computation("--memory-limit", help="For example 1GB.")] = None,
+    memory_limit: Annotated[
+        str | None, _computation("--memory-limit", help="Maximum memory, for example 1GB.")
+    ] = None,
     seed: Annotated[int, _computation("--seed", help="Seed of all random choices.")] = 0,
     test_fraction: Annotated[
         float | None, typer.Option("--test-fraction", help="Hold out this share of the rows and report scores on it.")

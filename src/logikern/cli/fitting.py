@@ -92,7 +92,7 @@ def _search_size(text: str | None, n_rows: int) -> int | None:
 
 
 def split(data_set: TrainingSet, test_fraction: float | None, seed: int) -> tuple[TrainingSet, TrainingSet | None]:
-    """Training and test rows: each class in both unless there is a tree, each group in only one."""
+    """Training and test rows. Each class is in both parts, unless there is a tree; each group is in one part only."""
     if test_fraction is None:
         return data_set, None
     # With a tree, classes without rows are allowed.
@@ -101,8 +101,8 @@ def split(data_set: TrainingSet, test_fraction: float | None, seed: int) -> tupl
     if parts is None:
         rarest = min(np.unique(data_set.labels, return_counts=True)[1])
         raise ValueError(
-            f"`--test-fraction {test_fraction:g}` of {len(data_set.labels)} rows cannot have every class in both the "
-            f"training and the test part: the rarest class has {count(int(rarest), 'row')}"
+            f"`--test-fraction {test_fraction:g}` of {len(data_set.labels)} rows cannot put every class into both "
+            f"the training and the test part: the rarest class has {count(int(rarest), 'row')}"
             f"{'' if data_set.groups is None else ', and groups stay together'}. "
             "Choose another fraction, or drop rare classes."
         )

@@ -54,7 +54,7 @@ def fit_model(
 
 
 def _converged(classifier: Any) -> bool:
-    """Whether the fit converged, after a search that found something; a search may stop early."""
+    """Whether the fit converged, and a search, which may stop early, found a model."""
     searched = classifier.criterion is None or bool(classifier.verdicts_)
     return searched and bool(classifier.outcome_.converged)
 

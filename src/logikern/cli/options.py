@@ -19,7 +19,7 @@ Loss = StrEnum("Loss", "zero_one taxonomic parent")
 
 
 def one_of(names: type[StrEnum]) -> dict[str, Any]:
-    """Settings of an option for one of the names; an error suggests a name that is near."""
+    """Settings of an option that accepts one of the names; errors suggest a similar name."""
 
     def parse(text: str) -> StrEnum:
         if text in list(names):

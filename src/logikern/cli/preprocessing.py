@@ -22,7 +22,7 @@ PLAIN = {"categorical_features": "from_dtype", "inputs": "raw"}
 def build_model(roles: Roles, classifier: Any, n_rows: int) -> Any:
     """The classifier, or a pipeline that joins text with the other columns.
 
-    The other columns have the `categorical_features` of the classifier.
+    The other columns are encoded with the `categorical_features` of the classifier.
     """
     if not roles.text:
         return classifier

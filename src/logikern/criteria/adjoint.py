@@ -1,4 +1,4 @@
-"""The adjoint of a fit: the derivative of a loss at its latents by the covariance."""
+"""The adjoint of a fit: the derivative of a loss at its latents with respect to the covariance."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -23,7 +23,7 @@ class Evaluation:
     value : float
         Mean loss per case.
     gradient : CovarianceGradient
-        Gradient by the logs of all hyperparameters, for each operator and each latent function.
+        Gradient with respect to the logs of all hyperparameters, for each operator and each latent function.
     losses : array of shape (n_losses,)
         The losses whose weighted mean is the value; settings are compared case by case.
     state : array
@@ -72,9 +72,9 @@ class Criterion(ABC):
 
     @property
     def partition(self) -> Any:
-        """Which points are held out together: a checkpoint belongs to one partition.
+        """Which points are held out together, as arrays or tuples of arrays; a checkpoint belongs to one partition.
 
-        Arrays, or tuples of arrays. The default identifies a criterion by the weights and points of its losses.
+        The default identifies a criterion by the weights and points of its losses.
         """
         return self.loss_points, self.loss_weights
 
@@ -109,7 +109,7 @@ class CriterionData:
     targets : array of shape (C, n)
     weights : array of shape (n,)
     folds : Folds or None
-        Drawn by `cv`; None for leave-one-out.
+        Folds according to `cv`; None for leave-one-out.
     groups : array of shape (n,) or None
         Points with equal labels are held out together.
     solver : NewtonSolver

@@ -13,7 +13,7 @@ from logikern.numerics.temperature import Temperature, normalised_entropy
 
 @dataclass(frozen=True)
 class TemperaturePolicy:
-    """The prior of a temperature and Newton's method for its two numbers."""
+    """The prior of the temperature, and settings of Newton's method for its two numbers."""
 
     # Prior scale of each number around one: one over the root of the prior's curvature there.
     prior_scale: float = 0.5
@@ -40,8 +40,9 @@ class _Step(NamedTuple):
 class TemperatureScaling:
     """The loss of held-out latents, minimised over the temperature if it is learned.
 
-    Softmax losses are convex in both numbers of a temperature. At the best one the gradient by the latents is the
-    gradient at a fixed temperature (envelope theorem), so learning it costs only passes over the latents.
+    Softmax losses are convex in both numbers of a temperature. At the best temperature, the gradient with respect to
+    the latents is the same as at a fixed temperature (envelope theorem), so learning it costs only passes over the
+    latents.
     """
 
     likelihood: Likelihood  # a likelihood of classes if the temperature is learned

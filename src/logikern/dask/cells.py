@@ -21,8 +21,8 @@ from logikern.numerics.outcome import Indices
 class ClusterCells:
     """Fits cells on a cluster: rows are sorted by cell on the workers, and each cell is fitted by one task.
 
-    Every task is a function of chunks of the input, of what is in the graph, and of other tasks, so that the
-    scheduler computes again what was lost with a worker.
+    Every task is a function of input chunks, of values in the graph and of other tasks, so the scheduler can
+    recompute whatever was lost with a worker.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class ClusterCells:
     def __call__(
         self, recipe: CellRecipe, data: TrainingData, cells: list[Indices], tell: Callable[[FitResult], None]
     ) -> Callable[[], list[FitResult]]:
-        """Begin the fits of one partition; what it returns waits for them."""
+        """Start the fits of one partition; returns a function that waits for the results."""
         futures = self.watch.client.compute(self._tasks(recipe, data, cells))
         self.begun += futures
         places = {future.key: place for place, future in enumerate(futures)}
@@ -58,7 +58,7 @@ class ClusterCells:
         return wait
 
     def cancel(self) -> None:
-        """End what was begun: keys are of this fit alone, so other fits and the user's chunks are not touched."""
+        """Cancel all tasks of this fit. Other fits and the user's chunks have other keys and are not affected."""
         with contextlib.suppress(Exception):  # the cluster may be gone
             self.watch.client.cancel(self.begun)
         self.begun.clear()
@@ -82,7 +82,7 @@ class ClusterCells:
         ]
 
     def _moved(self, recipe: CellRecipe, data: TrainingData, n_hops: int) -> float:
-        """Bytes that travel for one partition; chunks of X have been gathered before."""
+        """Bytes that are sent for one partition; chunks of X have already been gathered."""
         n_rows, n_inputs = data.points.shape
         n_workers, state = len(self.watch.client.nthreads()), float(recipe.state.itemsize)
         size = FitSize(n_rows, n_inputs, len(data.classes), 1, n_workers, 0.0, state_bytes=state, n_hops=n_hops)

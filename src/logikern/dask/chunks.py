@@ -10,7 +10,7 @@ from logikern.numerics.free_memory import available_memory
 
 
 def is_lazy(X: Any) -> bool:
-    """Whether X is an array or a frame of Dask."""
+    """Whether X is a Dask array or a Dask frame."""
     return bool(is_dask_collection(X))
 
 
@@ -26,7 +26,7 @@ def row_chunks(X: Any, name: str) -> list[Any]:
     """
     if not isinstance(X, array.Array):
         if not hasattr(X, "npartitions"):
-            raise TypeError(f"`{name}` must be a dask array or a dask dataframe, but is {type(X).__name__}.")
+            raise TypeError(f"`{name}` must be a Dask array or a Dask dataframe, but is {type(X).__name__}.")
         return list(X.to_delayed())
     if np.isnan(X.shape).any():
         raise ValueError(
@@ -37,7 +37,7 @@ def row_chunks(X: Any, name: str) -> list[Any]:
 
 
 def require_room(X: Any) -> None:
-    """Refuse rows that cannot be in the memory of this process; frames do not know their size."""
+    """Raise an error if the rows do not fit in the memory of this process; the size of frames is unknown."""
     n_bytes = X.nbytes if isinstance(X, array.Array) else np.nan
     free = available_memory()
     if n_bytes > free:

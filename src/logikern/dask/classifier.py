@@ -19,28 +19,28 @@ _LOCAL = inspect.signature(KernelLogisticClassifier).parameters
 
 
 class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
-    """A `KernelLogisticClassifier` of Dask arrays and frames, with the same parameters and the same result.
+    """A `KernelLogisticClassifier` for Dask arrays and frames, with the same parameters and the same result.
 
-    Workers sort rows into neighbourhoods and fit these, one task each. The search for hyperparameters sees a few
-    thousand rows and runs in the process that calls `fit`, so that checkpoints, callbacks and Ctrl-C work as usual.
-    A model holds its training rows: they must fit into the memory of that process.
+    Workers sort rows into neighbourhoods and fit each neighbourhood in one task. The search for hyperparameters uses
+    a few thousand rows and runs in the process that calls `fit`, so checkpoints, callbacks and Ctrl-C work as usual.
+    The model contains its training rows, which must fit into the memory of that process.
 
     Fits that are not divided (up to 12,000 rows, or a kernel without distances) run in that process as well. See
-    docs/dask.md for what travels, and for when a cluster pays.
+    docs/dask.md for the network traffic, and for when a cluster is worthwhile.
 
     Parameters
     ----------
     client : distributed.Client or None, default=None
-        None takes the default client when `fit` is called. It is not pickled.
+        None uses the default client when `fit` is called. The client is not pickled.
     **settings :
         Parameters of `KernelLogisticClassifier`, by name.
 
     Attributes
     ----------
     client_ : distributed.Client
-        Only while `fit` runs.
+        Available only while `fit` runs.
     classes_, and others that end with an underscore :
-        Those of the fitted `KernelLogisticClassifier`, which `to_local` returns.
+        Attributes of the fitted `KernelLogisticClassifier`, which `to_local` returns.
     """
 
     def __init__(self, client: Client | None = None, **settings: Any) -> None:
@@ -73,7 +73,7 @@ class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__ = {name: value for name, value in vars(self).items() if name in _LOCAL or name == "client"}
         if not is_lazy(X):
             raise TypeError(
-                f"`X` must be a dask array or a dask dataframe, but is {type(X).__name__}. Use "
+                f"`X` must be a Dask array or a Dask dataframe, but is {type(X).__name__}. Use "
                 "KernelLogisticClassifier, or `dask.array.from_array`."
             )
         given = [X, y, sample_weight, groups]
@@ -88,7 +88,7 @@ class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _fit(self, given: list[Any], chunks: list[Any], watch: waiting.Watch) -> KernelLogisticClassifier:
-        """The local estimator, fitted to the gathered rows, its neighbourhoods by workers."""
+        """The local estimator, fitted to the gathered rows; workers fit its neighbourhoods."""
         lazy = [None if own is None else watch.client.compute(own) for own in chunks]
         parts = [None if own is None else waiting.fetch(own, watch) for own in lazy]
         assert lazy[0] is not None and parts[0] is not None
@@ -108,14 +108,14 @@ class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         return KernelLogisticClassifier(**{name: getattr(self, name) for name in _LOCAL})
 
     def to_local(self) -> KernelLogisticClassifier:
-        """The fitted `KernelLogisticClassifier`: files, leave-one-out, explanations."""
+        """The fitted `KernelLogisticClassifier`, for model files, leave-one-out and explanations."""
         check_is_fitted(self)
         local = self._make_local()
         local.__dict__ |= vars(self._local)
         return local
 
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes, (n_samples, n_classes): a dask array, if X is an array or a frame of Dask."""
+        """Probabilities of the classes, (n_samples, n_classes); a Dask array if X is a Dask array or frame."""
         return self._predict("predict_proba", X, np.empty((0, len(self.to_local().classes_))))
 
     def predict_log_proba(self, X: Any) -> Any:
@@ -141,7 +141,7 @@ class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         return type(self)(self.client, **clone(self._make_local()).get_params(deep=False))
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the client, which belongs to this process."""
+        """The state without the client, which belongs to this process."""
         return super().__getstate__() | {"client": None}
 
 
@@ -154,7 +154,7 @@ _NAMES = ("X", "y", "sample_weight", "groups")
 
 
 def find_client(client: Client | None) -> Client:
-    """The client given, or the default one."""
+    """The given client, or the default client."""
     if client is None:
         try:
             client = get_client()

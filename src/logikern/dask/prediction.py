@@ -13,16 +13,16 @@ from logikern.numerics.outcome import Array
 
 
 def lazily(model: Any, method: str, X: Any, empty: Array) -> Any:
-    """A dask array with the rows of X in the same chunks; those of a frame have unknown sizes.
+    """A Dask array with the rows of X in the same chunks; the chunks of a frame have unknown sizes.
 
     Parameters
     ----------
     model : KernelLogisticClassifier
     method : str
-        Of the model.
+        Name of a method of the model.
     X : dask array or dask frame
     empty : array of shape (0, ...)
-        What the method returns for no rows.
+        The result of the method for zero rows.
     """
     chunks = row_chunks(X, "X")
     lengths = X.chunks[0] if isinstance(X, array.Array) else (np.nan,) * len(chunks)

@@ -1,4 +1,4 @@
-"""From rows by chunk to rows by cell, on the workers."""
+"""Regroup the rows of chunks into cells, on the workers."""
 
 import math
 import operator
@@ -21,9 +21,10 @@ class ShufflePolicy:
     Parameters
     ----------
     most_pieces : int, default=2000
-        Pieces of chunks times cells above which rows travel twice, first to groups of cells. Each piece is a task,
-        which took 4 ms in all on a busy core (benchmarks/dask_cost.py): a million rows in 40 chunks and 400 cells
-        would take a minute for each partition, while their bytes take a second.
+        Largest number of chunks times cells for which rows are sent directly to their cells. Above it, rows are sent
+        twice, first to groups of cells. Each piece is a task, which took 4 ms in all on a busy core
+        (benchmarks/dask_cost.py): a million rows in 40 chunks and 400 cells would take a minute for each partition,
+        although their bytes take a second.
     """
 
     most_pieces: int = 2000
@@ -44,17 +45,17 @@ class Shuffle:
 
     @property
     def n_groups(self) -> int:
-        """Groups of consecutive cells; as many as there are cells if rows travel once."""
+        """Number of groups of consecutive cells; equal to the number of cells if rows are sent once."""
         n_cells = len(self.cells)
         return min(n_cells, max(self.policy.most_pieces // len(self.chunks), math.isqrt(n_cells - 1) + 1))
 
     @property
     def n_hops(self) -> int:
-        """How often a row travels."""
+        """How often a row is sent."""
         return 1 if self.n_groups == len(self.cells) else 2
 
     def inputs_of_cells(self, encoder: Any, reads_columns: bool) -> list[list[Any]]:
-        """Delayed pieces of the inputs of each cell, whose rows are in the order of the cell.
+        """Delayed pieces of the inputs of each cell, with rows in the order of the cell.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What workers compute: pure functions of chunks, so that a cluster can compute lost results again."""
+"""Tasks of the workers: pure functions of chunks, so that a cluster can recompute lost results."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from logikern.structure.targets import from_labels
 
 @dataclass(frozen=True, eq=False)
 class CellRows:
-    """What the rows of a cell have beside inputs."""
+    """Targets and weights of the rows of a cell, in a compact form."""
 
     targets: Array  # (C, m); or (m,), the place of the one in each column
     n_targets: int
@@ -34,7 +34,7 @@ class CellRows:
 
 
 def describe_rows(targets: Array, weights: Array) -> CellRows:
-    """Targets (C, m) and weights (m,) in few bytes."""
+    """Targets (C, m) and weights (m,) in a compact form."""
     is_label = bool(((targets != 0).sum(axis=0) == 1).all() and (targets.max(axis=0) == 1).all())
     compact = targets.argmax(axis=0).astype(np.int32) if is_label else np.ascontiguousarray(targets)
     return CellRows(compact, len(targets), None if (weights == 1).all() else np.ascontiguousarray(weights))
@@ -46,12 +46,12 @@ def split_chunk(chunk: Any, group_of: Indices, encoder: Encoder, reads_columns: 
 
 
 def split_group(pieces: list[Any], cell_of: Indices) -> dict[int, Any]:
-    """Rows of each cell of a group, whose rows come piece by piece in the order of the chunks."""
+    """Rows of each cell of a group, from pieces in the order of the chunks."""
     return _split(stack(pieces), cell_of)
 
 
 def _split(inputs: Any, number_of: Indices) -> dict[int, Any]:
-    """Rows by number, where it is not negative, in their order."""
+    """Rows grouped by their number, in their order; rows with a negative number are left out."""
     order = np.argsort(number_of, kind="stable")
     numbers, starts = np.unique(number_of[order], return_index=True)
     groups = np.split(order, starts[1:])
@@ -59,7 +59,7 @@ def _split(inputs: Any, number_of: Indices) -> dict[int, Any]:
 
 
 def encode_rows(chunk: Any, encoder: Encoder, reads_columns: bool) -> Any:
-    """Inputs of the rows of a chunk, as a fit has them."""
+    """Encoded inputs of the rows of a chunk, as in a fit."""
     table = as_table(chunk, reads_columns)
     if table is None:
         form: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -68,7 +68,7 @@ def encode_rows(chunk: Any, encoder: Encoder, reads_columns: bool) -> Any:
 
 
 def fit_cell(pieces: list[Any], rows: CellRows, recipe: CellRecipe) -> FitResult:
-    """The fit of a cell to its rows, piece by piece in the order of the chunks."""
+    """Fit a cell to its rows, which are given in pieces in the order of the chunks."""
     with own_threads(1):  # a worker runs one task in each of its threads
         return recipe.fit(stack(pieces), rows.read_targets(), rows.read_weights())
 

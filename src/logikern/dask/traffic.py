@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes between the processes of a cluster, before a worker is lost."""
+    """Bytes sent between the processes of a cluster if no worker is lost."""
 
     gathered: float  # chunks of X to the process that calls `fit`, whose model holds them
     graphs: float  # cells, targets and weights of all rows, with the tasks
@@ -19,19 +19,20 @@ class Traffic:
 
 @dataclass(frozen=True)
 class FitSize:
-    """What the traffic of a fit depends on.
+    """The numbers that determine the traffic of a fit.
 
     Parameters
     ----------
     n_rows, n_inputs, n_classes, n_partitions, n_workers : int
     row_bytes : float
-        A row of X as it is given.
+        Bytes of a row of X as passed to `fit`.
     label_bytes : float, default=4.0
-        The target of a row: 4 for a label, 8 times the number of classes for a distribution; 8 more with weights.
+        Bytes of the target of a row: 4 for a label, 8 times the number of classes for a distribution; 8 more with
+        weights.
     state_bytes : float, default=8.0
-        A coefficient.
+        Bytes of a coefficient.
     n_hops : int, default=1
-        How often a row travels on its way to its cell: 2 if there are many chunks and cells.
+        How often a row is sent before it is in its cell: 2 if there are many chunks and cells.
     """
 
     n_rows: int
@@ -46,7 +47,7 @@ class FitSize:
 
 
 def expected_traffic(size: FitSize) -> Traffic:
-    """Bytes of a fit whose chunks and cells are on random workers: all but one in `n_workers` pieces travel."""
+    """Bytes of a fit whose chunks and cells are on random workers: one in `n_workers` pieces need not be sent."""
     n, n_fits = size.n_rows, size.n_rows * size.n_partitions
     leaves = 1.0 - 1.0 / max(1, size.n_workers)
     return Traffic(

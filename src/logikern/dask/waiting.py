@@ -1,4 +1,4 @@
-"""Waiting for tasks of a cluster that may lose workers, or all of them."""
+"""Waiting for the tasks of a cluster that may lose some or all of its workers."""
 
 import threading
 import time
@@ -13,16 +13,16 @@ from distributed.client import FutureCancelledError
 
 @dataclass(frozen=True)
 class WaitingPolicy:
-    """How long to wait, and how often to look.
+    """How long to wait for a cluster, and how often to check it.
 
     Parameters
     ----------
     pause : float, default=0.02
-        Seconds between two looks at results.
+        Seconds between checks for results.
     look : float, default=1.0
-        Seconds between two looks at the workers: a short message to the scheduler.
+        Seconds between checks of the workers, each of which sends a short message to the scheduler.
     patience : float, default=30.0
-        Seconds without any worker after which a fit fails. A nanny starts a worker again within five.
+        Seconds without any worker after which a fit fails. A nanny restarts a worker within five seconds.
     """
 
     pause: float = 0.02
@@ -34,11 +34,11 @@ USUAL = WaitingPolicy()
 
 
 class ClusterLostError(RuntimeError):
-    """The cluster has no workers, or no scheduler, and the fit cannot go on."""
+    """The cluster has no workers, or no scheduler, so the fit cannot continue."""
 
 
 class Watch:
-    """Looks at the workers of a cluster from time to time."""
+    """Checks the workers of a cluster from time to time."""
 
     def __init__(self, client: Client, policy: WaitingPolicy = USUAL) -> None:
         self.client, self.policy = client, policy
@@ -58,8 +58,8 @@ class Watch:
         alone = time.monotonic() - self.alone_since
         if alone > self.policy.patience:
             raise ClusterLostError(
-                f"The cluster has had no worker for {alone:.0f} s, so the fit cannot go on. Start workers, and fit "
-                "again; with `checkpoint`, the search continues where it stopped."
+                f"The cluster has had no worker for {alone:.0f} s, so the fit cannot continue. Start workers, and "
+                "fit again; with `checkpoint`, the search continues where it stopped."
             )
 
     def _count_workers(self) -> int:
@@ -72,7 +72,7 @@ class Watch:
 
 
 def fetch(wanted: Sequence[Future], watch: Watch) -> list[Any]:
-    """Results of futures in order, as soon as all are there."""
+    """Results of futures in order, as soon as all are available."""
     try:
         return _await(lambda: watch.client.gather(list(wanted)), watch)
     except KilledWorker as error:
@@ -88,7 +88,7 @@ def fetch(wanted: Sequence[Future], watch: Watch) -> list[Any]:
 
 
 def fetch_each(wanted: list[Future], watch: Watch) -> Iterator[tuple[Future, Any]]:
-    """Futures with their results, in the order in which they are finished."""
+    """Futures with their results, in the order in which they finish."""
     finished = as_completed(wanted)
     n_left = len(wanted)
     while n_left:
@@ -102,7 +102,7 @@ def fetch_each(wanted: list[Future], watch: Watch) -> Iterator[tuple[Future, Any
 
 
 def _await(work: Callable[[], Any], watch: Watch) -> Any:
-    """The result of a call that may wait for ever, as long as the cluster lives."""
+    """Wait for the result of a call that may block forever, as long as the cluster is alive."""
     answer: futures.Future = futures.Future()
 
     def run() -> None:

@@ -17,7 +17,7 @@ SUM_TOLERANCE = 1e-4  # probabilities in single precision, or averaged over mode
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Cases of positive weight with known classes. Made by `align`."""
+    """Cases of positive weight with known classes. Build it with `align`."""
 
     true: Indices  # (n,), the column of each case's class
     scores: Array  # (n, C)
@@ -149,7 +149,7 @@ def _columns_of(labels: Array, names: list[Any]) -> Indices:
 
 
 def as_weights(sample_weight: Any, n_cases: int) -> Array:
-    """Weights of the cases, not negative and not all 0; None means 1."""
+    """Weights of the cases, non-negative and not all 0; None means 1."""
     if sample_weight is None:
         return np.ones(n_cases)
     weights = as_numbers(sample_weight, "sample_weight")
@@ -157,7 +157,7 @@ def as_weights(sample_weight: Any, n_cases: int) -> Array:
         raise ValueError(f"`sample_weight` must have shape ({n_cases},), but has {weights.shape!r}.")
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(
-            f"`sample_weight` must be finite and not negative, but its smallest value is {weights.min():g}."
+            f"`sample_weight` must be finite and non-negative, but its smallest value is {weights.min():g}."
         )
     if not weights.any():
         raise ValueError("`sample_weight` must be positive for at least one case, but all weights are 0.")

@@ -77,7 +77,7 @@ class ErrorRejectCurve:
 def error_reject_curve(
     y: Any, proba: Any, classes: Labels | None = None, sample_weight: Any = None
 ) -> ErrorRejectCurve:
-    """Error among the kept cases, by the fraction rejected: Seeger (2008), Figures 3 and 4.
+    """Error among the kept cases as a function of the rejected fraction: Seeger (2008), Figures 3 and 4.
 
     Cases are ranked by their largest score, and the class with that score is the prediction (the first one in a tie).
     Scores need not be distributions; one-vs-rest scores are accepted.

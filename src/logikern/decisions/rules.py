@@ -48,7 +48,7 @@ def loss_matrix(loss: Loss, classes: Labels) -> Array:
 def reorder_frame(loss: Any, decisions: Sequence[Any], truths: Sequence[Any]) -> Any:
     """The values of a frame with rows and columns in the order of the labels; other losses unchanged.
 
-    Columns must be named after the classes. Rows keep their order if they are other decisions.
+    Columns must be named after the classes. Rows keep their order if they are not the classes.
     """
     columns, rows = (_names(loss, axis) for axis in ("columns", "index"))
     classes = set(truths)
@@ -108,10 +108,10 @@ def decide(
         columns are true classes**: loss[d, c] is the loss of deciding d when the truth is c, so deciding class 0
         when class 1 is true costs loss[0, 1]. Decisions need not be classes: D may differ from C. A frame is matched
         by its names if they are the classes. A callable loss(decision_label, true_label) is called for every pair of
-        classes. Losses must be finite and not negative.
+        classes. Losses must be finite and non-negative.
     reject_cost : float, default=None
         Cost of abstaining, on the scale of the losses. For the zero-one loss it is the tolerated error probability.
-        None never abstains.
+        None means that no case is rejected.
     classes : sequence of length C, default=None
         Labels of the columns, for a callable loss or a frame; None means 0, ..., C - 1.
 
@@ -195,13 +195,13 @@ def _check_losses(losses: Any, n_classes: int) -> Array:
     if len(wrong):
         decision, truth = wrong[0].tolist()
         raise ValueError(
-            f"`loss` must be finite and not negative, but deciding {decision} when the truth is {truth} costs "
-            f"{matrix[decision, truth]:g}. For gains, pass the largest gain minus the gain. For infinity, pass "
-            "a number larger than all others."
+            f"`loss` must be finite and non-negative, but deciding {decision} when the truth is {truth} costs "
+            f"{matrix[decision, truth]:g}. If the values are gains, subtract them from the largest gain. "
+            "Instead of infinity, pass a number larger than all others."
         )
     return matrix
 
 
 def _check_cost(reject_cost: Any) -> None:
     if isinstance(reject_cost, bool) or not isinstance(reject_cost, numbers.Real) or not float(reject_cost) >= 0:
-        raise ValueError(f"`reject_cost` must be None or a number that is not negative, but is {reject_cost!r}.")
+        raise ValueError(f"`reject_cost` must be None or a non-negative number, but is {reject_cost!r}.")

@@ -51,7 +51,7 @@ def decide_on_tree(
         Whether inner nodes may be decided. "zero_one" and "parent" do not define the loss of an inner node and
         raise an error.
     reject_cost : float, default=None
-        Cost of abstaining, on the scale of the losses. None never abstains.
+        Cost of abstaining, on the scale of the losses. None means that no case is rejected.
 
     Returns
     -------

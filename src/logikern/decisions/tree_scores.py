@@ -23,7 +23,7 @@ from logikern.structure.tree import ROOT, Tree
 
 @dataclass(frozen=True, eq=False)
 class NodeCases:
-    """True and decided nodes of the cases with positive weight, (n,). Made by `align_nodes`."""
+    """True and decided nodes of the cases with positive weight, (n,). Build it with `align_nodes`."""
 
     true: Indices
     decided: Indices

@@ -1,4 +1,4 @@
-"""Single values of a table: missing ones, numbers, dates, and the spelling of levels."""
+"""Single values of a table: missing values, numbers, dates, and the spelling of levels."""
 
 import datetime
 import re
@@ -20,7 +20,7 @@ NESTED_TYPES = (list, tuple, dict, set, frozenset, np.ndarray)
 
 
 def without_missing(values: list[Any]) -> list[Any]:
-    """The values with None in place of every missing one."""
+    """The values, with None in place of missing values."""
     if set(map(type, values)) <= {str, type(None)}:
         return values
     return [None if is_missing(value) else value for value in values]

@@ -11,9 +11,9 @@ ADVICE = {
     "written dates": "Convert the column with `pd.to_datetime` (it is then measured in days), drop it, or name it in "
     "`categorical_features` if dates recur.",
     "text": "Leave `categorical_features` at 'from_dtype', or drop the column.",
-    "infinite": "Correct the values, or make them missing.",
-    "not numbers": "Correct the values, or make them missing.",
-    "not truths": "Correct the values, or make them missing.",
+    "infinite": "Correct the values, or mark them as missing.",
+    "not numbers": "Correct the values, or mark them as missing.",
+    "not truths": "Correct the values, or mark them as missing.",
     "not dates": "Convert the column with `pd.to_datetime`.",
 }
 
@@ -53,7 +53,7 @@ class NestedValueError(ColumnError, TypeError):
 
 
 class ColumnWarning(UserWarning):
-    """A column that is probably not meant as an input, or not in this way."""
+    """A column that is probably not meant as an input, or not in its present form."""
 
 
 # Cause of a note -> the rest of a sentence that begins with the column; `{count}` is the number in the note.

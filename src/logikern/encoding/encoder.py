@@ -34,7 +34,7 @@ UNNAMED_INDEX = ("Unnamed: 0", "")
 class Encoder:
     """How columns of a table become inputs; learned on training rows, without their labels.
 
-    Inputs are numbers (with truths as 0 and 1, and times in days), then indicators of missing numbers, then levels.
+    Inputs are numbers (booleans as 0 and 1, times in days), then indicators of missing numbers, then levels.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def _refuse_sparse_gaps(X: Any) -> None:
 
 
 def _beside(filled: Array, numbered: Iterable[Indices], widths: list[int], as_sparse: bool) -> Any:
-    """Numbers (n, k) beside the one-hot levels of each column."""
+    """Numbers (n, k), followed by the one-hot levels of each column."""
     n_rows, start = filled.shape
     if not widths:
         return filled

@@ -1,4 +1,4 @@
-"""Levels of a category: one input each, bounded by frequency."""
+"""Levels of a category: one input for each frequent level."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Levels:
         return [f"{column}={name}" for name in self.names] + missing + rest
 
     def number(self, values: Sequence[Any]) -> Indices:
-        """The number of the level of each value, (n,); `UNSEEN` where no input stands for it."""
+        """The number of the level of each value, (n,); `UNSEEN` if the level has no input."""
         rest = self.n_inputs - 1 if self.has_rest else UNSEEN
         numbers: dict[str | None, int] = {name: number for number, name in enumerate(self.names)}
         if self.has_missing:

@@ -1,4 +1,4 @@
-"""Numbers, truths and times of a table as inputs: missing ones become the median, with an indicator."""
+"""Numbers, booleans and times of a table as inputs: missing values become the median, with an indicator."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Numbers:
 
 
 def learn_medians(values: Array, n_rows: int | None = None) -> tuple[Array, Indices]:
-    """Medians of the columns (k,), and which have missing values; without gaps, from at most `n_rows` rows.
+    """Medians of the columns (k,), and which have missing values. Columns without gaps use at most `n_rows` rows.
 
     The median of a column without any value is NaN.
     """
@@ -56,7 +56,7 @@ def learn_medians(values: Array, n_rows: int | None = None) -> tuple[Array, Indi
 
 
 def median(values: Array) -> Array:
-    """Median along the first axis; the mean of halves does not overflow."""
+    """Median along the first axis; values are halved before they are added, so that the sum does not overflow."""
     return 2 * np.median(0.5 * np.asarray(values, dtype=np.float64), axis=0)
 
 

@@ -49,7 +49,7 @@ def read_choices(categorical_features: Any, names: Sequence[str], has_names: boo
 
 
 def list_chosen(categorical_features: Any) -> list[Any]:
-    """The entries of a list of names or positions, or of a mask; empty if the columns decide."""
+    """The entries of a list of names or positions, or of a mask; empty if the types of the columns decide."""
     if categorical_features is None:
         return []
     entries: list[Any] | None

@@ -33,12 +33,12 @@ DEFAULT_POLICY = ScalingPolicy()
 
 
 class Scaling(ABC):
-    """A map of each input by itself, learned on training rows."""
+    """A separate map for each input, learned on training rows."""
 
     @property
     @abstractmethod
     def kind(self) -> str:
-        """Its name among `SCALINGS`."""
+        """The name of the scaling in `SCALINGS`."""
 
     @abstractmethod
     def transform(self, inputs: Inputs) -> Inputs:
@@ -77,7 +77,7 @@ class Standardised(Scaling):
 
 @dataclass(frozen=True, eq=False)
 class Ranked(Scaling):
-    """Share of training values below x, plus half of those equal to x; linear between training values.
+    """Share of training values below x, plus half the share equal to x; linear between training values.
 
     Shares are centred and scaled to a variance of about one, like standardised inputs.
     """

@@ -25,7 +25,7 @@ class Column:
     source: Any
 
     def numbers(self) -> Array:
-        """Values of a column of numbers, truths or times, NaN where they are missing; times in days."""
+        """Values of a column of numbers, booleans or times, NaN where they are missing; times in days."""
         if isinstance(self.source, np.ndarray):
             return _array_numbers(self.source)
         return _series_numbers(self.source)
@@ -120,7 +120,7 @@ def _array_numbers(values: np.ndarray) -> Array:
 
 
 def _series_kind(dtype: Any, name: str) -> str:
-    """The content of a column with a type of narwhals."""
+    """The kind of content of a column, from its narwhals type."""
     import narwhals.stable.v2 as nw
 
     if dtype.is_numeric():

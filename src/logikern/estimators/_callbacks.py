@@ -87,7 +87,7 @@ class _Tasks:
     Parameters
     ----------
     told : dict
-        The estimator and its data, as callbacks get them.
+        The estimator and its data, as passed to callbacks.
     n_parts : int
         The largest number of stages, plus one for the final fit.
     """
@@ -135,7 +135,7 @@ def log(shown: bool, message: str, *values: Any, **attributes: Any) -> None:
     Parameters
     ----------
     shown : bool
-        Whether `verbose` asks for it.
+        Whether `verbose` requests this entry.
     message, values :
         As for `logging.Logger.log`.
     attributes :

@@ -34,7 +34,7 @@ def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -
 def open_journal(
     checkpoint: Any, identity: str, seed: int, partitions: list[tuple[int, Any]]
 ) -> AbstractContextManager[Journal]:
-    """The checkpoint's journal, for one search alone; the journal of a search with other partitions is rejected.
+    """The checkpoint's journal, for use by one search; the journal of a search with other partitions is rejected.
 
     The checkpoint is a file, or a folder with a file for each search; a new folder is made. A partition is a number
     of points and the sets of points that are held out together.

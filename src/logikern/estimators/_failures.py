@@ -34,7 +34,7 @@ _ADVICE_IN_SINGLE = {
 
 
 def outcome(result: FitResult, wanted: float) -> Outcome:
-    """The outcome by the user's tolerance; the exact solver has a smaller tolerance of its own."""
+    """The outcome, judged by the user's tolerance; the exact solver has a smaller tolerance of its own."""
     return Outcome.CONVERGED if result.gradient_norm.max() <= wanted else result.outcome
 
 
@@ -105,8 +105,8 @@ def warn_partitions(n_fitted: int, n_planned: int) -> None:
     """One warning if an interruption has left out partitions into neighbourhoods."""
     if n_fitted < n_planned:
         warnings.warn(
-            f"The final fit was interrupted after {n_fitted} of {n_planned} partitions into neighbourhoods, which "
-            "are used.",
+            f"The final fit was interrupted after {n_fitted} of {n_planned} partitions into neighbourhoods. Only "
+            "these partitions are used.",
             ConvergenceWarning,
             stacklevel=4 + WRAPPER_FRAMES,
         )

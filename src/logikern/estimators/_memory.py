@@ -66,7 +66,7 @@ class Resources:
         return allowed if self.is_given else f"{describe(self.memory)} is free"
 
     def allow(self, needed: float) -> bool:
-        """Whether a call that needs so many bytes fits."""
+        """Whether a call that needs this number of bytes fits."""
         return needed + footprint.MODEL.overhead <= self.memory
 
     def require(self, what: str, needed: float, advice: str) -> float:
@@ -113,7 +113,7 @@ def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **oth
 def room_for_fit(
     parameters: Parameters, data: TrainingData, resources: Resources, solver: str, size: Size, kernel: Kernel
 ) -> float:
-    """Bytes for kernel values and preconditioner of the final fit; an error if the rest does not fit."""
+    """Bytes left for kernel values and preconditioner of the final fit; an error if too few are left."""
     n, dense = size.n_points, solver == "exact"
     needed = SOLVERS[solver].footprint(size)
     if solver == "smo" and parameters.solver == "auto":
@@ -136,9 +136,10 @@ def room_for_search(
     kernel: Kernel,
     n_cells: int = 1,
 ) -> float:
-    """Bytes for kernel values of a search on a subset of this size, or on several; an error if the rest does not fit.
+    """Bytes left for kernel values of a search on one or several subsets of this size; an error if too few.
 
-    A `criterion` is "loo" for leave-one-out, "exact" for folds with dense factors, and "newton" for folds without.
+    `criterion` is "loo" for leave-one-out, "exact" for folds with dense factors, or "newton" for folds without
+    them.
     """
     n, by_products, by_loo = size.n_points, criterion == "newton", criterion == "loo"
     needed = _copies(data, len(data.weights)) + size.n_threads * _scaled(data, n)
@@ -161,16 +162,16 @@ class CellsNeed(NamedTuple):
     """Bytes of a fit by neighbourhoods."""
 
     total: float
-    values: float  # of which so many for kernel values and preconditioner of each fit
+    values: float  # part of the total, for kernel values and preconditioner of each fit
     n_parallel: int  # fits at the same time
 
     def share(self, allowed: float) -> float:
-        """Bytes for kernel values and preconditioner of each fit, if so many are allowed for all."""
+        """Bytes for kernel values and preconditioner of each fit, if all fits together may use `allowed` bytes."""
         return self.values + (allowed - footprint.MODEL.overhead - self.total) / self.n_parallel
 
 
 def cells_need(data: TrainingData, model: Specification, n_rows: int, rank: int, n_partitions: int) -> CellsNeed:
-    """Memory of neighbourhoods of at most so many rows: each thread fits one, or landmarks couple all in one fit."""
+    """Memory of neighbourhoods of at most `n_rows` rows. Each thread fits one, or landmarks couple all in one fit."""
     n, n_kernels = len(data.weights), len(model.kernels)
     size, n_cells = size_of(data, model.tying, min(n, n_rows)), -(-n // n_rows)
     values = USUAL.cell_margin * fit_matrices(model.kernels[0], data, n_kernels) * size.matrix
@@ -211,19 +212,19 @@ def _classes(data: TrainingData) -> str:
 
 
 def fit_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
-    """Matrices that a fit holds at once: of the kernels, and the distances that several share."""
+    """Number of matrices that a fit holds at once: kernel matrices, and distances that several kernels share."""
     n_metrics = len(kernel.metrics) if isinstance(kernel, DistanceKernel) else 1
     return n_kernels + n_metrics * (n_kernels > 1) + temporary_matrices(kernel, data)
 
 
 def search_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
-    """Matrices that a search holds at once: of the kernels, and distances, including those of a smaller subset."""
+    """Number of matrices that a search holds at once: kernels and distances, also those of a smaller subset."""
     n_metrics = len(kernel.metrics) if isinstance(kernel, DistanceKernel) else 1
     return n_kernels + 2 * n_metrics + temporary_matrices(kernel, data)
 
 
 def temporary_matrices(kernel: Kernel, data: TrainingData) -> int:
-    """Further matrices that exist while one is computed: kernels of distances write theirs in place."""
+    """Number of temporary matrices while a kernel matrix is computed; distance-based kernels work in place."""
     parts = leaves(kernel)
     plain = len(parts) == 1 and isinstance(parts[0], DistanceKernel)
     return 0 if plain else 3 if is_sparse(data.points) else 1
@@ -239,17 +240,17 @@ def _least_room(data: TrainingData, n_points: int) -> float:
 
 
 def _copies(data: TrainingData, n_points: int) -> float:
-    """Points, kept and in the forms that kernels take, and targets."""
+    """Bytes of the points, of the copies that kernels make of them, and of the targets."""
     return _bytes(data, n_points) + _scaled(data, n_points) + 3.0 * data.targets.nbytes
 
 
 def _scaled(data: TrainingData, n_points: int) -> float:
-    """Scaled copies of the points for a kernel; zero if kernel values are given."""
+    """Bytes of the scaled copies that a kernel makes of the points; zero if kernel values are given."""
     return 0.0 if isinstance(data.points, KernelRows) else footprint.MODEL.point_copies * _bytes(data, n_points)
 
 
 def _bytes(data: TrainingData, n_points: int) -> float:
-    """Bytes of this many of the points."""
+    """Bytes of `n_points` points."""
     return bytes_of(data.points) * n_points / max(1, len(data.weights))
 
 
@@ -264,7 +265,7 @@ def bytes_of(points: Any) -> float:
 
 
 def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, size: Size, kernel: Kernel) -> float:
-    """Bytes for kernel values in leave-one-out after a fit; an error if the rest does not fit.
+    """Bytes left for kernel values in leave-one-out after a fit; an error if too few are left.
 
     A rank of zero means dense factors instead of landmarks.
     """

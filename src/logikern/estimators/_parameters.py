@@ -88,7 +88,7 @@ class Parameters:
 
     @property
     def divides(self) -> bool:
-        """Whether the user asks for neighbourhoods."""
+        """Whether the user requests neighbourhoods."""
         return is_divided(self.operator)
 
     @property
@@ -154,7 +154,7 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
     bias = parameters.bias_variance
     if not is_number(bias) or not bias >= 0:
         raise ValueError(
-            f"`bias_variance` must be a number that is not negative, but is {bias!r}. Pass 0 to leave constants out."
+            f"`bias_variance` must be a non-negative number, but is {bias!r}. Pass 0 to leave constants out."
         )
     _check_search(parameters, criteria)
     if parameters.is_bias_free:

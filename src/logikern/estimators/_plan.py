@@ -31,7 +31,7 @@ class FitPlan:
 
     @property
     def search_length(self) -> SearchLength:
-        """How long the search may be."""
+        """The maximum length of the search."""
         if self.search is None:
             return SearchLength()
         own = self.search.length
@@ -47,7 +47,7 @@ class FitPlan:
         lines = [
             f"Start: kernel {kernel!r}, bias variance {bias:g}.",
             *([f"First models: {names}."] if names else []),
-            f"Search: {self.search or 'not done, hyperparameters are fixed.'}",
+            f"Search: {self.search or 'none; hyperparameters are fixed.'}",
             *_final_fits(self.solvers),
             f"Resources: {self.resources}; threads: {self.resources.n_threads}.",
         ]
@@ -71,7 +71,7 @@ def resolve(
     given: GivenRows,
     resources: Resources,
 ) -> FitPlan:
-    """Decide everything that the parameters leave open; an error if the memory does not suffice.
+    """Decide everything that the parameters leave open; an error if memory is too small.
 
     The first of the alternatives needs most memory. Splitters get the rows as passed to `fit`.
     """

@@ -22,7 +22,7 @@ _HIDDEN = ("_training", "_left_out", "_seed")
 
 
 def forget_fit(estimator: Any) -> None:
-    """Remove the attributes of an earlier fit: a fit that fails must not leave a mixture of two."""
+    """Remove the attributes of an earlier fit: a fit that fails must not leave a mixture of two fits."""
     fitted = [name for name in vars(estimator) if name in _HIDDEN or (name.endswith("_") and name[0] != "_")]
     for name in fitted:
         delattr(estimator, name)
@@ -41,7 +41,7 @@ def search_results(report: FitReport) -> dict[str, Any]:
         return found
     found |= {"verdicts_": tuned.verdicts, "trace_": tuned.records, "criterion_value_": tuned.value}
     found |= {"criterion_method_": tuned.method, "stopped_early_": tuned.stopped}
-    found["criterion_doubt_"] = tell(tuned.check, "Learn by criterion='cv'.", stacklevel=3 + WRAPPER_FRAMES)
+    found["criterion_doubt_"] = tell(tuned.check, "Use criterion='cv'.", stacklevel=3 + WRAPPER_FRAMES)
     if tuned.stopped:
         _failures.warn_search(f"{tuned.stopped}; the best hyperparameters so far are used")
     return found
@@ -91,7 +91,7 @@ def fitted_numbers(report: FitReport, points: Any, own: Numbers) -> FittedModel:
 
 
 def _coefficients(data: TrainingData, dual: Array) -> Array:
-    """One row for each given row, zero for rows of weight zero."""
+    """Coefficients with one row for each given row, zero for rows of weight zero."""
     coefficients = np.zeros((data.n_rows, len(data.classes)), dtype=dual.dtype)
     coefficients[data.kept] = dual.T
     return coefficients

@@ -1,4 +1,4 @@
-"""One fit by its plan: search, final fit, and a report of both."""
+"""A fit according to its plan: search, final fit, and a report of both."""
 
 import contextlib
 from collections.abc import Callable
@@ -44,7 +44,7 @@ class FitReport:
     approximation: Approximation | None = None  # how good the division was measured to be
 
     def model(self, points: Any, constants: Array | None) -> FittedModel | NeighbourhoodModel:
-        """The model of the fit on points as they are stored, with constants if these are free."""
+        """The fitted model on the stored points, with constants if they are unpenalised."""
         if self.members:
             return NeighbourhoodModel(self.specification, points, self.members)
         return FittedModel(self.specification, points, self.result.dual[0], constants)
@@ -107,7 +107,7 @@ def _run_cells(
     on_step: Callable[[NewtonStep], None],
     is_kept: bool,
 ) -> FitReport:
-    """Fit several partitions into neighbourhoods; those that are complete may be kept if it is interrupted."""
+    """Fit several partitions into neighbourhoods; complete partitions may be kept if the fit is interrupted."""
     specification, data = fitter.recipe.specification, fitter.data
     members: list[LocalModels] = []
     results: list[FitResult] = []
@@ -137,7 +137,7 @@ def _fitter(solver: SolverPlan, specification: Specification, data: TrainingData
 def _check(
     solver: SolverPlan, specification: Specification, data: TrainingData, is_kept: bool
 ) -> tuple[Approximation | None, bool]:
-    """How good neighbourhoods are, compared with larger ones, and whether the next interruption keeps the fit.
+    """Compare neighbourhoods with larger ones; also returns whether the next interruption keeps the fit.
 
     The first interruption skips the comparison if it would keep a fit.
     """
@@ -150,7 +150,7 @@ def _check(
 
 
 def _keeps_interrupted(plan: FitPlan, tuned: Tuned | None) -> bool:
-    """Whether the first Ctrl-C in the final fit keeps the current fit: if a search would be lost otherwise."""
+    """Whether the first Ctrl-C in the final fit keeps the current fit, so that the search is not lost."""
     if plan.search is None or tuned is None:
         return False
     return plan.search.keep_interrupted and bool(tuned.verdicts) and not tuned.interrupted

@@ -1,4 +1,4 @@
-"""Learning hyperparameters by a plan: from criteria on subsets of the points to a specification."""
+"""Learning hyperparameters according to a plan: from criteria on subsets of the points to a specification."""
 
 import time
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class Tuned:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it."""
+        """Whether Ctrl-C ended the search."""
         return self.stopped.startswith(INTERRUPTED)
 
 
@@ -158,7 +158,7 @@ def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: 
 
 @dataclass(frozen=True, eq=False)
 class UnseenRows:
-    """Rows outside a rung, which judge models that were learned on it."""
+    """Rows outside a rung, on which models that were learned on the rung are judged."""
 
     points: PointSet  # of the rung
     new_points: Any

@@ -70,7 +70,7 @@ class SearchPlan:
 
 
 def leaves_one_out(parameters: Parameters, n_points: int, n_classes: int) -> bool:
-    """Whether the criterion is leave-one-out; "auto" takes it where it is cheaper than cross-validation."""
+    """Whether the criterion is leave-one-out; "auto" uses it where it is cheaper than cross-validation."""
     if parameters.criterion == "auto":
         return (n_classes == 2 and n_points <= USUAL.loo_up_to) or parameters.is_bias_free
     return parameters.criterion == "loo"
@@ -84,7 +84,7 @@ def plan_search(
     given: GivenRows,
     resources: Resources,
 ) -> SearchPlan:
-    """Criterion, subsets, folds and operators of a search; an error if the memory does not suffice."""
+    """Criterion, subsets, folds and operators of a search; an error if memory is too small."""
     n, n_classes = len(data.weights), len(data.classes)
     criterion = "loo" if leaves_one_out(parameters, n, n_classes) else "cv"
     identity = identify(parameters, data, given.groups)
@@ -127,7 +127,7 @@ def plan_search(
 def _sees_neighbourhoods(
     parameters: Parameters, data: TrainingData, start: Specification, criterion: str, given: GivenRows
 ) -> bool:
-    """Whether the search learns on neighbourhoods: from so many rows on, if distances make neighbours."""
+    """Whether the search uses neighbourhoods: for many rows and kernels that are based on distances."""
     is_drawn = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
     usual = is_auto(parameters.search_size) and is_drawn and criterion == "cv" and given.groups is None
     has_cells = isinstance(start.kernels[0], DistanceKernel) and data.labels is not None
@@ -137,7 +137,7 @@ def _sees_neighbourhoods(
 def _subsets(
     parameters: Parameters, data: TrainingData, given: GivenRows, sizes: list[int], seed: int, judged: bool
 ) -> list[Subset]:
-    """Nested random subsets, the first one with rows that judge it."""
+    """Nested random subsets; the first one has unseen rows on which its models are judged."""
     order = nested_order(data, USUAL.smallest_class, seed)
     found = []
     for number, size in enumerate(sizes):
@@ -148,7 +148,7 @@ def _subsets(
 
 
 def _unseen(parameters: Parameters, data: TrainingData, others: Indices, given: GivenRows) -> Indices:
-    """Rows that judge models of the first rung; empty if they are few, or may be related to rows of the search."""
+    """Rows on which models of the first rung are judged; empty if too few, or if related to rows of the search."""
     is_drawn = parameters.cv is None or isinstance(parameters.cv, int | np.integer)
     usable = data.labels is not None and given.groups is None and is_drawn and not parameters.is_bias_free
     return np.sort(others[: USUAL.most_unseen]) if usable and len(others) >= USUAL.fewest_unseen else others[:0]
@@ -258,7 +258,7 @@ def _larger_sizes(
 
 
 def _loo_size(data: TrainingData) -> int:
-    """Points on which leave-one-out is quick; classes that are coupled a priori make one large matrix."""
+    """Number of points for which leave-one-out is fast; classes that are coupled a priori need one large matrix."""
     n_classes = len(data.classes)
     if not data.mixing.is_coupled:
         return int(np.cbrt(USUAL.loo_work / (n_classes if data.labels is None else n_classes**2)))

@@ -72,7 +72,7 @@ class StreamingMixin:
 
     @available_if(_can_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add points to those fitted so far, and continue from their dual (the online mode of Memisevic 2006).
+        """Add points to the fit and continue from its dual (the online mode of Memisevic 2006).
 
         After every call the model equals the result of `fit` on all points so far, at fixed hyperparameters: values
         of an earlier fit, given values, or estimates from the first points. No criterion is used. All points are
@@ -87,7 +87,7 @@ class StreamingMixin:
         y : array of shape (n_samples,) or (n_samples, n_classes)
             Their labels, or a distribution over the classes for each point.
         classes : array of shape (n_classes,) or None, default=None
-            All labels of all future calls. Needed in the first call, unless there is a hierarchy.
+            The labels of all calls. Needed in the first call, unless there is a hierarchy.
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the new points' likelihoods.
 
@@ -180,7 +180,7 @@ def _declared(parameters: Parameters, classes: Any, fitted: _Fitted | None) -> A
     if fitted is not None:
         return np.asarray(fitted.classes)
     if classes is None:
-        raise ValueError("classes must be passed on the first call to partial_fit. Pass all labels of all calls.")
+        raise ValueError("classes must be passed on the first call to partial_fit. Pass the labels of all calls.")
     known = np.unique(column_or_1d(classes))
     if len(known) < 2:
         raise ValueError(f"`classes` must hold at least two labels, but is {list(known)!r}.")
@@ -192,7 +192,7 @@ def _declared_tree(hierarchy: Any, classes: Any, fitted: _Fitted | None) -> Tree
     if fitted is None and classes is None and isinstance(hierarchy, str):
         raise ValueError(
             "`classes` must be passed on the first call to partial_fit, because hierarchy='paths' reads the tree "
-            "from them. Pass all labels of all calls."
+            "from them. Pass the labels of all calls."
         )
     tree = read_tree(hierarchy, classes) if fitted is None else fitted.tree
     if tree is None:
@@ -261,7 +261,7 @@ def _check_numbers(check: CheckTogether, X: Any, y: Any) -> Checked:
 
 
 def _targets(y: Any, names: Any, classes: Array) -> Array:
-    """Distributions over the classes declared, (C, n)."""
+    """Distributions over the declared classes, (C, n)."""
     if is_table(y):
         columns = classes.tolist() if names is None else np.asarray(names).tolist()
         if y.shape[1] != len(classes) or set(columns) != set(classes.tolist()):
@@ -309,12 +309,12 @@ def _joined(before: TrainingData, chunk: TrainingData) -> TrainingData:
 
 
 def _joined_names(first: Any, second: Any) -> Any:
-    """Names of all rows; None unless all have one."""
+    """Names of all rows; None unless every row has a name."""
     return None if first is None or second is None else first.append(second)
 
 
 def _stacked(first: Any, second: Any) -> Any:
-    """Points below each other, sparse if either is."""
+    """The points of both arguments, stacked by rows; sparse if either is sparse."""
     if sparse.issparse(first) or sparse.issparse(second):
         return sparse.vstack([sparse.csr_array(first), sparse.csr_array(second)], format="csr")
     return np.concatenate([first, second])

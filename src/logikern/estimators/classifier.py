@@ -54,7 +54,7 @@ class KernelLogisticClassifier(
         Scale of numbers: unscaled, standardised, or ranks in the training rows. Levels of categories keep 0 and 1.
         "auto" compares these by the criterion; "raw" only if many columns share a unit, as pixels do. If
         hyperparameters are fixed or a rate is given, "auto" standardises tables that have categories, booleans or
-        dates besides numbers, and does not scale others.
+        dates besides numbers, and leaves others unscaled.
     hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", Mixing or None, default=None
         A tree whose leaves are the classes, in any form that `read_tree` accepts; "paths" reads it from labels such
         as "physics/optics/lasers". Classes are then similar to the extent that their paths overlap, labels may name
@@ -124,7 +124,8 @@ class KernelLogisticClassifier(
     operator : str, NeighbourhoodSettings or callable, default="auto"
         "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features, "sparse"
         by near rows, "fourier" by Fourier modes, "fast" by either; "neighbourhoods" or NeighbourhoodSettings fit
-        parts of the rows, as "auto" does above 12,000 rows. A function (kernel, X, dtype, bytes) makes another one.
+        parts of the rows, as "auto" does above 12,000 rows. A function (kernel, X, dtype, bytes) makes another
+        operator.
     precision : {"auto", "single", "double"}, default="auto"
         Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
         latents recomputed in double before the fit counts as converged.
@@ -135,13 +136,13 @@ class KernelLogisticClassifier(
         Tolerance for the largest component of the gradient, in units of probability.
     max_iter : int, default=60
         Maximum number of Newton steps, and of rounds of block coordinate ascent for text before them. "kcg" may take
-        a hundred, and "smo" twenty, times this number.
+        a hundred times this number of steps, and "smo" twenty times.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' likelihoods.
     memory_limit : int, str or None, default=None
         Memory that a call may use besides its data, in bytes or as text ("2GB"): `fit`, predictions, leave-one-out.
         None uses the free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed
-        in tiles; if that does not suffice, the call raises an error before its work begins.
+        in tiles; if that is not enough, the call raises an error before its work begins.
     n_jobs : int or None, default=None
         Maximum number of threads. None, -1 and larger numbers mean the number that the BLAS may use, which
         `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set.
@@ -160,7 +161,7 @@ class KernelLogisticClassifier(
     kernels_ : tuple of Kernel
         One per kernel group.
     variances_ : array of shape (n_classes,)
-        With a hierarchy, one for each node with siblings (`node_variances_` has one place per node).
+        With a hierarchy, one for each node with siblings (`node_variances_` has one entry per node).
     tree_ : Tree
         The hierarchy, if there is one.
     n_iter_ : int
@@ -170,7 +171,7 @@ class KernelLogisticClassifier(
     newton_trace_ : tuple of NewtonStep
         Steps of the final fit.
     criterion_value_ : float
-        Criterion at the learned hyperparameters: mean held-out loss per case, plus a penalty of the temperature.
+        Criterion at the learned hyperparameters: mean held-out loss per case, plus a penalty on the temperature.
     hyperparameters_ : frame
         Name, class or group, value and start of every hyperparameter.
     outcome_ : Outcome
@@ -184,7 +185,8 @@ class KernelLogisticClassifier(
     operator_ : str
         How products were computed, and why, as a sentence.
     approximation_ : Approximation or None
-        Held-out loss of neighbourhoods, compared with twice as large ones, if the plan has neighbourhoods.
+        Held-out loss of neighbourhoods, compared with neighbourhoods of twice the size, if the plan has
+        neighbourhoods.
     encoder_ : Encoder
         How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
         Kernels of objects and matrices have no encoder.
@@ -279,16 +281,15 @@ class KernelLogisticClassifier(
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             A frame may have columns of text, categories, booleans, dates (in days) and missing values. A missing
-            number becomes the median of its column, with an indicator as further input. Columns without information
-            are left out.
-            With kernel="precomputed", the kernel matrix (n_samples, n_samples). With a function as kernel, any
-            sequence of objects.
+            number becomes the median of its column, with an indicator as an additional input. Columns without
+            information are left out. With kernel="precomputed", X is the kernel matrix (n_samples, n_samples). With a
+            function as kernel, X is any sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_classes)
             Class labels, or a distribution over classes for every row. With a hierarchy, labels of its nodes, or
             distributions over its leaves or over all its nodes.
         sample_weight : array of shape (n_samples,) or None, default=None
-            Weights of the points' likelihoods. A weight of two counts as two rows. In a search, weights that are
-            small on the whole are relative.
+            Weights of the points' likelihoods. A weight of two counts as two rows. In a search, small weights, such
+            as weights that sum to one, are treated as relative.
         groups : array of shape (n_samples,) or None, default=None
             Groups that are held out together, by cross-validation and by leave-one-out.
 
@@ -327,7 +328,7 @@ class KernelLogisticClassifier(
         Returns
         -------
         array of shape (n_samples, n_classes), or (n_samples,) for two classes
-            For two classes the log odds of the second one.
+            For two classes, the log odds of the second class.
         """
         found = latents(self, X)
         return found[:, 1] - found[:, 0] if found.shape[1] == 2 else found

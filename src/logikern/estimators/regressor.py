@@ -39,7 +39,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
 
     The functions u_c of the outputs minimise sum_i (y_ic - u_c(x_i))^2 / 2 + |u_c|^2 / 2 in the function space of
     variance * k. So `variance` is the variance of the function in units of the noise variance, 1 / alpha of
-    KernelRidge. Beside the kernel's parameters it is the only number that the mean depends on.
+    KernelRidge. The mean depends only on this number and on the kernel's parameters.
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         level, numbers and booleans one input. None allows numbers only.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
         Scale of numbers: unscaled, standardised, or ranks in the training rows. Levels of categories keep 0 and 1.
-        "auto" standardises tables that have categories, booleans or dates besides numbers, and does not scale others.
+        "auto" standardises tables that have categories, booleans or dates besides numbers, and leaves others
+        unscaled.
     tying : {"auto", "shared", "scaled", "separate"} or list, default="shared"
         "shared": one kernel and one variance for all outputs; "scaled": one kernel, a variance per output;
         "separate": a kernel and a variance per output. A list has one group label per output. "auto" grows from
@@ -106,7 +107,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         "auto" chooses by size. Any other Solver has its own tolerance and budget.
     operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
         Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features, by pairs of near
-        rows, by Fourier modes, or by the faster of these two. A function (kernel, X, dtype, bytes) makes another one.
+        rows, by Fourier modes, or by the faster of these two. A function (kernel, X, dtype, bytes) makes another
+        operator.
     precision : {"auto", "single", "double"}, default="auto"
         Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
         function values recomputed in double before the fit counts as converged.
@@ -118,7 +120,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     memory_limit : int, str or None, default=None
         Memory that a call may use besides its data, in bytes or as text ("2GB"): `fit` and predictions. None uses the
         free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed in tiles; if
-        that does not suffice, the call raises an error before its work begins.
+        that is not enough, the call raises an error before its work begins.
     n_jobs : int or None, default=None
         Maximum number of threads. None, -1 and larger numbers mean the number that the BLAS may use, which
         `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set.
@@ -176,7 +178,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     """
 
     _words = Words(
-        "output", "half the log of the mean squared held-out error relative to the variance of y, times outputs"
+        "output",
+        "half the log of the mean squared held-out error relative to the variance of y, times the number of outputs",
     )
 
     def __init__(
@@ -244,10 +247,9 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             A frame may have columns of text, categories, booleans, dates (in days) and missing values. A missing
-            number becomes the median of its column, with an indicator as further input. Columns without information
-            are left out.
-            With kernel="precomputed", the kernel matrix (n_samples, n_samples). With a function as kernel, any
-            sequence of objects.
+            number becomes the median of its column, with an indicator as an additional input. Columns without
+            information are left out. With kernel="precomputed", X is the kernel matrix (n_samples, n_samples). With a
+            function as kernel, X is any sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the points' losses: inverse variances of their noise.

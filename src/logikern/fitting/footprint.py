@@ -145,13 +145,13 @@ def exact(size: Size) -> float:
 
 
 def leave_one_out(size: Size) -> float:
-    """The posterior covariance from dense factors, then refits without some points, at least one by one."""
+    """The posterior covariance from dense factors, then refits without some points, at least one at a time."""
     posterior = _posterior(size, 3 if size.has_null else 1) + functions(size, MODEL.newton_arrays) + tiles(size)
     return max(posterior, refits(size, 1))
 
 
 def leave_one_out_criterion(size: Size) -> float:
-    """Leave-one-out with its derivatives, by landmarks if they are few, and the fit before it."""
+    """Leave-one-out with its derivatives, by landmarks if they are few, and the preceding fit."""
     n, n_functions = float(size.n_points), size.n_functions
     rank = MODEL.landmark_fraction * n / np.sqrt(n_functions)
     landmarks = _low_rank(size, rank) + DOUBLE * 3.0 * n_functions**2 * n * (rank + 1) + size.matrix
@@ -161,7 +161,7 @@ def leave_one_out_criterion(size: Size) -> float:
 
 
 def _posterior(size: Size, n_each: int) -> float:
-    """`n_each` matrices for each function, or each pair of coupled ones, and some more."""
+    """`n_each` matrices for each function, or for each pair of coupled functions, plus some more."""
     n_functions = float(size.n_functions)
     gathered = float(MODEL.gathered_tiles * size.n_threads * TILES.kernel_entries)
     groups = DOUBLE * (6.0 * n_functions**2 * size.n_points + gathered)

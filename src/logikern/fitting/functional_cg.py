@@ -130,7 +130,7 @@ class _Iteration(Iteration):
             self.loss = float(self.losses.sum())
 
     def _look(self, members: Indices) -> Array:
-        """The gradient; norms of recomputed latents are known, and better than in single precision."""
+        """The gradient; its norms at recomputed latents are known already, and accurate to double precision."""
         dual, latent = take_members(self.dual, members), take_members(self.latent, members)
         seen = _look_at(self.problem.restrict(members), dual, latent)
         self._note(members, seen, (self.age[members] > 0) | np.isinf(self.remaining[members]))
@@ -197,7 +197,7 @@ class _Iteration(Iteration):
 
 
 class _Look(NamedTuple):
-    """Functional gradient, penalised losses, norms, and what the tolerance is compared with."""
+    """Functional gradient, penalised losses, norms, and the values that are compared with the tolerance."""
 
     gradient: Array
     losses: Array

@@ -58,7 +58,7 @@ class Iteration(ABC):
     norms : array of shape (B,)
         Norm of the gradient.
     refreshed_at : array of shape (B,)
-        `norms`, or what the solver compares with the tolerance, when latents were last recomputed from the dual.
+        `norms`, or other values compared with the tolerance, when latents were last recomputed from the dual.
     step_lengths : array of shape (B,)
         Lengths of the last step.
     loss : float
@@ -95,7 +95,7 @@ class Iteration(ABC):
 
     @abstractmethod
     def settle(self) -> None:
-        """Recompute what has collected rounding since the last refresh, at the end of a fit that has not converged.
+        """Recompute values with accumulated rounding errors, at the end of a fit that has not converged.
 
         Norms, loss and outcomes then belong to the dual that is returned.
         """
@@ -133,7 +133,7 @@ class Iteration(ABC):
         return self.result(ended or Outcome.OUT_OF_STEPS)
 
     def retire(self, members: Indices, remaining: Array) -> None:
-        """Set the outcome of weightings that are done, from what is compared with the tolerance, (B,)."""
+        """Set the outcome of weightings that are done, from the values (B,) that are compared with the tolerance."""
         for member in members:
             if not np.isfinite(remaining[member]):
                 self.outcomes[member] = Outcome.NOT_FINITE
@@ -147,7 +147,7 @@ class Iteration(ABC):
         ----------
         members : integer array
         remaining : array of shape (B,)
-            What is compared with the tolerance, at the recomputed latents.
+            The values that are compared with the tolerance, at the recomputed latents.
         shortest : float, default=0.0
             A weighting whose last step was at most this long has stalled; the others are at the level of rounding.
         """

@@ -1,4 +1,4 @@
-"""The penalised loss at fixed hyperparameters, and what a solver gives back."""
+"""The penalised loss at fixed hyperparameters, and the result of a solver."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -67,7 +67,7 @@ class Problem:
 
     @property
     def is_convex(self) -> bool:
-        """Whether the curvature is the true one, not the one of a convex majoriser."""
+        """Whether the curvature is the true curvature of the likelihood, not of a convex majoriser."""
         return self.likelihood.majoriser is self.likelihood
 
     def majorised(self, latent: Array) -> "Problem":
@@ -78,7 +78,7 @@ class Problem:
         return replace(self, likelihood=self.likelihood.majoriser, targets=completed)
 
     def gradient(self, dual: Array, latent: Array) -> Array:
-        """dual + gradient of the likelihood at the latents: zero at the optimum, exactly there."""
+        """dual + gradient of the likelihood at the latents: zero at the optimum, and only there."""
         _, gradient = self.likelihood.loss_and_gradient(latent, self.targets, self.weights)
         return gradient + dual
 
@@ -124,7 +124,7 @@ class FitResult:
     n_products: int
 
     def after(self, earlier: "FitResult") -> "FitResult":
-        """This result, with the steps and products of the earlier one in front."""
+        """This result, preceded by the steps and products of an earlier result."""
         n_steps = len(earlier.trace)
         trace = [
             replace(step, step=step.step + n_steps, products=step.products + earlier.n_products)

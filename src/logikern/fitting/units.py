@@ -25,7 +25,8 @@ def usual_weights(weights: Array) -> Array:
 def residual_sizes(largest: Array, usual: Array, dtype: np.dtype) -> Array:
     """The unit of the gradient, (B,): the typical weight, times the largest residual of the targets if below one.
 
-    `largest` are the largest entries of the likelihood's gradient, (B,), and `dtype` is that of the coefficients.
+    `largest` are the largest entries of the likelihood's gradient, (B,), and `dtype` is the dtype of the
+    coefficients.
 
     If classes can be separated, a large variance brings all probabilities so close to the targets that the gradient
     is small everywhere, long before any digit of the dual is right.
@@ -36,8 +37,8 @@ def residual_sizes(largest: Array, usual: Array, dtype: np.dtype) -> Array:
 def largest_entries(problem: Problem, dual: Array, latent: Array) -> tuple[Array, Array]:
     """Largest entries of the likelihood's gradient and of dual + that gradient, (B,) each.
 
-    They have the precision of the latents. At latents in float64 they are those of the dual itself, even if it is
-    kept in single precision, whose own gradient is wrong by 1e-7 and can be zero by chance.
+    They have the precision of the latents. At latents in float64 they are accurate for the dual, even if it is kept
+    in single precision; a gradient in single precision would be wrong by 1e-7 and could be zero by chance.
     """
 
     def find(points: slice) -> tuple[Array, Array]:

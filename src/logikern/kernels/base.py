@@ -205,7 +205,7 @@ class Scaled(Kernel):
 
 
 def leaves(kernel: Kernel) -> list[Kernel]:
-    """The plain kernels in a sum, product or multiple; a plain kernel is its own only leaf.
+    """The plain kernels in a sum, product or multiple; for a plain kernel, the kernel itself.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def squared_norms(X: Any) -> np.ndarray:
 
 
 def longest_row(X: Any) -> int:
-    """The largest number of terms that a squared norm adds up."""
+    """The largest number of terms that are summed in a squared norm."""
     if is_sparse(X):
         return int(np.diff(X.indptr).max(initial=0))
     return X.shape[1]

@@ -14,7 +14,7 @@ from .base import Kernel, Matrix, Points, Vector
 class KernelRows:
     """Points given by their kernel values against the training points, or by their position among these.
 
-    They are sliced like an array. Build them by `training_points`, `new_points` or `reference_points`.
+    They are sliced like an array. Build them with `training_points`, `new_points` or `reference_points`.
 
     Parameters
     ----------
@@ -119,6 +119,6 @@ def _values(X: KernelRows) -> Matrix:
     if X.values is None:
         raise ValueError(
             "Kernel values are needed, but these points have only their positions among the training points. "
-            "Build them by `training_points` or `new_points`."
+            "Build them with `training_points` or `new_points`."
         )
     return X.values

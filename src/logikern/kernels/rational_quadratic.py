@@ -17,7 +17,7 @@ class RationalQuadratic(Stationary):
     """k = (1 + s / (2 alpha))^-alpha, s = sum_j rate_j (x_j - z_j)^2.
 
     A mixture of Gaussian kernels over all rates; the Gaussian kernel is the limit of large alpha. Values of s
-    above 1e20 count as 1e20, which only a small alpha shows.
+    above 1e20 count as 1e20, which matters only for small alpha.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class RationalQuadratic(Stationary):
         return np.array([self.alpha * np.vdot(derivative, weights)])
 
     def _to_power(self, squared: Matrix, power: float) -> None:
-        """Replace s by (1 + s / (2 alpha))^power, by log1p since the sum rounds for large alpha."""
+        """Replace s by (1 + s / (2 alpha))^power, using log1p because the sum is rounded for large alpha."""
         squared *= 0.5 / self.alpha
         np.log1p(squared, out=squared)
         squared *= power

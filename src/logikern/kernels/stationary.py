@@ -66,7 +66,7 @@ class DistanceKernel(Kernel):
 
     @abstractmethod
     def pull(self, distances: Sequence[Matrix], weights: Matrix) -> tuple[list[Matrix], Vector]:
-        """weights * dk/ds_m for every m, and d/d log h of sum_ij weights_ij k_ij by the parameters h beside rates."""
+        """weights * dk/ds_m for every m; and d/d log h of sum_ij weights_ij k_ij for all h but the rates."""
 
     def __call__(self, X: Points, Z: Points) -> Matrix:
         result = np.empty((X.shape[0], Z.shape[0]), common_dtype(X, Z))
@@ -120,7 +120,7 @@ class DistanceKernel(Kernel):
         return tuple(self.rate[place] for place in self.columns)
 
     def sum_by_rate(self, by_input: Vector) -> Vector:
-        """What the inputs of each rate add up to, from what each input adds (d,)."""
+        """Sum over the inputs of each rate, from the contribution of each input (d,)."""
         if not isinstance(self.rate, tuple):
             return np.array([by_input.sum()])
         return by_input if self.columns is None else np.bincount(self.columns, by_input, len(self.rate))
@@ -168,7 +168,7 @@ class Stationary(DistanceKernel):
         """Replace s by f'(s), in place; any finite value where s = 0 and f' is infinite."""
 
     def weigh_shape_gradient(self, distance: Matrix, weights: Matrix) -> Vector:
-        """d/d log h of sum_ij weights_ij f(s_ij) by the parameters h of f, without the rates."""
+        """d/d log h of sum_ij weights_ij f(s_ij) for the parameters h of f, without the rates."""
         return np.zeros(0)
 
     @property
@@ -179,7 +179,7 @@ class Stationary(DistanceKernel):
         return (rate,)
 
     def in_single(self, X: Points) -> SingleSquares | None:
-        """Points prepared for values in single precision, with errors up to 1e-4; None if there is no such way."""
+        """Points prepared for values in single precision, with errors up to 1e-4; None if not supported."""
         return self.metric.in_single(X, self.input_rates(X.shape[1])) if self.has_bounded_slope else None
 
     def correlate(self, distances: Sequence[Matrix]) -> None:

@@ -1,4 +1,4 @@
-"""Likelihoods: how latents predict targets. Nothing here knows kernels."""
+"""Likelihoods: how latents predict targets. Nothing here depends on kernels."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple
@@ -47,7 +47,7 @@ class Likelihood(ABC):
 
     @property
     def has_entropy_dual(self) -> bool:
-        """Whether the conjugate is the negative entropy of targets minus duals, as ascent by classes needs."""
+        """Whether the conjugate is the negative entropy of targets minus duals, as coordinate ascent requires."""
         return False
 
     def gap(self, dual: Array, latent: Array, targets: Array, weights: Array) -> Array | None:

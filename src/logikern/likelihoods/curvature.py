@@ -50,7 +50,7 @@ class Curvature(ABC):
         return self.root(self.root_adjoint(per_class))
 
     def tiles(self, shape: tuple[int, ...]) -> list[slice]:
-        """Ranges of points that may be treated apart from each other, for arrays of this shape."""
+        """Ranges of points that may be treated separately, for arrays of this shape."""
         return point_tiles(shape)
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Curvature(ABC):
 
 
 class Merged(NamedTuple):
-    """Points at which some classes count as one class: only one direction among them is seen."""
+    """Points at which some classes count as one class: only one direction among them matters."""
 
     points: Indices  # (k,)
     inside: Array  # (C, k): the classes that are merged

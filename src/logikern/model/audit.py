@@ -192,7 +192,7 @@ def _audit_node(node: dict[str, Any]) -> None:
 
 
 def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], limit: float) -> int:
-    """Bytes to which the array of a node unpacks, after a check of its header."""
+    """Check the header of the array of a node, and return the bytes to which it unpacks."""
     name = node["file"]
     if node["__loader__"] != "SparseMatrixNode":
         _audit_size(archive.getinfo(name).file_size, limit)
@@ -213,7 +213,7 @@ def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], limit: float) -
 def _audit_size(size: int, limit: float) -> None:
     if size > limit:
         raise ValueError(
-            f"it unpacks to {size:.3g} bytes where {limit:.3g} are allowed; raise `size_limit` if you trust it"
+            f"it unpacks to {size:.3g} bytes, but only {limit:.3g} are allowed; raise `size_limit` if you trust it"
         )
 
 

@@ -27,7 +27,7 @@ def check_members(model: NeighbourhoodModel, n_inputs: int) -> None:
 
 
 def _check_partition(partition: Any, n_inputs: int) -> int:
-    """The number of cells of a tree of splits, in which every node and every cell is below one other node."""
+    """Check that splits form a tree, with every node and cell below one other node; returns the number of cells."""
     _require(isinstance(partition, Partition), "its neighbourhoods have no partition")
     thresholds: Any = partition.thresholds
     _require(isinstance(thresholds, np.ndarray) and thresholds.ndim == 1, "its partition has no thresholds")
@@ -50,7 +50,7 @@ def _check_cells(member: LocalModels, n_cells: int, n_points: int) -> None:
     edges: Any = member.edges
     _require(_are_places(order) and order.shape == (n_points,), "its neighbourhoods do not match its points")
     _require(np.array_equal(np.sort(order), np.arange(n_points)), "its neighbourhoods do not cover its points")
-    _require(_are_places(edges) and edges.shape == (n_cells + 1,), "its cells are not the cells of its partition")
+    _require(_are_places(edges) and edges.shape == (n_cells + 1,), "its neighbourhoods do not match its partition")
     ends = edges[0] == 0 and edges[-1] == n_points and bool((np.diff(edges) > 0).all())
     _require(bool(ends), "its neighbourhoods overlap or are empty")
 

@@ -68,7 +68,7 @@ def default_rate(kernel_name: str, X: Any, weights: Array, policy: DefaultPolicy
 
 
 def read_shape(kernel: Kernel, X: Any, weights: Array, policy: DefaultPolicy = DEFAULT_POLICY) -> Kernel:
-    """The kernel with parameters beside its rate that suit the data: each part of a mean has its own default rate."""
+    """The kernel with parameters other than the rate set from the data: each part of a mean has its default rate."""
     if not isinstance(kernel, GaussianLaplacian) or isinstance(kernel.rate, tuple):
         return kernel
     return replace(kernel, roughness=default_rate("laplacian", X, weights, policy) / kernel.rate**0.5)

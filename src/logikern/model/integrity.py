@@ -24,7 +24,7 @@ from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
 from logikern.structure.tying import Tying
 
-_NO_KERNELS = "its kernels are not those of its model"
+_NO_KERNELS = "its kernels do not match its model"
 
 
 def final_step(model: Any) -> Any:
@@ -53,7 +53,7 @@ def check_steps(model: Any) -> None:
 
 
 def is_ours(model: Any) -> bool:
-    """Whether the object is an estimator of logikern, which belong to a later layer."""
+    """Whether the object is one of logikern's estimators, which belong to a later layer."""
     return _name(model) in _CHECKS
 
 
@@ -69,9 +69,9 @@ def _check_ending(found: dict[str, Any]) -> None:
     _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
     _check_records(found.get("trace_"), NewtonStep | Record, "its trace is not a list of records")
     _check_records(found.get("newton_trace_"), NewtonStep, "its steps are not a list of Newton steps")
-    _check_records(found.get("verdicts_"), Verdict, "its verdicts are not a list of verdicts")
+    _check_records(found.get("verdicts_"), Verdict, "its verdicts are not a list of records")
     if found.get("approximation_") is not None:
-        _check_records((found["approximation_"],), Approximation, "its approximation is no record of one")
+        _check_records((found["approximation_"],), Approximation, "its approximation has the wrong type")
     _require(_is_number(found.get("criterion_value_"), float), "its criterion has no value")
     _require(_is_number(found.get("n_iter_"), int), "it does not say how many steps its fit took")
 
@@ -86,7 +86,7 @@ def _check_records(records: Any, kind: Any, complaint: str) -> None:
 
 
 def _is_number(value: Any, kind: Any) -> bool:
-    """Whether a value is an integer, a boolean, or (float) any real number."""
+    """Whether a value is of this kind: an integer, a boolean, or, for float, any real number."""
     allowed = {int: (int, np.integer), bool: (bool, np.bool_), float: (int, float, np.integer, np.floating)}[kind]
     return isinstance(value, allowed)
 
@@ -115,7 +115,7 @@ def _check_classifier(classifier: Any) -> None:
             _check_classifier(binary)
             _check_ending(vars(binary))
             same = type(part) is type(binary.model_) and np.array_equal(part.dual, binary.model_.dual)
-            _require(same, "its models are not those of its classes")
+            _require(same, "its models do not match its classes")
         kernels = tuple(part.specification.kernels[0] for part in model.models)
         variances = np.array([part.specification.latent_variances[1] for part in model.models])
     else:
@@ -156,7 +156,7 @@ def _check_inputs(found: dict[str, Any]) -> int:
     if not isinstance(kernels, tuple) or not all(isinstance(own, Kernel) for own in kernels):
         raise ValueError(_NO_KERNELS)
     if any(isinstance(leaf, Precomputed) for own in kernels for leaf in leaves(own)):
-        _require("encoder_" not in found, "it encodes kernel values")
+        _require("encoder_" not in found, "it has an encoder for kernel values")
         return int(n_features)
     check_encoder(found.get("encoder_"), n_features, names)
     return int(found["encoder_"].n_inputs)
@@ -174,20 +174,22 @@ def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: 
     _require(found.get("kernels_") == kernels, _NO_KERNELS)
     shown = found.get("variances_")
     is_same = isinstance(shown, np.ndarray) and np.array_equal(shown, variances)
-    _require(is_same, "its variances are not those of its model")
+    _require(is_same, "its variances do not match its model")
 
 
 def _check_settings(operator: Any) -> None:
     """Settings of neighbourhoods, which belong to a later layer, are whole numbers."""
     if _name(operator) == SETTINGS:
-        _require(all(type(number) is int for number in vars(operator).values()), "its settings are no numbers")
+        _require(all(type(number) is int for number in vars(operator).values()), "its settings are not numbers")
 
 
 def _check_class_model(model: Any, n_classes: int, n_inputs: int) -> None:
     """The constants of classes must follow from the dual, unless they are free."""
     if isinstance(model, NeighbourhoodModel):
         _check_points(model, n_classes, n_inputs)
-        _require(bool(np.isfinite(model.specification.bias_variance)), "its neighbourhoods have free constants")
+        _require(
+            bool(np.isfinite(model.specification.bias_variance)), "its neighbourhoods have unpenalised constants"
+        )
         check_members(model, n_inputs)
         return
     _check_model(model, n_classes, n_inputs)
@@ -207,10 +209,10 @@ def _check_regressor(regressor: Any) -> None:
     _check_constants(found["model_"])
     _check_start(found.get("start_"), found["model_"])
     _check_shown(found, found["model_"].specification.kernels, found["model_"].specification.latent_variances)
-    _require(type(found["model_"].specification.mixing) is Flat, "its outputs have a tree")
-    _require(found.get("n_outputs_") == len(outputs), "it states a number of outputs that is not that of its model")
+    _require(type(found["model_"].specification.mixing) is Flat, "it is a regressor, but has a class tree")
+    _require(found.get("n_outputs_") == len(outputs), "its number of outputs does not match its model")
     _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
-    _require(found["model_"].specification.temperature.is_neutral, "its outputs have a temperature")
+    _require(found["model_"].specification.temperature.is_neutral, "it is a regressor, but has a temperature")
     allowed = (1, 2) if len(outputs) == 1 else (2,)
     _require(
         isinstance(coefficients, np.ndarray) and coefficients.ndim in allowed, "its coefficients are not a table"
@@ -236,15 +238,15 @@ def _check_model(model: Any, n_classes: int, n_inputs: int) -> None:
 def _check_points(model: FittedModel | NeighbourhoodModel, n_classes: int, n_inputs: int) -> None:
     """Training points and kernels fit each other and the classes."""
     _check_specification(model.specification)
-    _require(model.specification.mixing.n_classes == n_classes, "its classes are not those of its kernels")
+    _require(model.specification.mixing.n_classes == n_classes, "its classes do not match its kernels")
     points = model.points
     parts = [leaf for kernel in model.specification.kernels for leaf in leaves(kernel)]
     is_given = [isinstance(part, Precomputed) for part in parts]
     if isinstance(points, KernelRows):
-        _require(all(is_given), "its points do not belong to its kernels")
+        _require(all(is_given), "its points do not match its kernels")
         _check_places(points, n_inputs)
     else:
-        _require(not any(is_given), "its points do not belong to its kernels")
+        _require(not any(is_given), "its points do not match its kernels")
         _require(points.dtype.kind == "f" and points.ndim == 2, "its points are not a table of numbers")
         _require(points.shape[1] == n_inputs, "its points have a different number of features")
         values: Any = getattr(points, "data", None) if sparse.issparse(points) else points
@@ -267,7 +269,7 @@ def _check_places(points: KernelRows, n_training: int) -> None:
     is_list = isinstance(places, np.ndarray) and places.ndim == 1 and places.dtype.kind == "i" and len(places) > 0
     _require(points.values is None and is_list, "its points are not positions in a kernel matrix")
     inside = places.min() >= 0 and places.max() < n_training and len(np.unique(places)) == len(places)
-    _require(bool(inside), f"its points are not positions among the {n_training} rows that its kernel matrix had")
+    _require(bool(inside), f"its points are not positions among the {n_training} rows of its kernel matrix")
 
 
 def _check_constants(model: FittedModel) -> None:
@@ -282,7 +284,7 @@ def _check_constants(model: FittedModel) -> None:
 def _check_specification(specification: Any) -> None:
     _require(isinstance(specification, Specification), "it has no specification")
     kernels, variances, tying = specification.kernels, specification.variances, specification.tying
-    _require(isinstance(tying, Tying) and len(tying.kernel_of) >= 1, "it has no functions")
+    _require(isinstance(tying, Tying) and len(tying.kernel_of) >= 1, "it has no latent functions")
     _check_mixing(specification.mixing)
     _require(len(tying.kernel_of) == specification.mixing.n_latent, "its tying belongs to other classes")
     whole = all(type(number) is int for number in (*tying.kernel_of, *tying.variance_of))
@@ -291,7 +293,7 @@ def _check_specification(specification: Any) -> None:
         set(tying.kernel_of) == set(range(len(kernels)))
         and set(tying.variance_of) == set(range(len(variances)))
         and len(tying.kernel_of) == len(tying.variance_of),
-        "its classes and kernels do not belong together",
+        "its classes do not match its kernels",
     )
     positive = [0 < value < np.inf for value in variances]
     _require(all(positive) and specification.bias_variance >= 0, "its variances are not positive")
@@ -319,7 +321,7 @@ def _check_hierarchy(tree: Any, mixing: Mixing, classes: np.ndarray) -> None:
         _require(tree is None and isinstance(mixing, Flat), "its hierarchy is incomplete")
         return
     _check_tree(tree)
-    _require((tree.labels, tree.parents) == (mixing.labels, mixing.parents), "its hierarchy is not that of its model")
+    _require((tree.labels, tree.parents) == (mixing.labels, mixing.parents), "its hierarchy does not match its model")
     _require(tree.classes.tolist() == classes.tolist(), "its classes are not the leaves of its hierarchy")
 
 

@@ -1,4 +1,4 @@
-"""A model of large data: the prediction at a point comes from its neighbourhood, and from landmarks of all others."""
+"""A model of large data: predictions at a point use its neighbourhood, and landmarks for all other neighbourhoods."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from logikern.structure.specification import Specification
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """What other neighbourhoods add to the functions at a point, through the kernel's values at the landmarks."""
+    """The contribution of other neighbourhoods to the functions at a point, from kernel values at the landmarks."""
 
     points: Indices  # (r,): training points
     coefficients: Array  # (n_cells, P, r): for points of each cell, of every latent function
@@ -36,7 +36,7 @@ class LocalModels:
 
     @property
     def cells(self) -> list[slice]:
-        """Places of the points of each cell in the order."""
+        """The positions in `order` that belong to each cell."""
         return [slice(*pair) for pair in pairwise(self.edges.tolist())]
 
     @property
@@ -104,7 +104,7 @@ class NeighbourhoodModel:
         return self.specification.temperature.apply(latent.T).T
 
     def local(self, member: LocalModels, cell: int) -> FittedModel:
-        """The model of one cell of a partition, without what others add."""
+        """The model of one cell of a partition, without the contribution of other cells."""
         own = member.cells[cell]
         points = self.points[member.order[own]]
         return FittedModel(self.specification, points, member.dual[:, own], member.constants[cell])
@@ -121,7 +121,7 @@ class NeighbourhoodModel:
                     yield _Task(number, int(cell), order[first : min(first + step, stop)])
 
     def functions_of_others(self, landmarks: Landmarks, cell: int, X: Any) -> Array:
-        """What other cells add to the class functions at points of a cell, (n_new, C)."""
+        """The contribution of other cells to the class functions at points of a cell, (n_new, C)."""
         specification, some = self.specification, self.points[landmarks.points]
         kernel_of = np.array(specification.tying.kernel_of)
         latent = np.empty((len(kernel_of), X.shape[0]))
@@ -135,14 +135,14 @@ class NeighbourhoodModel:
 
 @dataclass(frozen=True)
 class Approximation:
-    """What neighbourhoods cost: held-out losses with neighbourhoods of some size, and with twice as large ones.
+    """The cost of neighbourhoods: held-out losses with neighbourhoods of some size and of twice that size.
 
     Parameters
     ----------
     size : int
         Training rows of the smaller neighbourhoods.
     loss, larger_loss : float
-        Mean held-out loss with neighbourhoods of this size, and with twice as large ones.
+        Mean held-out loss with neighbourhoods of this size and of twice this size.
     noise : float
         Standard error of the difference, from pairs of losses of the same rows.
     n_rows : int
@@ -157,7 +157,7 @@ class Approximation:
 
     @property
     def gain(self) -> float:
-        """How much twice as large neighbourhoods lower the loss."""
+        """The decrease of the loss with neighbourhoods of twice the size."""
         return self.loss - self.larger_loss
 
     def __str__(self) -> str:
@@ -169,7 +169,7 @@ class Approximation:
 
 
 def mean_latents(found: list[Array]) -> Array:
-    """Log mean probabilities of several models, (n_new, C) each; the functions of a single one as they are."""
+    """Log mean probabilities of several models, (n_new, C) each; the functions of a single model are unchanged."""
     if len(found) == 1:
         return found[0]
     total = log_probabilities(found[0].T).T

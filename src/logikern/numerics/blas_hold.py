@@ -53,7 +53,7 @@ def _library(found: Any) -> Library:
 
 @dataclass
 class _Limit:
-    """The limit of one library while it is held: its holders, and the number of threads to go back to."""
+    """The limit of one library while it is held: its holders, and the number of threads to restore."""
 
     library: Library
     scope: tuple[str, int | None]
@@ -96,7 +96,7 @@ class _Limits:
         return self.limits.setdefault(library.scope, _Limit(library, library.scope))
 
     def leave(self, holder: object) -> None:
-        """Restore all limits without another holder."""
+        """Restore all limits that have no other holder."""
         with self.lock:
             for limit in self.limits.values():
                 limit.holders.discard(holder)
@@ -106,7 +106,7 @@ class _Limits:
                     self.limits.pop(scope, None)
 
     def abandon(self) -> None:
-        """Restore the limits in a forked child, which has the forking thread only."""
+        """Restore the limits in a forked child, which has only the forking thread."""
         for limit in self.limits.values():
             limit.restore()
 

@@ -13,9 +13,9 @@ USUAL_MEMORY = 8e9
 def available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> float:
     """Bytes that can be allocated without swapping and without exceeding a control group's limit.
 
-    Linux reports the first in /proc/meminfo; elsewhere half of the physical memory is assumed. Containers and batch
+    Linux reports free memory in /proc/meminfo; elsewhere half of the physical memory is assumed. Containers and batch
     systems limit memory by control groups, versions 1 and 2: the tightest group on the path of this process counts.
-    The arguments are where the two file systems are mounted.
+    The arguments are the mount points of the two file systems.
     """
     return max(0.0, min(_free_on_machine(proc), *_free_in_groups(proc, cgroups), float("inf")))
 

@@ -3,7 +3,7 @@
 The functions of `scipy.linalg.lapack` hold the lock. SciPy exports the same routines for Cython, as pointers with
 their signatures; called through ctypes they release it.
 
-All matrices are float64 arrays in Fortran order, or parts of such; triangles are lower.
+All matrices are float64 arrays in Fortran order, or parts of such arrays; triangles are lower.
 """
 
 import ctypes
@@ -96,7 +96,7 @@ def _place(matrix: Array) -> tuple[int, Any]:
     """Address, and the distance between columns, which must not be less than their length."""
     if matrix.dtype != np.float64 or (len(matrix) > 1 and matrix.strides[0] != matrix.itemsize):
         raise ValueError(
-            f"A float64 matrix in columns is needed, but strides are {matrix.strides} of {matrix.dtype}."
+            f"A float64 matrix stored by columns is needed, but it is {matrix.dtype} with strides {matrix.strides}."
         )
     return matrix.ctypes.data, ctypes.c_int(max(1, len(matrix), matrix.strides[1] // matrix.itemsize))
 

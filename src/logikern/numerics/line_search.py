@@ -73,7 +73,7 @@ def convex_step_lengths(
 
 
 def _next_trial(steps: Array, slope: Slope, low: Array, upper: Array, quick: Mask) -> Array:
-    """Newton on the slope, or the middle of the bracket where Newton leaves it or is not quick."""
+    """Newton on the slope, or the middle of the bracket where Newton leaves it or converges slowly."""
     with np.errstate(divide="ignore", invalid="ignore"):
         newton = steps - slope.first / slope.second
     margin = MARGIN * (upper - low)

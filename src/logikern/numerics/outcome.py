@@ -13,7 +13,7 @@ Mask: TypeAlias = np.ndarray
 
 
 class Outcome(Enum):
-    """The end of a fit; the value of each member is its sentence."""
+    """How a fit ended; the value of each member is a sentence."""
 
     CONVERGED = "The gradient fell below the tolerance."
     ROUNDING = "The gradient stopped falling at the rounding error of the kernel products."

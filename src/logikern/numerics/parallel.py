@@ -71,7 +71,7 @@ class _Pool:
         self.size = 0
 
     def submit(self, n_tasks: int, work: Callable[[], None]) -> list[Future]:
-        """Start tasks, or fewer if no threads are available: without any, the caller does all the work."""
+        """Start tasks on as many threads as are available; without any, the caller does all the work."""
         tasks: list[Future] = []
         with self.lock:
             try:
@@ -111,7 +111,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def own_threads(most: int | None = None) -> Iterator[None]:
-    """Inside, the BLAS keeps to one thread, and `for_each` uses at most `most` of the threads that the BLAS had."""
+    """A context in which the BLAS uses one thread, and `for_each` at most `most` of the threads that the BLAS had."""
     with one_blas_thread() as allowed:
         outer = _share.get()
         try:
@@ -127,7 +127,7 @@ def n_threads() -> int:
 
 
 def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """[function(item) for item in items], by all threads that `own_threads` gives; nested calls are serial."""
+    """[function(item) for item in items], by all threads that `own_threads` allows; nested calls are serial."""
     own = list(items)
     n_helpers = min(n_threads(), len(own)) - 1
     if n_helpers < 1:

@@ -10,7 +10,7 @@ from logikern.numerics.outcome import Array, Indices
 
 
 class LowRankFactor(NamedTuple):
-    """K ~ factor' factor, and what is missing on the diagonal."""
+    """K ~ factor' factor, and the residual diagonal."""
 
     factor: Array  # (rank, n)
     residual: Array  # (n,): diag(K) - diag(factor' factor) >= 0
@@ -24,12 +24,11 @@ def randomly_pivoted_cholesky(
     random: np.random.Generator,
     tolerance: float = 1e-9,
 ) -> LowRankFactor:
-    """Factor of at most `rank` rows, pivots drawn in proportion to the residual diagonal.
+    """A factor of at most `rank` rows, with pivots drawn in proportion to the residual diagonal.
 
-    Chen, Epperly, Tropp & Webber (2024), in the blocked form with rejection
-    (Epperly, Tropp & Webber 2024): a block of candidates is drawn, and a
-    candidate is kept with its probability in the sequential algorithm after
-    those before it. One call of `rows` serves the block.
+    Chen, Epperly, Tropp & Webber (2025), in the blocked form with rejection (Epperly, Tropp & Webber 2024). A block
+    of candidates is drawn, and each candidate is accepted with a probability that makes the result equivalent to the
+    sequential algorithm. Each block needs one call of `rows`.
 
     Parameters
     ----------
@@ -40,7 +39,7 @@ def randomly_pivoted_cholesky(
         Largest number of rows of the factor.
     random : numpy.random.Generator
     tolerance : float, default=1e-9
-        Stop when the residual trace has fallen below this part of the trace.
+        Stop when the residual trace is below this fraction of the trace.
     """
     # An indefinite kernel may have negative values here, which are no probabilities.
     residual = np.maximum(np.array(diagonal, dtype=float), 0.0)
@@ -75,7 +74,7 @@ def randomly_pivoted_cholesky(
 def _accept(gram: Array, proposal: Array, random: np.random.Generator, smallest: float = 1e-6) -> tuple[Array, Array]:
     """Candidates that survive rejection, and the Cholesky factor of their block.
 
-    A pivot below `smallest` times its proposal is rounding, which a division would amplify.
+    A pivot below `smallest` times its proposal is rounding error, which a division would amplify.
     """
     n_candidates = len(gram)
     lower = np.zeros_like(gram)

@@ -90,7 +90,7 @@ def _recover(matrix: Array, diagonal: Array) -> Array:
 
 
 def mirror(matrix: Array) -> Array:
-    """Copy the part above the diagonal to the one below it, in place."""
+    """Copy the part above the diagonal to the part below it, in place."""
 
     def copy(start: int) -> None:
         rows = slice(start, start + TILES.mirror_rows)

@@ -27,7 +27,7 @@ class Temperature:
 
     @property
     def is_neutral(self) -> bool:
-        """Whether latents are not changed."""
+        """Whether latents stay unchanged."""
         return self.certain == self.uncertain == 1.0
 
     def apply(self, latent: Array) -> Array:
@@ -41,7 +41,7 @@ class Temperature:
         return self.certain + (self.uncertain - self.certain) * entropy
 
     def pull_back(self, latent: Array, gradient: Array) -> Array:
-        """Gradient by the latents from the gradient by the scaled latents, (..., C, n) each.
+        """Gradient in the latents from the gradient in the scaled latents, (..., C, n) each.
 
         d h / d u_c = -p_c (log p_c + H) / log C, and both gradients sum to zero over classes.
         """

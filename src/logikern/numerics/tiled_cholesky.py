@@ -1,6 +1,6 @@
 """Cholesky factors and inverses in tiles, by all threads.
 
-LAPACK would run on one core here. Tiles cost more operations, so they pay only with several threads and large
+LAPACK would run on one core here. Tiles cost more operations, so they are faster only with several threads and large
 matrices. The result does not depend on the number of threads.
 """
 

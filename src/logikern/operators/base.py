@@ -41,15 +41,15 @@ class KernelOperator(ABC):
 
     @property
     def n_reads(self) -> float:
-        """Stored numbers that a product reads."""
+        """Number of stored values that a product reads."""
         return float(self.n_points) ** 2
 
     def summed_matmul(self, functions: Array) -> Array:
-        """The product with the stored matrix, summed in float64; the accurate one if nothing is stored."""
+        """The product with the stored matrix, summed in float64; the accurate product if nothing is stored."""
         return self.accurate_matmul(functions)
 
     def accurate_matmul(self, functions: Array) -> Array:
-        """functions @ K with kernel values in float64, whatever is stored: the product of the true model."""
+        """functions @ K with kernel values in float64, not with stored values: the product of the true model."""
         return accurate_product(functions, self.kernel, self.X)
 
     def accurate_columns(self, functions: Array, indices: Indices) -> Array:
@@ -100,7 +100,7 @@ def kernel_rows(kernel: Kernel, X: Any, indices: Indices, dtype: np.dtype) -> Ar
 
 
 def accurate_product(functions: Array, kernel: Kernel, X: Any) -> Array:
-    """functions @ K(X, X) with values in float64, (r, n) -> (r, n); a few tiles of them exist at a time.
+    """functions @ K(X, X) with values in float64, (r, n) -> (r, n); only a few tiles are in memory at a time.
 
     Only values on and above the diagonal are computed; those below it are the same.
     """

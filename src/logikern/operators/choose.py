@@ -54,7 +54,9 @@ class FastSum:
 
 FAST_SUMS = {
     "fourier": FastSum(has_modes, ModePlan, "a Gaussian, Matern 3/2 or 5/2 kernel on at most three numeric inputs"),
-    "sparse": FastSum(has_near_pairs, PairCount, "a kernel of a single distance on a dense table of numbers"),
+    "sparse": FastSum(
+        has_near_pairs, PairCount, "a kernel that is a function of one distance, on a dense table of numbers"
+    ),
 }
 MakeOperator: TypeAlias = Callable[[Kernel, Any, np.dtype, float], KernelOperator]
 
@@ -74,11 +76,11 @@ class Choice:
     memory : float
         Bytes that the model may use.
     spare_memory : float, default=inf
-        Bytes for each operator that may hold a matrix in double precision beside the one in single precision.
+        Bytes for each operator that may hold a matrix in double precision in addition to the one in single precision.
     own : callable or None, default=None
         The user's function (kernel, X, dtype, memory) -> KernelOperator, X in double precision.
     exact : {"dense", "tiled"}, default="tiled"
-        Products where faster ones do not pay.
+        How products are computed where approximations are not faster.
     fast_memory : float, default=inf
         Bytes for each operator of fast sums.
     """
@@ -93,13 +95,13 @@ class Choice:
     fast_memory: float = np.inf
 
     def points(self, X: Any, keep_distances: bool = False, layout: "BlockLayout | None" = None) -> "PointSet":
-        """The points, ready to be bound to one kernel after the other; a layout of blocks approximates matrices."""
+        """The points, ready to be bound to kernels; with a layout of blocks, matrices are approximated."""
         return PointSet(self, X, keep_distances, layout)
 
 
 @dataclass(frozen=True, eq=False)
 class BlockLayout:
-    """Blocks of consecutive points inside which kernel matrices are exact, and the rank of what couples them."""
+    """Blocks of consecutive points within which kernel matrices are exact, and the rank of their coupling."""
 
     edges: Indices  # (n_blocks + 1,): block b has the points from edges[b] to edges[b + 1]
     rank: int = 0  # landmarks; 0 for independent blocks
@@ -149,7 +151,7 @@ class PointSet:
 
     @cached_property
     def in_double(self) -> Any:
-        """The points in double precision, whatever the products: distances keep their digits."""
+        """The points in double precision, regardless of the products: distances keep their digits."""
         return in_precision(self.X, np.dtype(np.float64))
 
     def distances_for(self, kernel: DistanceKernel) -> tuple[Distances, ...]:
@@ -265,7 +267,7 @@ def _is_fast(kernel: Kernel, X: Any) -> bool:
 
 
 def _check_fast(operator: str, kernels: tuple[Kernel, ...], X: Any) -> None:
-    """Refuse fast sums that no kernel allows, or whose library is missing."""
+    """Reject fast sums that the kernels do not allow, or whose library is missing."""
     if operator == "fourier":
         require_finufft()
     wanted = [operator] if operator in FAST_SUMS else list(FAST_SUMS) if operator == "fast" else []
@@ -278,11 +280,12 @@ def _check_fast(operator: str, kernels: tuple[Kernel, ...], X: Any) -> None:
 
 
 def _requested(operator: str, n_points: int) -> str:
-    """Whether a requested operator is used, as a sentence; fast sums give way to exact products that cost less."""
+    """Whether a requested operator is used, as a sentence; exact products replace fast sums where they cost less."""
     if operator not in (*FAST_SUMS, "fast"):
         return f"Products are {operator}, as requested."
     if n_points < POLICY.fast_from:
-        return f"Products are exact: {operator} sums pay off from {POLICY.fast_from} rows, and there are {n_points}."
+        why = f"{operator} sums need at least {POLICY.fast_from} rows to be faster, but there are {n_points}"
+        return f"Products are exact: {why}."
     return f"Products are {operator} sums, as requested, or exact ones where these cost less."
 
 

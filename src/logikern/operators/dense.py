@@ -38,7 +38,7 @@ class StoredOperator(KernelOperator):
     matrix : array of shape (n, n)
         float32 or float64.
     spare_memory : float
-        Bytes that a matrix of float64 beside it may take.
+        Bytes that an additional matrix of float64 may take.
     """
 
     matrix: Array
@@ -107,7 +107,7 @@ def product(functions: Array, matrix: Array) -> Array:
 
 
 def symmetric_product(functions: Array, matrix: Array) -> Array:
-    """functions @ matrix for a symmetric matrix, from a few of its rows at a time: the BLAS packs less."""
+    """functions @ matrix for a symmetric matrix, a few rows at a time, which reduces packing in the BLAS."""
     if len(functions) == 1:
         return product(functions, matrix)
     if POLICY.loops_pay(functions, matrix):

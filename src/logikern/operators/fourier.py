@@ -27,7 +27,7 @@ from logikern.operators.sparse import has_near_pairs, reach
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The spectral density of a kernel at rate one: that of a Student t, or normal for infinite smoothness.
+    """The spectral density of a kernel at rate one: a Student t, or a normal density for infinite smoothness.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Lattice:
     ----------
     spacings : array of shape (d,)
     largest : tuple of int
-        Of every input.
+        Largest |j| of every input.
     """
 
     spectrum: Spectrum
@@ -165,7 +165,7 @@ class Fourier(KernelOperator):
     """K ~ Phi diag(w) Phi*, every value within the tolerance of its `Spectrum`: 1e-9 for the Gaussian.
 
     So |(f K)_i - (f K~)_i| <= tolerance * sum_j |f_j| for every function f. Weights are positive, and the two
-    transforms are adjoint to each other, so K~ is positive semidefinite up to rounding, whatever the tolerance.
+    transforms are adjoint to each other, so K~ is positive semidefinite up to rounding, for any tolerance.
 
     Products are always in double precision. Single precision saves at most half of the time, and its rounding is
     relative to the largest eigenvalue: it can make I + variance * K indefinite. A fit to 200,000 points then took
@@ -258,7 +258,7 @@ class Transforms(NamedTuple):
 
 
 def prepare_transforms(operator: Fourier, policy: FourierPolicy = POLICY) -> Transforms:
-    """Sort the points for transforms by as many threads as are allowed here, and as pay."""
+    """Sort the points for transforms, with as many threads as are allowed and useful."""
     finufft, shape = require_finufft(), operator.lattice.shape
     tolerance = policy.transforms * operator.lattice.spectrum.tolerance
     paying = (operator.n_points + operator.lattice.n_modes) // policy.points_per_thread
@@ -283,7 +283,7 @@ def require_finufft() -> Any:
 
 
 def has_modes(kernel: Kernel, X: Any, policy: FourierPolicy = POLICY) -> bool:
-    """Whether products may pass through Fourier modes: a smooth kernel on an array of few inputs, and a library."""
+    """Whether Fourier modes can be used: a smooth kernel on an array of few inputs, and finufft is installed."""
     is_smooth = type(kernel) in SPECTRA and has_near_pairs(kernel, X) and 1 <= X.shape[1] <= policy.most_inputs
     return is_smooth and importlib.util.find_spec("finufft") is not None
 
@@ -307,18 +307,18 @@ class ModePlan:
 
     @property
     def n_values(self) -> float:
-        """Kernel values that tiles recompute in the time of a product."""
+        """Number of kernel values that tiles could recompute in the time of one product."""
         return self.policy.values_per_mode * (len(self.X) + self.lattice.n_modes)
 
     def n_bytes(self, dtype: np.dtype) -> float:
-        """Memory of a product in float64, whatever the dtype: grids of every thread, weights, points and values."""
+        """Memory of a product, always in float64: grids of every thread, weights, points and values."""
         n_modes, (n_points, n_inputs) = float(self.lattice.n_modes), self.X.shape
         grid = self.policy.oversampling**n_inputs * n_modes
         per_thread = 16.0 * (grid + 2.0 * n_modes + 3.0 * n_points)
         return n_threads() * per_thread + 16.0 * n_modes + 8.0 * n_points * (n_inputs + 2)
 
     def bind(self, dtype: np.dtype) -> Fourier:
-        """The operator, in float64 whatever the dtype."""
+        """The operator, in float64 for any dtype."""
         centre = 0.5 * (self.scaled.min(axis=0) + self.scaled.max(axis=0))
         angles = np.ascontiguousarray(((self.scaled - centre) * self.lattice.spacings).T)
         return Fourier(self.kernel, self.X, self.lattice, angles)

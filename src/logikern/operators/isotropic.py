@@ -18,7 +18,7 @@ from logikern.operators.dense import StoredOperator
 
 @dataclass(frozen=True, eq=False)
 class Isotropic(StoredOperator):
-    """K = f(rate / unit * D) in memory, beside the distances D of each metric, which all rates and classes share."""
+    """K = f(rate / unit * D) in memory, and the distances D of each metric, which all rates and classes share."""
 
     kernel: DistanceKernel  # with one rate for all inputs
     X: Any

@@ -40,7 +40,7 @@ def random_landmarks(operator: KernelOperator, rank: int, seed: int = 0) -> Indi
 
 
 def enough_landmarks(matrix: Array, missed: float, largest: int) -> Indices | None:
-    """Points that leave at most `missed` on every entry of the diagonal, by pivoted Cholesky; None if too many."""
+    """Points that leave a residual diagonal of at most `missed`, by pivoted Cholesky; None if too many."""
     _, pivots, rank, _ = dpstrf(matrix.T, tol=missed, lower=1)
     return np.sort(pivots[:rank] - 1) if 0 < rank <= largest else None
 

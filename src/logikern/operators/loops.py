@@ -42,7 +42,7 @@ def add_products(rows: tuple[Array, ...], first: Array, second: Array, sums: Arr
 
 
 def take_rows(matrix: Array, start: int, last: int, columns: tuple[int, int]) -> tuple[Array, ...]:
-    """Some columns of eight rows; the last row stands for those beyond it."""
+    """Some columns of eight rows; the last row is repeated if there are fewer than eight."""
     low, high = columns
     return (
         matrix[start][low:high],
@@ -62,9 +62,9 @@ def multiply_rows(functions: Array, matrix: Array, start: int, stop: int, out: A
     Parameters
     ----------
     functions : array of shape (r, n)
-        An even number of them, in the dtype of the matrix.
+        r must be even, and the dtype must be the dtype of the matrix.
     matrix : array of shape (m, n)
-        By rows.
+        Stored by rows.
     out : array of shape (r, m)
     """
     n_functions, n_columns = functions.shape

@@ -12,9 +12,9 @@ from logikern.operators.dense import StoredOperator
 class RowCache:
     """K[indices] of an operator, computed where it is not cached.
 
-    A sweep over all points in random order would evict every row from a cache of the latest ones before it is needed
-    again. Rows therefore stay until they are idle: every sweep finds all rows of the cache, and rows of points that
-    are no longer visited are replaced.
+    A sweep over all points in random order would evict every row from a cache of the most recent rows before it is
+    needed again. Rows therefore stay until they are idle: every sweep finds all rows of the cache, and rows of points
+    that are no longer visited are replaced.
 
     Parameters
     ----------

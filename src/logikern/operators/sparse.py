@@ -21,7 +21,7 @@ from logikern.operators.base import KernelOperator, kernel_rows
 
 @dataclass(frozen=True)
 class PairPolicy:
-    """Which pairs of points are stored, and how many at a time are worked on."""
+    """Which pairs of points are stored, and how many are processed at a time."""
 
     # Kernel values up to this one count as zero. Rounding to single precision changes values near one by six times as
     # much. A Gaussian falls to it within 6 length scales, a Matern 1/2 within 18.
@@ -56,7 +56,7 @@ class NearPairs(KernelOperator):
     at least -dropped * (n - 1), and in practice about -dropped times the number of points just outside the radius. So
     the matrix I + variance * K of a fit is positive definite if variance * n < 1e8.
 
-    Points are stored in the order of a KD-tree, in which near points have near places.
+    Points are stored in the order of a KD-tree, in which near points have similar positions.
     """
 
     kernel: Stationary
@@ -98,7 +98,7 @@ class NearPairs(KernelOperator):
         return kernel_rows(self.kernel, self.X, indices, self.dtype)
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
-        """As for all operators; the derivative of dropped values counts as zero, as they do."""
+        """As for all operators; dropped values and their derivatives count as zero."""
         left, right = left[:, self.order].astype(np.float64), right[:, self.order].astype(np.float64)
 
         def contract(part: tuple[slice, sparse.csr_array]) -> Array:
@@ -121,7 +121,7 @@ class NearPairs(KernelOperator):
         return np.abs(self.scaled[first] - self.scaled[second]) ** self.kernel.metric.power
 
     def _product(self, functions: Array, values: Callable[[slice, sparse.csr_array], sparse.csr_array]) -> Array:
-        """functions @ K in their own precision, with the values that a function gives to every block."""
+        """functions @ K in the precision of the functions; `values` returns each block with its kernel values."""
         result, ordered = np.empty_like(functions), functions[:, self.order]
         is_few = len(functions) <= POLICY.few_functions
         columns = ordered if is_few else np.ascontiguousarray(ordered.T)
@@ -156,7 +156,7 @@ def _places(rows: slice, block: sparse.csr_array) -> tuple[Indices, Indices]:
 
 
 def has_near_pairs(kernel: Kernel, X: Any) -> TypeGuard[Stationary]:
-    """Whether near points can be found, which needs a kernel of a single distance and an array of numbers."""
+    """Whether near points can be found, which needs a kernel with only one distance and an array of numbers."""
     is_table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
     return isinstance(kernel, Stationary) and is_table and not is_sparse(X)
 
@@ -202,7 +202,7 @@ class PairCount:
 
     @cached_property
     def n_pairs(self) -> float:
-        """Values to store: both orders of every pair, and the diagonal. Estimated if these are too many anyway."""
+        """Number of values to store: both orders of every pair, and the diagonal. Estimated if there are too many."""
         n = len(self.scaled)
         some = self.scaled[:: max(1, n // self.policy.sample)]
         near = sum(np.count_nonzero(self._distances(own) <= self.radius) for own in some)
@@ -215,13 +215,13 @@ class PairCount:
 
     @property
     def n_values(self) -> float:
-        """Values that tiles recompute in the time of a product."""
+        """Number of kernel values that tiles could recompute in the time of one product."""
         n_all = float(len(self.scaled)) ** 2
         is_sparse = self.n_pairs <= self.policy.most_filled * n_all
         return self.policy.values_per_pair * self.n_pairs if is_sparse else np.inf
 
     def n_bytes(self, dtype: np.dtype) -> float:
-        """Memory of the stored pairs, of their values in double precision as well, and of blocks at work."""
+        """Memory of the stored pairs, including their values in double precision, and of temporary blocks."""
         values = sum(own.itemsize for own in {dtype, np.dtype(np.float64)})
         stored = self.n_pairs * (self.policy.index_bytes + values)
         working = min(self.n_pairs, n_threads() * self.policy.block_pairs)

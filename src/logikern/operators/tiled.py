@@ -73,7 +73,7 @@ class Tiled(KernelOperator):
         return product
 
     def _values(self, rows: slice, columns: slice, dtype: np.dtype) -> Array:
-        """Kernel values of some points and others."""
+        """Kernel values between two sets of points."""
         values = np.empty((rows.stop - rows.start, columns.stop - columns.start), dtype)
         single = self._in_single if dtype == np.float32 else None
         if single is not None and single.write(values, rows, columns):
@@ -102,7 +102,7 @@ class Tiled(KernelOperator):
 
 
 def tiled(kernel: Kernel, X: Any, dtype: np.dtype, memory: float, policy: TiledPolicy = POLICY) -> Tiled:
-    """Tiles that keep within `memory` bytes for all threads together, but for their fewest and most points."""
+    """Tiles that need at most `memory` bytes for all threads together, within the limits on their size."""
     side = math.sqrt(memory / (policy.bytes_per_value * n_threads()))
     most = policy.most_sparse if is_sparse(X) else policy.most
     return Tiled(kernel, X, int(np.clip(side, policy.fewest, most)), dtype)

@@ -18,7 +18,7 @@ GRID = np.linspace(0.0, 1.0, 201)
 
 
 def plot_error_reject(curves: ErrorRejectCurve | Mapping[str, ErrorRejectCurve], ax: Axes | None = None) -> Axes:
-    """Error among the kept cases by the fraction rejected, as in Seeger (2008), Figures 3 and 4.
+    """Plot the error among the kept cases against the rejected fraction, as in Seeger (2008), Figures 3 and 4.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def plot_error_reject(curves: ErrorRejectCurve | Mapping[str, ErrorRejectCurve],
         fractions = np.union1d(GRID, curve.rejected)
         legend = None if label is None else f"{label} (area {curve.area:.4f})"
         ax.plot(fractions, curve.error_at(fractions), label=legend)
-    ax.set(xlabel="fraction rejected", ylabel="error among the kept", xlim=(0.0, 1.0))
+    ax.set(xlabel="fraction rejected", ylabel="error among kept cases", xlim=(0.0, 1.0))
     ax.set_ylim(bottom=0.0)
     _show_percent(ax)
     if isinstance(curves, Mapping):
@@ -53,7 +53,7 @@ def plot_reliability(
     n_bins: int = 15,
     ax: Axes | None = None,
 ) -> Axes:
-    """Accuracy against the probability of the predicted class; calibrated probabilities lie on the diagonal.
+    """Plot accuracy against the probability of the predicted class; calibrated probabilities lie on the diagonal.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A model that grows as far as the criterion says it should."""
+"""A model that grows in stages, as long as the criterion improves."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -75,7 +75,7 @@ class Learned:
 def plan_tyings(
     tying: str | dict | Sequence, mixing: Mixing, excluded: Collection[str] = ()
 ) -> tuple[tuple[str, Tying], ...]:
-    """The path of growth: from one shared kernel to the tying asked for; "auto" tries all that are not excluded."""
+    """The path of growth from one shared kernel to the requested tying; "auto" tries all that are not excluded."""
     if isinstance(tying, str) and tying == "auto":
         path = {name: tie(name, mixing) for name in ever_finer(mixing) if name not in excluded}
     else:
@@ -93,7 +93,7 @@ def learn(
     log: SearchLog,
     random: np.random.Generator,
 ) -> Learned | None:
-    """Grow the best first model on the first rung, then finish what was kept on the later, larger ones.
+    """Grow the best first model on the first rung, then finish the kept model on the later, larger rungs.
 
     With `plan.grow_last`, the first model is learned on one rung after the other and grows on the last: if that is
     far larger, results on the first rung say little about it. `random` draws further starts.
@@ -155,7 +155,7 @@ class _Growth:
         return f"{first.name}, {tying}" if first.name else tying
 
     def compare(self, alternative: FirstModel) -> None:
-        """Take another first model instead if its criterion is lower."""
+        """Switch to another first model if its criterion is lower."""
         assert self.best is not None
         before, rung = self.first, alternative.rung(0, alternative.start)
         origin = alternative.origin(self.best.specification, before.start)
@@ -254,7 +254,7 @@ class _Growth:
         return Task(name, prior, centre.log_parameters)
 
     def consider(self, name: str, candidate: Specification, is_given: bool) -> None:
-        """Search, and keep the result if it is better than the model so far by more than noise, or given."""
+        """Search, and keep the result if its gain over the model so far exceeds the noise, or if it was requested."""
         assert self.best is not None
         self.is_growing = True
         free = free_parameters(candidate, self.plan.learn_bias)
@@ -266,7 +266,7 @@ class _Growth:
             return
         gain, noise, n_unseen = self._gain(found)
         is_better = gain > (0.0 if n_unseen else noise)  # unseen rows judge without bias
-        fate = "better" if is_better else "asked for" if is_given else "not better"
+        fate = "better" if is_better else "requested" if is_given else "not better"
         kept = is_better or is_given
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, noise, kept, fate, n_unseen))
         if kept:
@@ -275,10 +275,10 @@ class _Growth:
             self.path.clear()  # a stopped stage has no optimum to extrapolate from
 
     def _gain(self, found: Found) -> tuple[float, float, int]:
-        """Loss saved against the best model, its standard error, and how many unseen rows judged it.
+        """Decrease of the loss from the best model, its standard error, and the number of unseen rows behind it.
 
-        Rows that the search has not seen judge without bias. Held-out rows of the search are a little partial to
-        the model with more parameters; its priors keep that small.
+        Rows that the search has not seen give an unbiased estimate. Held-out rows of the search slightly favour the
+        model with more parameters; its priors keep this bias small.
         """
         assert self.best is not None
         unseen, criterion = self.rung.unseen, self.rung.criterion

@@ -43,7 +43,7 @@ class Entry:
 
 @dataclass(eq=False)
 class Journal:
-    """The evaluations of a search in their order. Only the last usable one keeps its state.
+    """The evaluations of a search in their order. Only the last usable evaluation keeps its state.
 
     A search is a deterministic function of the values and gradients that it is given. A resumed search runs again
     from its beginning with the answers in the journal, and then continues with new ones.
@@ -82,7 +82,7 @@ class Journal:
 
 
 def write(journal: Journal) -> None:
-    """Write the journal atomically: if the process is killed, the file is the old or the new one, and complete."""
+    """Write the journal atomically: if the process is killed, the file is complete, whether old or new."""
     assert journal.path is not None
     arrays = {"fingerprint": np.array(journal.fingerprint)}
     for number, entry in enumerate(journal.entries):
@@ -111,7 +111,7 @@ def write(journal: Journal) -> None:
 
 @contextlib.contextmanager
 def opened(path: Path, fingerprint: str) -> Iterator[Journal]:
-    """The journal in the file `path`, for one search alone.
+    """The journal in the file `path`, for the exclusive use of one search.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def _unreadable(path: Path, reason: str) -> ValueError:
 
 def _foreign(path: Path, reason: str) -> ValueError:
     return ValueError(
-        f"The checkpoint `{path}` {reason}. Delete it to start anew, choose another `checkpoint`, or pass a folder, "
+        f"The checkpoint `{path}` {reason}. Delete it to start again, choose another `checkpoint`, or pass a folder, "
         "in which every search has its own file."
     )
 

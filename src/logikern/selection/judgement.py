@@ -25,9 +25,9 @@ class Verdict:
     noise : float
         Standard error of the gain.
     kept : bool
-    fate : {"first model", "better", "not better", "asked for"}
+    fate : {"first model", "better", "not better", "requested"}
     n_unseen : int, default=0
-        Number of rows outside the search that judged it; 0 if held-out rows of the search did.
+        Number of unseen rows on which it was judged; 0 if it was judged on held-out rows of the search.
     """
 
     stage: str
@@ -47,18 +47,18 @@ class Verdict:
 
 
 class UnseenRows(Protocol):
-    """Rows that a search does not use, which judge its models."""
+    """Rows that a search does not use, on which its models are judged."""
 
     @property
     def weights(self) -> Array:
-        """Their weights, (m,)."""
+        """Weights of the rows, (m,)."""
 
     def losses(self, specification: Specification) -> Array | None:
         """Losses (m,) of a model that is fitted to the rows of the search; None if the fit fails."""
 
 
 def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:
-    """Weighted mean of the losses saved, and its standard error; losses of the same point are one case.
+    """Weighted mean decrease of the losses, and its standard error; losses of the same point are one case.
 
     All arguments have shape (n_losses,).
     """

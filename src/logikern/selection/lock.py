@@ -32,9 +32,9 @@ class InUseError(ValueError):
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Use a file alone, among all threads and processes; the lock ends with the process.
+    """Lock a file for one search among all threads and processes; the lock ends with the process.
 
-    The lock is held on a file beside `path`, because `path` itself is replaced whenever it is written.
+    The lock is held on a file next to `path`, because `path` itself is replaced whenever it is written.
 
     Raises
     ------

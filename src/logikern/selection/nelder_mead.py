@@ -1,4 +1,4 @@
-"""Minimisation by values alone."""
+"""Minimisation without gradients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from logikern.numerics.outcome import Array
 
 @dataclass(frozen=True)
 class SimplexPolicy:
-    """When the simplex ends."""
+    """When the simplex method stops."""
 
     evaluations: int = 5  # factor of the limit of evaluations: without gradients, a stage takes more of them
     length: float = 0.05  # stop when all corners are this close in every log parameter
@@ -28,7 +28,7 @@ def minimise_values(
     worth: float,
     max_evaluations: int,
 ) -> None:
-    """The simplex of Nelder and Mead; the caller records the best value.
+    """The simplex method of Nelder and Mead; the caller records the best value.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def minimise_values(
     worth : float
         Stop when the values at all corners differ by less than this.
     max_evaluations : int
-        Limit for a method with gradients.
+        Limit for a method with gradients; the simplex may use several times as many.
     """
     corners = np.vstack([start, start + np.eye(len(start))])
     options: Any = {

@@ -35,7 +35,7 @@ class GrowthPolicy:
     patience: int = 2
 
     def scale_of_rates(self, n_rates: int) -> float:
-        """Standard deviation of the log rates of so many columns around their mean."""
+        """Standard deviation of the log rates of `n_rates` columns around their mean."""
         return min(self.relevance_scale, self.relevance_spread / max(n_rates, 1) ** 0.5)
 
 

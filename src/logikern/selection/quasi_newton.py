@@ -49,7 +49,7 @@ def advance(
     bounds: tuple[Array, Array],
     worth: float,
 ) -> Position:
-    """One trial: accepted if it lowers the value enough, otherwise a bracket for the next one.
+    """Make one trial. It is accepted if it lowers the value enough; otherwise it brackets the next trial.
 
     A step is bounded in every parameter, so that the first step cannot leave the plausible range. A trial that is
     not usable shrinks the bound (the right bracket of Seeger 2008, sec. 4).

@@ -83,7 +83,7 @@ Callback = Callable[[Record], None]
 
 @dataclass(frozen=True, eq=False)
 class SearchData:
-    """Points, and the criterion on them by which specifications are compared."""
+    """Points, and the criterion that compares specifications on them."""
 
     criterion: Criterion
     points: PointSet

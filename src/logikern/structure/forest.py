@@ -1,4 +1,4 @@
-"""Forests: order, depth, and the passes up and down that everything along a tree uses."""
+"""Forests: order, depth, and passes up and down a tree."""
 
 from collections.abc import Sequence
 from functools import cached_property

@@ -86,7 +86,7 @@ def _describe_conflict(how: str, child: Label, parent: Label | None, parent_of: 
         way.append(above)
         seen.add(above)
         if above == child:
-            return f"{how} has {shown(child)} below itself: {_chain([child, *way])}. Remove one of these links."
+            return f"{how} puts {shown(child)} below itself: {_chain([child, *way])}. Remove one of these links."
     two = " and ".join("the root" if one is None else shown(one) for one in (parent_of[child], parent))
     return (
         f"{how} gives {shown(child)} two parents, {two}. Remove one of them. If the name stands for several nodes, "
@@ -128,7 +128,7 @@ def _grow(how: str, parent_of: dict[Label, Label | None]) -> Tree:
 
 
 def _in_order(siblings: list[Label]) -> list[Label]:
-    """Sorted by label, or by type and text if labels cannot be compared."""
+    """The nodes sorted by label, or by type and text if labels cannot be compared."""
     try:
         return sorted(siblings)  # type: ignore[type-var]
     except TypeError:

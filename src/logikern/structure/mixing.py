@@ -18,8 +18,8 @@ TILE_POINTS = 1024
 class Mixing(ABC):
     """A linear map B from latent functions (..., P, n) to class functions (..., C, n).
 
-    Any map works with every solver. A map whose class functions are sums along paths of a forest says so by
-    `forest`, which gives it the low-rank preconditioner and pointwise ascent.
+    Any map works with every solver. If class functions are sums along the paths of a forest, `forest` returns that
+    forest, which enables the low-rank preconditioner and pointwise ascent.
     """
 
     n_latent: int
@@ -45,12 +45,12 @@ class Mixing(ABC):
 
     @property
     def unit(self) -> str:
-        """The word for what has one latent function, for messages."""
+        """What a latent function belongs to, as a word for messages."""
         return "latent function"
 
     @property
     def groupings(self) -> dict[str, Indices]:
-        """Named partitions of the latent functions, between all together and each alone: labels (P,)."""
+        """Named groupings of the latent functions, coarser than single functions but not all in one: labels (P,)."""
         return {}
 
     def inherit_groups(self, groups: Mapping[Any, Any]) -> list[Any]:
@@ -74,7 +74,7 @@ class Mixing(ABC):
         return out
 
     def couple_gradient(self, left: Array, right: Array) -> Array:
-        """Derivative of sum left . couple(right, variances) by each variance, (P,); left and right (B, C, n)."""
+        """Derivative of sum left . couple(right, variances) in each variance, (P,); left and right (B, C, n)."""
 
         def contract(points: slice) -> Array:
             return np.einsum("bpn,bpn->p", self.adjoint(left[..., points]), self.adjoint(right[..., points]))

@@ -54,7 +54,7 @@ class Specification:
         return replace(self, variances=variances, bias_variance=factor * self.bias_variance)
 
     def collect(self, gradient: CovarianceGradient) -> np.ndarray:
-        """The gradient by hyperparameters from a gradient by operators and latent functions."""
+        """The gradient in the hyperparameters, from a gradient for each operator and latent function."""
         variances = np.bincount(self.tying.variance_of, weights=gradient.variances, minlength=len(self.variances))
         return np.concatenate([*gradient.kernels, variances, [gradient.bias_variance]])
 

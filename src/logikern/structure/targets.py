@@ -6,7 +6,7 @@ from logikern.numerics.outcome import Array, Indices
 
 
 def from_labels(labels: Indices, n_classes: int) -> Array:
-    """One at the class of each point, zero elsewhere."""
+    """Targets that are one at the class of each point and zero elsewhere."""
     targets = np.zeros((n_classes, len(labels)))
     targets[labels, np.arange(len(labels))] = 1.0
     return targets

@@ -14,7 +14,7 @@ from logikern.structure.tree import ROOT, Tree, as_labels
 
 
 def nodes_of(labels: Any, tree: Tree, name: str = "y") -> Indices:
-    """The node of each label, (n,). An unknown label is an error, which calls the labels `name`.
+    """The node of each label, (n,). An unknown label raises an error that refers to the labels as `name`.
 
     A tuple is one label; rows of a table are read as tuples.
     """

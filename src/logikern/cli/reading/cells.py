@@ -1,4 +1,4 @@
-"""Single values of a table: missing values, numbers and spellings of categories; names in messages."""
+"""Single values of a table: missing values, numbers and spellings of categories, and names for messages."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -26,14 +26,15 @@ ADVICE = {
 }
 # Cause of a note -> a warning.
 WARNINGS = {
-    "identifier": "dropped column `{column}`, which looks like an identifier: its {count} values almost all "
-    "differ. Pass `--ignore {quoted}`, `--text {quoted}` if it holds prose, or `--categorical {quoted}` to use it.",
+    "identifier": "dropped column `{column}`, which looks like an identifier: almost all of its {count} "
+    "values are distinct. Pass `--ignore {quoted}`, `--text {quoted}` if it holds prose, or `--categorical {quoted}` "
+    "to use it.",
     "index": "dropped column `{column}`, which looks like the index of a pandas frame. Rename it to use it.",
-    "counter": "column `{column}` looks like an identifier: its {count} values all differ. Pass `--ignore {quoted}` "
-    "if it does not help to predict the class.",
+    "counter": "column `{column}` looks like an identifier: all of its {count} values are distinct. Pass "
+    "`--ignore {quoted}` if it does not help to predict the class.",
     "spelled": "column `{column}` holds numbers as text, which are used as numbers. Pass `--categorical {quoted}` if "
     "they are categories.",
-    "pooled": "column `{column}` has {count} levels, of which the most frequent ones become one input each. Pass "
+    "pooled": "column `{column}` has {count} levels; the most frequent ones become one input each. Pass "
     "`--ignore {quoted}`, or `--text {quoted}` if it holds prose.",
 }
 IDENTIFIERS = ("identifier", "index")  # causes of notes on columns that are dropped because they name rows
@@ -41,7 +42,7 @@ IDENTIFIERS = ("identifier", "index")  # causes of notes on columns that are dro
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns by their treatment; `constant` ones and `identifiers` are dropped."""
+    """Columns by their role; `constant` columns and `identifiers` are dropped."""
 
     numeric: tuple[str, ...]
     categorical: tuple[str, ...] = ()
@@ -61,7 +62,7 @@ def learn_columns(frame: pd.DataFrame, categorical: Sequence[str], text: Sequenc
 
 
 def assign_roles(encoder: Encoder | None, text: Sequence[str] = ()) -> Roles:
-    """The roles that an encoder gives to its columns, beside text."""
+    """The roles of all columns: those of an encoder, and text."""
     if encoder is None:
         return Roles((), (), tuple(text))
     names = encoder.column_names
@@ -80,10 +81,9 @@ def assign_roles(encoder: Encoder | None, text: Sequence[str] = ()) -> Roles:
 def require_inputs(roles: Roles) -> None:
     """Reject a table without anything to learn from."""
     if not roles.numeric + roles.categorical + roles.text:
-        raise ValueError(
-            "no column is left to learn from: besides the target and ignored columns there are only "
-            f"{len(roles.dropped)} dropped ones ({name_list(roles.dropped) or '-'})."
-        )
+        names = name_list(roles.dropped)
+        others = f"all others were dropped ({names})" if names else "the table has no others"
+        raise ValueError(f"no column is left to learn from: besides the target and ignored columns, {others}.")
 
 
 def prepare_text(frame: pd.DataFrame, text: Sequence[str]) -> tuple[pd.DataFrame, int]:
@@ -110,7 +110,7 @@ def gap_notes(findings: Findings | None, missing_text: int, medians: str) -> lis
     """What is done about missing values, in sentences."""
     numbers, levels = (0, 0) if findings is None else (findings.missing_numbers, findings.missing_levels)
     found = {
-        f"imputed {count(numbers, 'missing number')} by {medians}": numbers,
+        f"imputed {count(numbers, 'missing number')} with {medians}": numbers,
         f"treated {count(levels, 'missing category')} as a level": levels,
         f"treated {count(missing_text, 'missing text')} as empty": missing_text,
     }
@@ -120,8 +120,9 @@ def gap_notes(findings: Findings | None, missing_text: int, medians: str) -> lis
 def unseen_notes(findings: Findings) -> list[str]:
     """Which levels a model does not know, in sentences."""
     return [
-        f"column `{unseen.column}` has {count(len(unseen.names), 'level')} unseen in the fit "
-        f"({name_list(unseen.names, 3)}), in {count(unseen.n_rows, 'row')}: predicted from the other columns"
+        f"column `{unseen.column}` has {count(len(unseen.names), 'level')} unseen in the training data "
+        f"({name_list(unseen.names, 3)}), in {count(unseen.n_rows, 'row')}: "
+        "these rows are predicted from the other columns"
         for unseen in findings.unseen
     ]
 

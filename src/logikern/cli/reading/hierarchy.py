@@ -27,7 +27,7 @@ SEPARATORS = ",;\t|"
 
 @dataclass(frozen=True)
 class Labelled:
-    """labels: (n_points,), classes, or nodes of the tree if there is one."""
+    """The labels of all points, (n_points,): classes, or nodes of the tree if there is one."""
 
     labels: np.ndarray
     tree: Tree | None
@@ -96,7 +96,7 @@ def _tree_of_file(path: str, encoding: str | None) -> Tree:
         raise ValueError(
             f"`{path}` must have the columns `{CHILD}` and `{PARENT}` and a row for each node, but lacks "
             f"{name_list(lacking)}; it has {name_list(table.columns)}. Name the columns in the first line, "
-            "separated by a comma."
+            "separated by commas."
         )
     nameless = np.flatnonzero(table[CHILD].isna())
     if len(nameless):
@@ -141,8 +141,8 @@ def _require_nodes(target: pd.Series, labels: np.ndarray, nodes: dict[str, links
 
 def _describe(tree: Tree, labels: np.ndarray, messages: Messages) -> None:
     messages.info(
-        f"tree: {count(len(tree.labels), 'node')} in {count(int(tree.depths.max()), 'level')}, of which "
-        f"{tree.n_classes} are classes"
+        f"tree: {count(len(tree.labels), 'node')} in {count(int(tree.depths.max()), 'level')}; "
+        f"{tree.n_classes} of the nodes are classes"
     )
     nodes = lowest_equivalents(nodes_of(labels, tree), tree)
     n_inner = int(np.count_nonzero(tree.n_children[nodes]))

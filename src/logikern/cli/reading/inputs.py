@@ -36,7 +36,7 @@ class Inputs:
 def read_inputs(
     model: Any, data: str, reading: Reading, others: Sequence[str] = (), option: str = "`--keep`"
 ) -> Inputs:
-    """Read DATA for `model`; `others` are further columns, which `option` names."""
+    """Read DATA for `model`; `others` are additional columns that the user named in `option`."""
     source = open_source(data, reading.format)
     if source.format == "svmlight":
         if others:
@@ -71,7 +71,7 @@ def _inputs_by_role(
     absent = {name: np.nan for name in names if name not in table.columns}
     frame, missing_text = prepare_text(table.assign(**absent)[names], roles.text)
     findings = None if encoder is None else inspect(encoder, frame[list(encoder.column_names)])
-    notes += gap_notes(findings, missing_text, "the medians of the fit")
+    notes += gap_notes(findings, missing_text, "the medians of the training data")
     notes += [] if findings is None else unseen_notes(findings)
     return Inputs(frame, table, tuple(notes))
 
@@ -87,7 +87,7 @@ def _inputs_as_given(model: Any, table: pd.DataFrame, source: Source, others: Se
     if len(names) != wanted:
         raise ValueError(
             f"the model needs {wanted} unnamed inputs, but `{source.name}` has {len(names)} columns "
-            f"({name_list(names)}). Pass only the inputs, in the order of the fit."
+            f"({name_list(names)}). Pass only the inputs, in the same order as in the fit."
         )
     # An array of objects keeps the type of each column.
     is_plain = all(pd.api.types.is_numeric_dtype(table[name].dtype) for name in names)

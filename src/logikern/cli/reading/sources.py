@@ -65,7 +65,7 @@ class Source:
         byte = self.content[error.start]
         guess = "utf-16" if self.content[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1"
         return (
-            f"`{self.name}` is not {encoding}: byte 0x{byte:02x} at position {error.start}, line {line}, "
+            f"`{self.name}` is not valid {encoding}: byte 0x{byte:02x} at position {error.start}, line {line}, "
             f"cannot be decoded. Pass its encoding, for example `--encoding {guess}`."
         )
 
@@ -89,7 +89,7 @@ def open_source(data: str, format: str | None = None) -> Source:
 def format_of(
     path: Path, allowed: Iterable[str] = FORMATS, advice: str = "Rename the file, or pass `--format`."
 ) -> str:
-    """The format by the suffix, before `.gz` if there is one; an error lists `allowed` suffixes."""
+    """The format that belongs to the suffix, without `.gz`; an error lists `allowed` suffixes."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()

@@ -29,8 +29,8 @@ def read_svmlight(source: Source, reading: Reading) -> SparseTable:
         features, labels = load_svmlight_file(io.BytesIO(source.content), zero_based=reading.zero_based)
     except (ValueError, IndexError) as error:
         raise ValueError(
-            f"`{source.name}` is not readable as svmlight: {error}. Lines are `label index:value ...` with "
-            "indices that grow and count from 1; if they count from 0, pass `--zero-based`."
+            f"`{source.name}` is not readable as svmlight: {error}. Each line must be `label index:value ...` "
+            "with increasing indices that start at 1; if they start at 0, pass `--zero-based`."
         ) from None
     if features.shape[0] == 0:
         raise ValueError(f"`{source.name}` has no rows, but needs at least one.")

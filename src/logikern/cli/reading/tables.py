@@ -85,7 +85,7 @@ def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str], mi
 
 
 def _check_rows(text: str, separator: str, source: Source) -> list[str]:
-    """The column names, after a check that every row has the same number of fields."""
+    """Check that every row has the same number of fields, and return the column names."""
     # pandas would pad short rows and turn surplus fields into an index, without an error.
     csv.field_size_limit(2**31 - 1)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
@@ -139,7 +139,7 @@ def _read_parquet(source: Source, reading: Reading, as_text: Sequence[str], miss
 
 
 def _index_columns(schema: Any, columns: Iterable[str]) -> tuple[str, ...]:
-    """Columns that the metadata of pandas calls an index; a range is described there without a column."""
+    """Columns that the metadata of pandas marks as index; a range index has no column."""
     try:
         described = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         listed = described.get("index_columns", ())

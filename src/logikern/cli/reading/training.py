@@ -155,7 +155,9 @@ def _refuse_double_roles(columns: Columns) -> None:
     named = _named(columns)
     twice = sorted({name for name in named if named.count(name) > 1})
     if twice:
-        raise typer.BadParameter(f"the columns {name_list(twice)} have two roles each. Name every column once.")
+        raise typer.BadParameter(
+            f"the columns {name_list(twice)} have two roles each. Name every column in one option only."
+        )
 
 
 def _refuse_numbers(inputs: pd.DataFrame, text: Sequence[str]) -> None:
@@ -191,7 +193,7 @@ def _groups(column: pd.Series) -> np.ndarray:
     if len(missing):
         raise ValueError(
             f"every row needs a group, but `{column.name}` is missing in {row_names(column.index[missing])}. "
-            "Fill it in; give a row without a group a name of its own."
+            "Fill it in; give each row without a group a unique name."
         )
     spelled = levels(column).astype(str)
     if len(np.unique(spelled)) < 2:
@@ -207,7 +209,7 @@ def _weights(column: pd.Series) -> np.ndarray:
     wrong = np.union1d(not_numbers(column), np.flatnonzero(~(values >= 0) | np.isinf(values)))
     if len(wrong):
         raise ValueError(
-            f"weights must be finite numbers that are not negative, but `{column.name}` holds "
+            f"weights must be finite and non-negative, but `{column.name}` holds "
             f"{str(column.iloc[wrong[0]])!r} in {row_names(column.index[wrong])}. Correct them."
         )
     if not values.any():

@@ -72,7 +72,7 @@ def ends_cleanly(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def sentence(error: BaseException) -> str:
-    """One line for the user."""
+    """The error as one line for the user."""
     if isinstance(error, OSError) and error.strerror:
         name = f" `{error.filename}`" if error.filename else ""
         return f"cannot use{name}: {error.strerror}."
@@ -90,7 +90,7 @@ def sentence(error: BaseException) -> str:
 
 
 def one_line(message: str) -> str:
-    """The message with all white space as single blanks."""
+    """The message with each run of white space replaced by a single blank."""
     return " ".join(message.split())
 
 

@@ -16,10 +16,10 @@ IN_FIT = "interrupted: the search has ended, and the final fit continues; Ctrl-C
 
 @dataclass(eq=False)
 class Interruption:
-    """State of Ctrl-C.
+    """Whether Ctrl-C was pressed, once or twice.
 
     The first signal raises nothing: the search stops between two evaluations, so that no result is lost and the
-    checkpoint is complete. The second one aborts.
+    checkpoint is complete. The second signal aborts.
     """
 
     announced: bool = True  # whether to answer on standard error, without a live display
@@ -49,7 +49,7 @@ class Interruption:
 
 @contextmanager
 def interrupts_to(handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Ctrl-C calls `handler`, unless the process ignores it, as in the background of a shell."""
+    """Make Ctrl-C call `handler`, unless the process ignores Ctrl-C, as background jobs of a shell do."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

@@ -50,10 +50,10 @@ class Progress:
         """The estimated remaining time; empty if unknown."""
         if self.step is not None or not self.records:
             return ""
-        stage = f"about {in_seconds(max(rest_of_stage(self.records), 0.1))} left of this stage"
+        stage = f"about {in_seconds(max(rest_of_stage(self.records), 0.1))} left in this stage"
         if self.max_time is None:
             return stage
-        return f"{stage}, at most {in_seconds(max(self.max_time - self.elapsed, 0.0))} of the search"
+        return f"{stage}, at most {in_seconds(max(self.max_time - self.elapsed, 0.0))} in the search"
 
 
 def rest_of_stage(records: "list[Record]") -> float:
@@ -131,7 +131,7 @@ def _display(task: str, progress: Progress, interruption: Interruption) -> Abstr
 
 
 class _Listener(logging.Handler):
-    """Passes evaluations and steps in the log of the estimator to functions."""
+    """Log handler that passes evaluations and steps of the estimator to functions."""
 
     def __init__(self, receivers: dict[str, Callable[[Any], None]]) -> None:
         super().__init__(logging.DEBUG)

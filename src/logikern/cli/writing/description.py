@@ -121,7 +121,7 @@ def _input_names(model: Any) -> list[str]:
 
 
 def _input_name(found: str, names: list[str]) -> str:
-    """The input that is named, or numbered, in the name of a rate."""
+    """The input to which the name of a rate refers, by name or by number."""
     if not found.isdecimal():
         return found
     return names[int(found)] if int(found) < len(names) else f"input {found}"

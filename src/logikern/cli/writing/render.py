@@ -58,7 +58,7 @@ def report_record(report: Report) -> dict[str, Any]:
 def print_hyperparameters(
     rows: Sequence[Mapping[str, Any]], at_most: int | None = None, stderr: bool = False
 ) -> None:
-    """Name, classes, value and start of each hyperparameter, or of the first ones."""
+    """Print name, classes, value and start of each hyperparameter, up to a limit."""
     from rich.console import Console
 
     shown = rows[:at_most]
@@ -78,7 +78,7 @@ def print_tree(model: Any) -> None:
 
 
 def make_table(title: str, texts: Iterable[str], numbers: Iterable[str], rows: Iterable[Iterable[str]]) -> Any:
-    """A table of rich with columns of text, then columns of numbers; cells are not read as markup."""
+    """A rich table with text columns, then number columns; cells are not read as markup."""
     from rich.table import Table
     from rich.text import Text
 
@@ -149,7 +149,7 @@ def _print_tree_scores(scores: TreeScores, console: Any) -> None:
 
 
 def _tree_overall(scores: TreeScores) -> Any:
-    inner = f", {scores.inner_rows} of inner nodes" if scores.inner_rows else ""
+    inner = f", {scores.inner_rows} with inner nodes as targets" if scores.inner_rows else ""
     values = {
         "node log loss": f"{scores.log_loss:.4f}",
         "taxonomic loss": f"{scores.taxonomic_loss:.4f}",
@@ -176,4 +176,4 @@ def _confused(scores: TreeScores) -> Any:
         counts = (f"{pair.first_as_second:g}", f"{pair.second_as_first:g}", f"{pair.rate:.1%}")
         rows.append((*names, short_name(second, tree), *counts))
     headings = ("1st as 2nd", "2nd as 1st", "share")
-    return make_table("siblings that are most often confused", ("parent", "first", "second"), headings, rows)
+    return make_table("most frequently confused siblings", ("parent", "first", "second"), headings, rows)

@@ -167,7 +167,7 @@ class LeaveOneOut(Criterion):
 def leave_out_by_landmarks(
     problem: Problem, result: FitResult, rank: int, seed: int = 0, policy: LeaveOneOutPolicy = DEFAULT_POLICY
 ) -> Array:
-    """Latents (C, n) of every point without it, after a fit that is too large for dense factors.
+    """Latents (C, n) of every point, predicted without it, after a fit that is too large for dense factors.
 
     A point needs only its own block of Q, so blocks are computed for some points at a time.
     """
@@ -195,7 +195,7 @@ def choose_landmarks(covariance: ClassCovariance, rank: int, seed: int = 0) -> t
 
 
 def find_landmarks(covariance: ClassCovariance, policy: LeaveOneOutPolicy) -> tuple[Indices, ...] | None:
-    """Points for each operator that lose at most `policy.missed`; None if dense factors are better or needed."""
+    """Landmarks of each operator that miss at most `policy.missed`; None if dense factors are better or needed."""
     if not policy.missed or covariance.mixing.is_coupled or covariance.n_points < policy.fewest_points:
         return None
     largest = int(policy.largest_share * covariance.n_points / np.sqrt(covariance.n_classes))
@@ -215,7 +215,7 @@ def with_landmarks(covariance: ClassCovariance, landmarks: tuple[Indices, ...]) 
     """The same covariance with kernel matrices approximated by landmarks."""
     if covariance.mixing.is_coupled:
         raise ValueError(
-            "Leave-one-out by landmarks, for many rows, does not support hierarchies. "
+            "For many rows, leave-one-out uses landmarks, which do not support hierarchies. "
             "Fit to fewer rows, or use cross-validation."
         )
     pairs = zip(covariance.operators, landmarks, strict=True)

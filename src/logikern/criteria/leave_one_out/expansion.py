@@ -50,15 +50,15 @@ class FittedExpansion(ABC):
 
     @abstractmethod
     def _contract(self, pull: Array, found: Any) -> CovarianceGradient:
-        """alpha' dK T h minus the change of sum_g b_g' Q_gg a_g with K~, h the gradient by the latents, (F, n)."""
+        """alpha' dK T h minus the change of sum_g b_g' Q_gg a_g with K~; h is the gradient in the latents, (F, n)."""
 
     def leave_out(self) -> Array:
-        """Latents z of every point without its group, (C, n)."""
+        """Latents z of every point, predicted without its group, (C, n)."""
         moved = self.cavity.covary(self.cavity.amplify(self.dual))
         return self.result.latent[0] - self.contrast.lift(moved)
 
     def gradient(self, pull: Array) -> CovarianceGradient:
-        """Derivatives of a loss from its gradient by the latents of `leave_out`, (C, n)."""
+        """Derivatives of a loss from its gradient with respect to the latents of `leave_out`, (C, n)."""
         problem, contrast, cavity = self.problem, self.contrast, self.cavity
         right, left = cavity.amplify(self.dual), cavity.amplify(contrast.reduce(pull))  # a, b
         found = self.posterior.sensitivity(left, right)

@@ -10,7 +10,7 @@ from logikern.numerics.outcome import Array, Indices
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """A partition of the points into groups. Build it by `partition`."""
+    """A partition of the points into groups. Build it with `partition`."""
 
     numbers: Indices  # (n,): group of each point, from 0 without gaps
 
@@ -45,7 +45,7 @@ class Groups:
 
 
 def partition(labels: Array | None, n_points: int) -> Groups:
-    """Groups of equal labels; each point alone without labels."""
+    """Groups of points with equal labels; single points if there are no labels."""
     if labels is None:
         return Groups(np.arange(n_points))
     return Groups(np.unique(labels, return_inverse=True)[1].reshape(n_points))

@@ -16,7 +16,7 @@ from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
 class LowRankSensitivity(NamedTuple):
-    """Derivatives of sum_g b_g' Q_gg a_g: by the curvature (`products`), and by K~ (weights of all pairs).
+    """Derivatives of sum_g b_g' Q_gg a_g with respect to the curvature (`products`) and to K~ (weights of pairs).
 
     With l_b = E b and l_a = E a, the weights of function f are
     sum_g (T b_g) (T a_g)' = l_b l_a' within groups + (Z Omega_f' + Omega_f Z') / 2.

@@ -19,7 +19,7 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True, eq=False)
 class LowRankModel:
-    """K~ = Phi' Phi + D of the functions that the likelihood distinguishes. Build it by `low_rank_model`."""
+    """K~ = Phi' Phi + D of the functions that the likelihood distinguishes. Build it with `low_rank_model`."""
 
     factors: list[Array]  # (r, n), one per function: the blocks of Phi
     residual: Array  # (F, n): the diagonal D

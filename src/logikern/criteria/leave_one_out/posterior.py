@@ -38,7 +38,7 @@ class GroupBlocks(NamedTuple):
 
 
 class Sensitivity(NamedTuple):
-    """Derivatives of sum_g b_g' Q_gg a_g: `products` by the curvature, `weights` by K~."""
+    """Derivatives of sum_g b_g' Q_gg a_g with respect to the curvature (`products`) and to K~ (`weights`)."""
 
     products: Array  # (F, n): sum_g (V' Q b_g) (V' Q a_g), entry by entry
     weights: list[Array]  # sum_g (T b_g) (T a_g)'
@@ -62,7 +62,7 @@ class ExactPosterior:
         With one weighting, and at least three functions if it has null directions.
     groups : Groups
     free_bias : bool, default=False
-        Whether each function has a constant of infinite prior variance beside its block.
+        Whether each function has a constant of infinite prior variance in addition to its block.
     policy : PosteriorPolicy
     """
 
@@ -127,7 +127,7 @@ class ExactPosterior:
         return self._divide(index, free, whole)
 
     def _divide(self, index: int, difference: Array, factor: Array | None) -> Array:
-        """K S factor, in place, from a difference to which it is equal after division by S."""
+        """K S factor, in place: a difference divided by S where that is accurate, otherwise a product."""
         safe, scale = self.safe[index], self.scale[index]
         difference /= np.where(safe, scale, 1.0)[:, None]
         if factor is not None:
@@ -228,7 +228,7 @@ class ExactPosterior:
         return products, multiply(rows[0].T, rows[1])
 
     def _weigh_alone(self, index: int, product: Array) -> tuple[Array, Array]:
-        """The same for single points without bonds: T diag(b a) T', both halves in one."""
+        """The same for single points without bonds: T diag(b a) T', with both halves computed at once."""
         size, signs = np.sqrt(np.abs(product)), np.sign(product)
         rows = self.own[index] * size[:, None]
         products = signs @ rows**2

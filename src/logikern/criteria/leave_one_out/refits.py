@@ -40,7 +40,7 @@ def exact_leave_one_out(
     batch : int, default=32
         Weightings in lock-step.
     only : integer array or None, default=None
-        Groups to leave out, numbered in the order of their labels; None leaves out each.
+        Groups to leave out, numbered in the order of their labels; None means all groups.
     """
     numbers = partition(groups, problem.shape[2]).numbers
     everyone = np.unique(numbers) if only is None else only

@@ -47,8 +47,8 @@ class SpotCheck(NamedTuple):
     def __str__(self) -> str:
         kind = "too small" if self.refitted > self.closed_form else "too large"
         return (
-            f"Leave-one-out in closed form is far from refits: its mean loss of {self.closed_form:.2f} is {kind}. "
-            f"{self.n_refits} refits without a row suggest {self.refitted:.2f}"
+            f"Closed-form leave-one-out is far from refits: its mean loss of {self.closed_form:.2f} is {kind}. "
+            f"{self.n_refits} refits, each without one row, suggest {self.refitted:.2f}"
         )
 
 
@@ -71,10 +71,10 @@ def spot_check(
     latent : array of shape (1, C, n)
         Latents of the fit to all points.
     left_out : array of shape (C, n)
-        Latents of every point without its group, in closed form.
+        Latents of every point, predicted without its group in closed form.
     refitting : Refitting
     seed : int
-        For drawing groups.
+        Seed for drawing groups.
     groups : array of shape (n,) or None, default=None
         Points with equal labels are left out together; None leaves out one point at a time.
     temperature : Temperature

@@ -16,7 +16,9 @@ from logikern.estimators._search_plan import leaves_one_out
 def fit_against_rest(classifier: Any, parameters: Parameters, given: GivenRows, data: TrainingData) -> dict[str, Any]:
     """Fitted attributes of a classifier with one binary model per class, each with its own hyperparameters."""
     if data.mixing.is_coupled:
-        raise ValueError("`one_vs_rest` is True, but classes of a hierarchy are fitted together. Remove one.")
+        raise ValueError(
+            "`one_vs_rest` is True, but classes of a hierarchy are fitted together. Change one of the two."
+        )
     if not isinstance(classifier.tying, str):
         raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
     own = classifier.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}

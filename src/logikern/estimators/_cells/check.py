@@ -1,4 +1,4 @@
-"""How good a division into neighbourhoods is: held-out losses, compared with twice as large neighbourhoods."""
+"""The cost of a division into neighbourhoods: held-out losses, compared with neighbourhoods of twice the size."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ from logikern.numerics.parallel import for_each
 
 @dataclass(frozen=True)
 class CheckPolicy:
-    """What a check fits.
+    """Size of a check.
 
     Parameters
     ----------
     n_cells : int, default=2
-        Neighbourhoods of twice the size that are drawn.
+        Number of neighbourhoods of twice the size that are drawn.
     held_out : float, default=0.2
-        Share of the rows of each that is held out.
+        Share of the rows of each neighbourhood that is held out.
     """
 
     n_cells: int = 2
@@ -34,7 +34,7 @@ USUAL = CheckPolicy()
 
 
 def check_cells(fitter: CellFitter, seed: int) -> Approximation | None:
-    """Fit neighbourhoods of twice the size whole, and cut into two; None if the plan has no check or a fit fails."""
+    """Fit neighbourhoods of twice the size, whole and in halves; None if the plan has no check or a fit fails."""
     size = fitter.plan.checked
     if not size:
         return None
@@ -64,7 +64,7 @@ def _split(rows: Indices) -> tuple[Indices, Indices]:
 
 
 def _losses(fitter: CellFitter, kept: Indices, held_out: Indices, n_parts: int, seed: int) -> Array | None:
-    """Losses (m,) of held-out rows by a fit of the others in some parts; None if it fails."""
+    """Losses (m,) of held-out rows, from a fit to the other rows in some parts; None if the fit fails."""
     data, plan = fitter.data, replace(fitter.plan, size=-(-len(kept) // n_parts))
     own = replace(fitter, data=data_at(data, kept), plan=plan)
     member, result = own.fit(seed, no_callback)

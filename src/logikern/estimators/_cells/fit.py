@@ -26,7 +26,7 @@ NOTHING_YET = NewtonStep(0, 0.0, 0.0, 1.0, 0)
 
 @dataclass(frozen=True, eq=False)
 class CellRecipe:
-    """How one cell is fitted: all that its fit needs beside its rows."""
+    """Everything that the fit of a cell needs besides its rows."""
 
     operator: Choice
     make_solver: Callable[[], Solver]
@@ -55,7 +55,7 @@ FitCells: TypeAlias = Callable[
 def fit_here(
     recipe: CellRecipe, data: TrainingData, cells: list[Indices], tell: Callable[[FitResult], None]
 ) -> Callable[[], list[FitResult]]:
-    """Fits by the threads of this process, when they are waited for."""
+    """Fit cells by the threads of this process, when the returned function is called."""
 
     def fit_cell(rows: Indices) -> FitResult:
         result = recipe.fit(data.points[rows], data.targets[:, rows], data.weights[rows])
@@ -79,7 +79,7 @@ class CellFitter:
         return self.begin(seed, callback)()
 
     def begin(self, seed: int, callback: Callable[[NewtonStep], None]) -> Callable[[], tuple[LocalModels, FitResult]]:
-        """Begin the fit of one partition; what it returns waits for it."""
+        """Start the fit of one partition; returns a function that waits for the result."""
         partition, cells = self.divide(seed, self.plan.size)
         order, edges = np.concatenate(cells), np.cumsum([0, *map(len, cells)])
         if self.plan.rank:
@@ -118,7 +118,7 @@ class CellFitter:
 
 
 def _landmarks(covariance: ClassCovariance, specification: Specification, order: Indices, dual: Array) -> Landmarks:
-    """Coefficients at the landmarks for points of each cell: those of all other cells."""
+    """Coefficients at the landmarks for the points of each cell: the sum over all other cells."""
     inner = specification.mixing.adjoint(dual[None])[0]  # (P, n)
     coefficients, chosen = None, order[:0]
     for number, operator in enumerate(covariance.operators):
@@ -134,7 +134,7 @@ def _landmarks(covariance: ClassCovariance, specification: Specification, order:
 
 
 class _Progress:
-    """Tells about cells as they are fitted, from any thread: a step for each."""
+    """Reports every fitted cell as one step, from any thread."""
 
     def __init__(self, callback: Callable[[NewtonStep], None]):
         self.callback = callback
@@ -155,7 +155,7 @@ def _next_step(last: NewtonStep, result: FitResult) -> NewtonStep:
 
 
 def _together(results: list[FitResult]) -> FitResult:
-    """One result of fits to consecutive points; its trace has them in order, whichever was complete first."""
+    """One result from fits to consecutive points; its trace is in the order of the points, not of completion."""
     failed = next((own for own in results if not own.outcome.converged), results[0])
     trace = tuple(accumulate(results, _next_step, initial=NOTHING_YET))[1:]
     return FitResult(
@@ -169,7 +169,7 @@ def _together(results: list[FitResult]) -> FitResult:
 
 
 def _without_latents(result: FitResult) -> FitResult:
-    """The result for a model, which needs the dual alone: latents would double what is kept, and what is moved."""
+    """The result without latents: a model needs only the dual, and latents would double memory and traffic."""
     return replace(result, latent=result.latent[..., :0].copy())
 
 

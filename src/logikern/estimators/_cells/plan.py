@@ -23,17 +23,18 @@ class NeighbourhoodPolicy:
     exact_up_to : int, default=12_000
         Rows up to which one exact fit takes no longer than several partitions do.
     undivided_up_to, largest_loss : int and float, default=20_000, 0.05
-        If neighbourhoods of twice the size lower the held-out loss by more than this share, up to so many rows are
-        fitted whole, and more in neighbourhoods of twice the size. The share is 0.16 on letter, where one exact fit
-        has log loss 0.062 and neighbourhoods have 0.080, and 0.02 on covtype, where the mean of several partitions
-        is better than one exact fit.
+        If neighbourhoods of twice the size lower the held-out loss by more than the share `largest_loss`, data of up
+        to `undivided_up_to` rows are fitted as a whole, and larger data in neighbourhoods of twice the size. The
+        share is 0.16 on letter, where one exact fit has log loss 0.062 and neighbourhoods have 0.080, and 0.02 on
+        covtype, where the mean of several partitions is better than one exact fit.
     smallest : int, default=200
-        Rows of a neighbourhood below which too little memory is an error.
+        Smallest number of rows to which neighbourhoods are reduced if memory is short; if that is too much, fitting
+        raises an error.
     check_share : float, default=0.25
         Time of the check before the fit, relative to the fit: neighbourhoods are compared at a size that allows it.
     check_work : float, default=8.0
-        Time of the check, in fits of a neighbourhood of the size compared: two pairs of fits, of 1.6 times and of
-        twice 0.8 times as many rows, whose time goes with the square of the rows.
+        Time of the check, in units of the fit of one neighbourhood of the compared size: two pairs of fits, of 1.6
+        times and of twice 0.8 times as many rows; their time grows with the square of the rows.
     fewest_checked : int, default=100
         Rows of a neighbourhood below which there is no check.
     """
@@ -63,7 +64,7 @@ class FinalCells:
     largest_loss: float = USUAL.largest_loss  # share of the held-out loss that larger ones may save
 
     def is_too_small(self, found: Approximation | None) -> bool:
-        """Whether a comparison asks for larger neighbourhoods."""
+        """Whether a comparison shows that larger neighbourhoods are much better."""
         return found is not None and found.gain > max(found.noise, self.largest_loss * found.loss)
 
     def __str__(self) -> str:
@@ -74,7 +75,7 @@ class FinalCells:
 def plan_cells(
     parameters: Parameters, data: TrainingData, model: Specification, resources: Resources
 ) -> FinalCells | None:
-    """The division; None for an exact fit. Refused if the memory does not suffice, or the kernel has no distances."""
+    """The division; None for an exact fit. An error if memory is too small or the request is impossible."""
     operator, is_asked = parameters.operator, parameters.divides
     reason = _obstacle(parameters, data, model)
     if is_asked and reason:
@@ -105,7 +106,7 @@ def plan_cells(
 
 
 def _checked_size(n_rows: int, size: int, n_partitions: int) -> int:
-    """Rows of the neighbourhoods that are compared with twice as large ones; 0 if all rows are one, or too few."""
+    """Size of the neighbourhoods that a check compares with twice that size; 0 if there is no check."""
     if size >= n_rows:
         return 0
     affordable = math.sqrt(USUAL.check_share * n_partitions * n_rows * size / USUAL.check_work)

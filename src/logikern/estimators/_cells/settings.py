@@ -1,4 +1,4 @@
-"""How a user says that a fit is divided into neighbourhoods."""
+"""Settings of a fit that is divided into neighbourhoods."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +15,13 @@ class NeighbourhoodSettings:
     Parameters
     ----------
     size : int, default=2500
-        Largest number of training rows of a neighbourhood, less if memory is short.
+        Largest number of training rows of a neighbourhood; reduced if memory is short.
     landmarks : int, default=0
-        Rows through which all neighbourhoods are coupled. With none they are fitted apart, which takes less time and
-        memory; larger neighbourhoods lower the loss more than landmarks do for the same time.
+        Number of rows through which all neighbourhoods are coupled. Without landmarks, neighbourhoods are fitted
+        separately, which takes less time and memory. For the same time, larger neighbourhoods lower the loss more
+        than landmarks do.
     partitions : int, default=3
-        Models whose probabilities are averaged, each with other neighbourhoods.
+        Number of partitions into neighbourhoods; the probabilities of their models are averaged.
     """
 
     size: int = 2500
@@ -29,7 +30,7 @@ class NeighbourhoodSettings:
 
 
 def is_divided(operator: Any) -> bool:
-    """Whether the argument `operator` asks for neighbourhoods."""
+    """Whether the argument `operator` requests neighbourhoods."""
     return isinstance(operator, NeighbourhoodSettings) or (isinstance(operator, str) and operator == NAME)
 
 

@@ -58,7 +58,9 @@ class DecisionMixin:
             return to_labels(decided, as_labels(tree.labels), reject_label) if labels is None else labels
         if allow_inner or (isinstance(loss, str) and loss != "zero_one"):
             wanted = "allow_inner=True" if allow_inner else f"loss={loss!r}"
-            raise ValueError(f"`{wanted}` needs a hierarchy of the classes. Fit with `hierarchy`, or omit it.")
+            raise ValueError(
+                f"`{wanted}` needs a hierarchy of the classes. Fit with `hierarchy`, or omit `{wanted}`."
+            )
         classes = self.classes_  # type: ignore[attr-defined]
         shape = np.shape(loss)
         if loss is not None and not callable(loss) and not isinstance(loss, str) and shape[:1] != (len(classes),):

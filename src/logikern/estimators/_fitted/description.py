@@ -45,7 +45,7 @@ def describe_model(found: Specification, names: Array, unit: str, encoder: Encod
         Classes or outputs.
     unit : {"class", "output"}
     encoder : Encoder or None
-        Of the inputs, for the names of those with the largest rates.
+        Encoder of the inputs, for the names of the inputs with the largest rates.
     """
     lines = [_kernels(found.kernels, encoder), sharing(found, unit), f"{_variances(found, names)} {_bias(found)}"]
     temperature = found.temperature
@@ -77,7 +77,7 @@ def parameter_terms(kernels: tuple[Kernel, ...]) -> list[str]:
 
 
 def _inputs(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:
-    """Which inputs count most, if each has its rate, or which columns of a table."""
+    """The inputs, or columns of a table, with the largest rates, if each has its own rate."""
     if len(kernels) > 1 or leaves(kernels[0]) != [kernels[0]]:
         return ""
     rates = np.array(getattr(kernels[0], "rate", ()))
@@ -130,7 +130,7 @@ def _variances(found: Specification, names: Array) -> str:
     if len(values) == 1:
         return f"Variance: {values[0]:.3g}."
     if len(values) > USUAL.values:
-        return f"Variances: {len(values)} from {_range(list(values), '')}."
+        return f"Variances: {len(values)} values from {_range(list(values), '')}."
     told = [
         f"{value:.3g} ({_short(users(found.tying.variance_of, number, found, names))})"
         for number, value in enumerate(values)
@@ -140,7 +140,7 @@ def _variances(found: Specification, names: Array) -> str:
 
 def _bias(found: Specification) -> str:
     if np.isinf(found.bias_variance):
-        return "Constants have no penalty."
+        return "Constants are not penalised."
     return f"Bias variance: {found.bias_variance:.3g}." if found.bias_variance else "There are no constants."
 
 

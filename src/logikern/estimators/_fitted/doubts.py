@@ -1,4 +1,4 @@
-"""Refits without some rows show whether leave-one-out in closed form can be trusted."""
+"""Refits without some rows show whether closed-form leave-one-out can be trusted."""
 
 import warnings
 from dataclasses import replace

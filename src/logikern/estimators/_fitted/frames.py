@@ -38,7 +38,7 @@ def _pandas() -> Any:
 def hyperparameter_frame(
     found: Specification, start: Specification, classes: Array, encoder: Encoder | None = None
 ) -> Any:
-    """One row per hyperparameter: name, the classes that it serves, value and start.
+    """One row per hyperparameter: name, the classes that use it, value and start.
 
     Rates of inputs or columns have their names if the encoder has names: `rate[age]`.
     """
@@ -59,7 +59,7 @@ def hyperparameter_frame(
     if not found.temperature.is_neutral:
         began = asdict(start.temperature)
         whole |= {
-            f"inverse temperature where {name}": (value, began[name])
+            f"inverse temperature of {name} rows": (value, began[name])
             for name, value in asdict(found.temperature).items()
         }
     rows += [{"name": name, "classes": "all", "value": one, "start": first} for name, (one, first) in whole.items()]
@@ -77,13 +77,13 @@ def _with_names(name: str, siblings: tuple[str, ...], encoder: Encoder | None) -
 
 
 def rate_names(n_rates: int, encoder: Encoder) -> tuple[str, ...] | None:
-    """Names of the inputs, or of the columns that have inputs, that so many rates belong to; None if neither fits."""
+    """Names of the inputs, or of the columns with inputs, whichever have `n_rates` members; None if neither has."""
     used = tuple(encoder.column_names[place] for place in np.unique(encoder.columns))
     return {len(used): used, encoder.n_inputs: encoder.input_names}.get(n_rates)
 
 
 def users(group_of: tuple[int, ...], number: int, found: Specification, classes: Array) -> str:
-    """The classes that a parameter serves, or the nodes of a hierarchy."""
+    """The classes, or the nodes of a hierarchy, that use a parameter."""
     tree = found.mixing
     members = np.flatnonzero(np.array(group_of) == number)
     if len(members) == len(group_of):

@@ -50,13 +50,15 @@ class InfluenceMixin:
 
     @property
     def loo_proba_(self) -> Array:
-        """Probabilities of each training row without it, (n_samples, n_classes), approximately.
+        """Approximate probabilities of each training row, predicted without it, (n_samples, n_classes).
 
         One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes). A sample of
-        rows is checked by refits. A warning says if the closed form is far from them, which may happen at large
-        variances.
-        Computed on first access, in O(n_classes * n^3). With many rows it is computed from few landmarks, which makes
-        it too pessimistic; see `loo_method_`. It is nan for rows without weight.
+        rows is checked by refits. If the closed form is far from the refits, which may happen at large variances, a
+        warning is issued.
+
+        The attribute is computed on first access, in O(n_classes * n^3). With many rows it is computed from few
+        landmarks, which makes it too pessimistic; see `loo_method_`. It is nan for rows without weight.
+
         In a fit by neighbourhoods, each row is left out of its neighbourhood in every partition, and probabilities
         are averaged as in predictions.
         """
@@ -79,7 +81,7 @@ class InfluenceMixin:
         return float(np.average(self._loo_losses(), weights=data.weights))
 
     def exact_loo(self) -> Array:
-        """`loo_proba_` by refits without each row, (n_samples, n_classes): slow, a reference."""
+        """`loo_proba_` by a refit without each row, (n_samples, n_classes); slow, for reference."""
         data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
         if is_coupled(self.model_):
             raise ValueError(
@@ -234,7 +236,7 @@ class Leaving:
     seed: int
 
     def leave_out(self, part: Part) -> Array:
-        """Latents of every row without it, (C, n)."""
+        """Latents of every row, predicted without it, (C, n)."""
         problem, latent = part.problem(self.room if self.rank else None)
         result = FitResult(part.model.dual[None], latent, np.zeros(1), (Outcome.CONVERGED,), (), 0)
         try:

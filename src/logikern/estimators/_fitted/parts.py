@@ -1,4 +1,4 @@
-"""Parts of a fitted model that were fitted apart, each with its training rows: all rows, or neighbourhoods."""
+"""Separately fitted parts of a model, each with its training rows: all rows, or neighbourhoods."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ AnyModel: TypeAlias = FittedModel | NeighbourhoodModel
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A model that was fitted apart, or with the others held fixed."""
+    """A model that was fitted separately, or with the other parts held fixed."""
 
     model: FittedModel
     data: TrainingData
@@ -29,7 +29,7 @@ class Part:
     def problem(self, room: float | None = None) -> tuple[Problem, Array]:
         """The problem that was solved, in double precision, and its latents (1, C, n).
 
-        Its kernel matrices are stored, unless there is only so much room for values: then they are computed for a few
+        Kernel matrices are stored, unless `room` limits the bytes for kernel values. They are then computed for a few
         rows at a time, which suffices for landmarks.
         """
         data, specification = self.data, self.model.specification
@@ -48,7 +48,7 @@ class Part:
 
 
 def partitions(model: AnyModel, data: TrainingData) -> Iterator[Iterator[Part]]:
-    """The parts of each partition of the rows; a model that was fitted whole is one part."""
+    """The parts of each partition of the rows; a model that was fitted as a whole is one part."""
     if isinstance(model, NeighbourhoodModel):
         yield from (_cells(model, member, data) for member in model.members)
     else:

@@ -37,7 +37,7 @@ def new_data(estimator: Any, X: Any) -> Any:
 
 
 def _threads(model: Any, n_new: int, n_jobs: int | None) -> contextlib.AbstractContextManager[None]:
-    """Threads for neighbourhoods side by side; smaller predictions and other models are left to the BLAS."""
+    """Number of threads for neighbourhoods in parallel; small predictions and other models are left to the BLAS."""
     models = getattr(model, "models", (model,))
     if not isinstance(models[0], NeighbourhoodModel):
         return contextlib.nullcontext()

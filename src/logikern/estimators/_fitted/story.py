@@ -25,7 +25,7 @@ TERMS = {
     "gain": "mean decrease in loss relative to the model accepted before, on the same held-out rows.",
     "noise": "standard error of the gain.",
     "better": "the gain exceeds the noise; for a first model, its criterion is lower.",
-    "asked for": "required by the settings, better or not.",
+    "requested": "required by the settings, whether better or not.",
 }
 # The same if rows that the search has not seen are the judges.
 UNSEEN_TERMS = {
@@ -36,7 +36,7 @@ UNSEEN_TERMS = {
 
 
 class Words(NamedTuple):
-    """Words for what has its own function (class or output), and for the criterion."""
+    """The word for a class or an output, and the words for the criterion."""
 
     unit: str
     criterion: str
@@ -82,7 +82,7 @@ def _story(fitted: dict[str, Any], words: Words) -> tuple[list[str], list[str], 
 
 
 def _extent(fitted: dict[str, Any]) -> str:
-    """How much the final fit had to do."""
+    """The number of neighbourhoods or steps of the final fit, in words."""
     model = fitted["model_"]
     if isinstance(model, NeighbourhoodModel):
         n_cells = sum(len(member.cells) for member in model.members)
@@ -142,8 +142,8 @@ def _terms(verdicts: tuple[Verdict, ...], found: Specification, words: Words) ->
         return []
     n_unseen = max(verdict.n_unseen for verdict in verdicts)
     told = TERMS | (UNSEEN_TERMS if n_unseen else {})
-    if all(verdict.fate != "asked for" for verdict in verdicts):
-        told = {term: meaning for term, meaning in told.items() if term != "asked for"}
+    if all(verdict.fate != "requested" for verdict in verdicts):
+        told = {term: meaning for term, meaning in told.items() if term != "requested"}
     lines = [
         f"{term}: {meaning}".format(criterion=words.criterion, n_unseen=n_unseen) for term, meaning in told.items()
     ]
@@ -153,7 +153,7 @@ def _terms(verdicts: tuple[Verdict, ...], found: Specification, words: Words) ->
 
 
 def _plan(fitted: dict[str, Any]) -> list[list[str]]:
-    """The plan; empty if the model file has none."""
+    """The plan; empty if the model file does not contain it."""
     return [["Plan, decided before the fit:", *str(fitted["plan_"]).splitlines()]] if "plan_" in fitted else []
 
 

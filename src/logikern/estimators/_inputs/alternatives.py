@@ -125,7 +125,7 @@ def _have_common_unit(inputs: Array) -> bool:
 
 
 def carry_over(start: Specification, best: Specification, best_start: Specification) -> Specification:
-    """The start of the search for a first model: its own start, shifted as the best model so far has moved.
+    """The start of the search for a first model: its own start, shifted by the change of the best model so far.
 
     Parameters
     ----------

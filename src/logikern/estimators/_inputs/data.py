@@ -236,7 +236,7 @@ def _check_magnitude(X: Any) -> None:
     if 0 < spread < SMALLEST_INPUT:
         raise ValueError(
             f"Rows of `X` must be equal or differ by at least {SMALLEST_INPUT:g}, but the largest "
-            f"difference is {spread:g}, whose square vanishes. {advice}"
+            f"difference is {spread:g}, whose square underflows. {advice}"
         )
 
 

@@ -110,7 +110,7 @@ def warn_of_guesses(tree: Tree, targets: Array) -> None:
 def describe_mergers(tree: Tree, named: Indices) -> str:
     """A sentence if some rows are labelled by a node and others by the only class below it; otherwise empty.
 
-    All of them are rows of one class, which may be a surprise if the tree was read from these labels.
+    All of them are rows of one class, which may be unexpected if the tree was read from these labels.
     """
     nodes = lowest_equivalents(named, tree)
     pairs = np.unique(np.column_stack([nodes, named])[tree.n_children[nodes] == 0], axis=0)  # parents first

@@ -55,7 +55,7 @@ def is_table(y: Any) -> bool:
 
 
 def read_distributions(y: Any) -> Array:
-    """(C, n) from a table with a column per class."""
+    """Distributions (C, n) from a table with a column per class."""
     if np.asarray(y).dtype.kind not in "buif":
         raise ValueError(
             f"`y` with {y.shape[1]} columns must hold distributions over classes, but holds values that are "

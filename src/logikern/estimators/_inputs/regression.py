@@ -1,4 +1,4 @@
-"""Numeric targets in units of their spread, and back."""
+"""Numeric targets in units of their spread."""
 
 from typing import Any, NamedTuple
 

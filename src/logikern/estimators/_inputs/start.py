@@ -19,7 +19,7 @@ from logikern.structure.tying import tie
 def start_specification(parameters: Parameters, data: TrainingData) -> Specification:
     """Kernels and variances as given, or estimated from the data.
 
-    If they are learned, all classes share them at first, unless values are given for each.
+    If they are learned, all classes share them at first, unless values are given for each class.
     """
     learned = parameters.criterion is not None and (parameters.variance is None or np.ndim(parameters.variance) == 0)
     wanted = "shared" if parameters.grows else parameters.tying
@@ -142,6 +142,6 @@ def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
 
 def _refuse_rate(kernel: Any) -> Kernel:
     raise ValueError(
-        f"`rate` is a parameter of the named kernels that measure distances, but `kernel` is {kernel!r}. "
+        f"`rate` is a parameter of named kernels that are based on distances, but `kernel` is {kernel!r}. "
         "Leave `rate` at None, and give the parameters to the Kernel object itself."
     )

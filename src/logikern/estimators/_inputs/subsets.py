@@ -58,7 +58,7 @@ def check_groups(groups: Array) -> None:
     names = set(groups.tolist())
     if len(names) < 2:
         raise ValueError(
-            f"`groups` has one group only, {names.pop()!r}: nothing is left to learn from when it is held out. "
+            f"`groups` has only one group, {names.pop()!r}: if it is held out, there is nothing to learn from. "
             "Pass two groups or more, or None."
         )
 
@@ -68,14 +68,14 @@ def whole_folds(folds: Folds) -> Indices:
     held_out, kept = folds.held_out > 0, folds.kept > 0
     if not (held_out.sum(axis=0) == 1).all() or (held_out == kept).any():
         raise ValueError(
-            "`criterion` is 'loo', for which `cv` must hold out every row once and keep all others, but it does not. "
-            "Pass None, a number of folds or other splits, or use criterion='cv'."
+            "`criterion` is 'loo', which needs a `cv` that holds out every row once and keeps all others, but this "
+            "`cv` does not. Pass None, a number of folds or other splits, or use criterion='cv'."
         )
     return held_out.argmax(axis=0)
 
 
 def data_at(data: TrainingData, rows: Indices) -> TrainingData:
-    """Some of the rows that were fitted."""
+    """The training data at some rows."""
     return replace(
         data,
         points=data.points[rows],

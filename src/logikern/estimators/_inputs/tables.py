@@ -85,7 +85,7 @@ def _resolve(scaling: str, encoder: Encoder) -> str:
 
 
 def warn_of_columns(encoder: Encoder, wrapper_frames: int = WRAPPER_FRAMES) -> None:
-    """One warning for each column that is probably not meant as an input, or not in this way."""
+    """One warning for each column that is probably not meant as an input, or not in its present form."""
     for note in encoder.notes:
         if note.warns:
             told = note.tell(encoder.column_names[note.place])

@@ -22,8 +22,8 @@ from logikern.numerics.outcome import Array
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Columns of a table as numbers, indicators of missing values, and one input per level of a category.
 
-    `KernelLogisticClassifier` and `KernelRegressor` encode tables themselves. As a step of a ColumnTransformer this
-    class encodes some of the columns beside others, such as text for TfidfVectorizer.
+    `KernelLogisticClassifier` and `KernelRegressor` encode tables themselves. As a step of a ColumnTransformer, this
+    class encodes some columns while other steps encode the rest, such as TfidfVectorizer for text.
 
     Parameters
     ----------

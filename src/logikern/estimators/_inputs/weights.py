@@ -35,7 +35,7 @@ def weigh_rows(
 
 
 def sample_weights(n_rows: int, sample_weight: Any, may_vanish: bool = False) -> Array:
-    """One weight per row, finite and not negative; an error if all are zero, unless `may_vanish`."""
+    """One weight per row, finite and non-negative; not all may be zero, unless `may_vanish`."""
     if sample_weight is None or isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n_rows, 1.0 if sample_weight is None else sample_weight)
     try:
@@ -51,7 +51,7 @@ def sample_weights(n_rows: int, sample_weight: Any, may_vanish: bool = False) ->
     wrong = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if wrong.size:
         raise ValueError(
-            f"`sample_weight` must be finite and not negative, but is {weights[wrong[0]]:g} at row {wrong[0]}. "
+            f"`sample_weight` must be finite and non-negative, but is {weights[wrong[0]]:g} at row {wrong[0]}. "
             "Weights multiply the log likelihood of a point; use weight 0 to ignore a point."
         )
     if not (weights.any() or may_vanish):
@@ -103,5 +103,5 @@ def _given(class_weight: Any, labels: Indices, names: Array) -> Array:
         )
     values = np.array([class_weight.get(name, 1.0) for name in known], dtype=np.float64)
     if not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError(f"`class_weight` must hold finite weights that are not negative, but is {class_weight!r}.")
+        raise ValueError(f"`class_weight` must hold finite, non-negative weights, but is {class_weight!r}.")
     return values

@@ -49,7 +49,7 @@ class Demand(NamedTuple):
 
 
 class SolverKind(NamedTuple):
-    """How a solver is made, and the bytes that it needs beside kernel values."""
+    """How a solver is made, and the bytes that it needs besides kernel values."""
 
     make: Callable[[Demand], Solver]
     footprint: Callable[[Size], float]

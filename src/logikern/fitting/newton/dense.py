@@ -56,7 +56,7 @@ class DenseSystems:
 
 
 def systems_of(fit: Fit) -> DenseSystems:
-    """The dense systems of a fit, or new ones if it has others."""
+    """The dense systems of a fit, or new ones if the fit has systems of another kind."""
     made = fit.make_system
     return made if isinstance(made, DenseSystems) else DenseSystems(dense_blocks(fit.covariance))
 
@@ -91,7 +91,7 @@ def weigh_blocks(
         From `dense_blocks`.
     weights : list of F arrays of shape (n, n)
     function_of : integer array of shape (C,)
-        Number of the weights of each class.
+        Position in `weights` for each class.
     """
     totals = np.array([own.sum() for own in weights])[function_of]
     kernels = []

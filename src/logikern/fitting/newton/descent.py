@@ -140,7 +140,7 @@ class _Iteration(Iteration):
         self.loss = float((self.problem.loss(self.latent) + 0.5 * inner_products(self.dual, self.latent)).sum())
 
     def _look(self, members: Indices, likelihood_gradient: Array) -> None:
-        """Norms after a step; those of recomputed latents are known, and better."""
+        """Norms after a step; norms at recomputed latents are known already, and more accurate."""
         gradient = likelihood_gradient + take_members(self.dual, members)
         moved = ~self.fresh[members] | np.isinf(self.norms[members])
         self._set_norms(members[moved], max_norm(likelihood_gradient)[moved], max_norm(gradient)[moved])

@@ -30,7 +30,8 @@ class FreeBias(Solver):
     relative_tolerance : float, default=1e-4
         The same in units of the largest residual of the targets (`fitting/units.py`).
     visible : float, default=1e-10
-        Constants whose effect on the duals is below this part of the largest are invisible to the likelihood.
+        Constants whose effect on the duals is below this fraction of the largest effect are ignored: the likelihood
+        does not depend on them.
     """
 
     tolerance: float = 1e-8

@@ -38,7 +38,7 @@ class NewtonSolver(Solver):
 
     @abstractmethod
     def systems(self, covariance: ClassCovariance) -> MakeSystem:
-        """Prepare what all systems of a covariance share; a criterion uses them beyond the fit."""
+        """Prepare what all systems of a covariance share; a criterion uses them after the fit."""
 
     def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         return self.run(problem, start, callback, self.tolerance).result
@@ -112,7 +112,7 @@ class NewtonSolver(Solver):
         return replace(fit, result=fit.result.after(replace(rough, trace=())).after(begun))
 
     def _fit_fully_labelled_points(self, problem: Problem) -> FitResult | None:
-        """A rough fit without coarse labels: nothing else says how to complete them.
+        """A rough fit without coarse labels, from which coarse labels are completed.
 
         At zero all classes below a coarse label are equally probable, and convergence from there is slow.
         """

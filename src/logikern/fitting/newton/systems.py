@@ -135,7 +135,7 @@ class IterativeSystem(NewtonSystem):
         return Response(value, image, 1 + solved.n_products)
 
     def _typical_eigenvalue(self) -> float:
-        """Between the variance, for functions without correlation, and n times it, for a constant."""
+        """A value between the variance (for uncorrelated functions) and n times the variance (for a constant)."""
         variance = max(self.covariance.mean_variance(), self.policy.smallest_variance)
         return variance * float(np.sqrt(self.covariance.n_points))
 

@@ -24,7 +24,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class JointRows:
-    """k((x, c), (x', e)) = sum_o couplings[o, c, e] k_o(x, x'). Build it by `joint_rows`."""
+    """k((x, c), (x', e)) = sum_o couplings[o, c, e] k_o(x, x'). Build it with `joint_rows`."""
 
     # (O, C, C): one for each operator, and a last one for the bias, whose kernel is the constant one. The last one is
     # missing if the bias is part of the only kernel.
@@ -58,7 +58,7 @@ def joint_rows(covariance: ClassCovariance, memory: float, most_couplings: int =
     Raises
     ------
     ValueError
-        If couplings between all classes would not fit, or the bias is free.
+        If couplings between all classes would not fit, or the bias is not penalised.
     """
     n_classes, n_operators = covariance.n_classes, len(covariance.operators)
     if n_operators * n_classes**2 > most_couplings:

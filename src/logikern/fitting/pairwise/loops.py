@@ -1,4 +1,4 @@
-"""Dual ascent two classes of a point at a time, Memisevic (2006), sec. 3: compiled loops.
+"""Dual ascent over two classes of a point at a time, Memisevic (2006), sec. 3: compiled loops.
 
 A point's shares q are a distribution over classes. Moving mass from one class to another keeps their sum, and the
 best mass is a root in one variable. Everything here is plain Python; `compiled` makes it fast. The constants are
@@ -48,7 +48,7 @@ def solve_pair(first: float, second: float, stiffness: float, difference: float)
     """New log shares of two classes and the mass that the first one gains; eq. (9) with its constants corrected.
 
     With q and r the shares and x = log(q / r) afterwards, x + stiffness * (mass gained) = difference of the latents:
-    the sum of both shares stays.
+    the sum of both shares is unchanged.
     """
     higher, lower = max(first, second), min(first, second)
     log_sum = higher + math.log1p(math.exp(lower - higher))
@@ -137,7 +137,7 @@ def solve_block(
     couplings : array of shape (O, C, C)
         K~ between two points is the sum over kernels of value times coupling.
     log_shares, dual, latent : arrays of shape (m, C)
-        Changed in place; latents by the updates of the block itself.
+        Changed in place. Latents change only by the updates of this block.
     weights : array of shape (m,)
     n_passes : int
     """

@@ -29,7 +29,7 @@ class Smo(Solver):
     gap : float, default=1e-6
         For the duality gap, in units of max(1, penalised loss).
     budget : Budget
-        `budget.newton` counts sweeps, 1000 by default; `budget.products` counts n rows each.
+        `budget.newton` counts sweeps, 1000 by default; `budget.products` counts kernel rows in units of n.
     memory : float, default=2e8
         Bytes for cached rows of the kernel matrix.
     shrinking : bool, default=True

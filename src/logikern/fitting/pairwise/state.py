@@ -22,7 +22,7 @@ LOG_ZERO, SMALLEST_SHARE = -1000.0, 1e-300
 
 @dataclass(eq=False)
 class DualState:
-    """The dual variables of one weighting. Build it by `at_dual` or `at_latent`.
+    """The dual variables of one weighting. Build it with `at_dual` or `at_latent`.
 
     Shares are kept as logarithms: at a large variance they underflow, and yet their ratios matter.
     """

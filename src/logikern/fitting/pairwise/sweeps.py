@@ -44,7 +44,7 @@ class SweepState:
         self.gap = float(self.gaps.sum())
 
     def active_points(self) -> Indices:
-        """Points with nearly all of the gap; all with weight if the gap does not fall."""
+        """Points that account for nearly all of the gap; all points with weight if the gap does not fall."""
         if self.gaps is None or self.gap > self.policy.steady * self.last_gap:
             return np.flatnonzero(self.state.weights > 0)
         order = np.argsort(-self.gaps)

@@ -228,7 +228,7 @@ def visit_points(
     order: Indices, points: Indices, features: Any, weights: Array, shares: Array, weighed: Array, total: Array,
     skip_below: float, residuals: Array, relaxation: float,
 ) -> None:  # fmt: skip
-    """Solve points one after the other; each sees the changes of those before it.
+    """Solve points one after the other; each uses the results of earlier points.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from logikern.structure.covariance import ClassCovariance
 
 @dataclass(frozen=True)
 class PointwisePolicy:
-    """When pointwise ascent pays, which points a round visits, and when it gives up."""
+    """When pointwise ascent is worthwhile, which points a round visits, and when it gives up."""
 
     # Classes times points above which compilation, which takes a few seconds, pays.
     worthwhile_from: int = 100_000
@@ -65,7 +65,7 @@ def is_supported(problem: Problem) -> bool:
 
 
 def is_worthwhile(problem: Problem, policy: PointwisePolicy = POLICY) -> bool:
-    """Whether it is supported, large enough, and its sums of features take little memory."""
+    """Whether a problem is supported and large enough, and its sums of features take little memory."""
     _, n_classes, n = problem.shape
     if not (is_supported(problem) and n_classes * n >= policy.worthwhile_from):
         return False
@@ -97,7 +97,7 @@ def point_features(covariance: ClassCovariance) -> PointFeatures:
 
 
 def _runs(places: Indices) -> Indices:
-    """First and end of runs of equal numbers, except zeros, (R, 2)."""
+    """Start and end of runs of equal numbers, except zeros, (R, 2)."""
     borders = np.flatnonzero(np.diff(places)) + 1
     runs = np.column_stack([np.append(0, borders), np.append(borders, len(places))])
     return runs[places[runs[:, 0]] > 0]
@@ -196,7 +196,7 @@ class Round(NamedTuple):
         visit : callable
             Visits positions in a given order, and writes the residual that it found at each.
         random : Generator
-            For the order.
+            Generator for the order of visits.
         """
         everyone, residuals = np.arange(len(self.weights)), np.empty(len(self.weights))
         current, n_visits = everyone, 0

@@ -52,8 +52,8 @@ class PointwiseAscent(Solver):
     def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         if not is_supported(problem):
             raise ValueError(
-                "Ascent point by point needs labels or distributions over classes, one kernel with sparse features "
-                "for all of them and a finite `bias_variance`. Use solver='newton'."
+                "Pointwise ascent needs labels or distributions over classes, a kernel with sparse features that "
+                "all classes share, and a finite `bias_variance`. Use solver='newton'."
             )
         fixed, covariance = (problem, self.tolerance, self.budget), problem.covariance
         state = (_dual_at(problem, start), np.zeros(problem.shape, problem.dtype), 0)
@@ -127,7 +127,7 @@ class _Iteration(Iteration):
         self.norms[members] = self.residuals[members].max(axis=1) / self.sizes[members]
 
     def failure(self) -> Outcome | None:
-        """Stalled if neither the mean residual, which skipped points bound, nor the largest one has halved lately."""
+        """Stalled if neither the mean square residual nor the largest residual has halved in the last rounds."""
         members, rounds = self.members, self.policy.halving_rounds
         mean = float(np.sqrt(np.mean(self.residuals[members] ** 2))) if members.size else 0.0
         self.residual_history.append((mean, float(self.norms[members].max(initial=0.0))))
@@ -137,7 +137,7 @@ class _Iteration(Iteration):
         return Outcome.STALLED if (now > 0.5 * before).all() else None
 
     def advance(self) -> None:
-        """One round; each weighting has an order of its own, so that threads do not matter."""
+        """One round; each weighting has its own order, so results do not depend on threads."""
         members = self.members
         tasks = zip(members, self.random.spawn(len(members)), strict=True)
         visits = for_each(lambda task: self._visit(*task), tasks)

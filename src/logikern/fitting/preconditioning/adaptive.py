@@ -20,7 +20,7 @@ Condition = Callable[[Curvature, Indices], Preconditioner]
 
 @dataclass(frozen=True)
 class RankPolicy:
-    """The rank at which a preconditioner pays: a model of the time of products and of its construction."""
+    """The best rank of a preconditioner, from a model of the time of products and of its construction."""
 
     # Largest Woodbury matrix: a larger one costs more to factor than the products that it saves.
     largest_size: int = 3000
@@ -91,18 +91,18 @@ class DiagonalConditioning(Conditioning):
 
 @dataclass(frozen=True)
 class LowRankConditioning(Conditioning):
-    """The coupled low-rank preconditioner, at a rank that pays, rebuilt only when necessary.
+    """The coupled low-rank preconditioner, at a rank that saves time, rebuilt only when necessary.
 
     Parameters
     ----------
     rank : int or None, default=None
         Rank of each operator's factor; None lets `policy` weigh the cost against the products that it saves.
     largest_rank : int, default=300
-        Bound on the first rank if None.
+        Upper bound on the first rank if `rank` is None.
     staleness : float, default=0.03
         Relative change of the curvature up to which an old preconditioner is used again.
     memory : float, default=inf
-        Largest size in bytes, for all weightings together, at ranks beyond the least.
+        Largest size in bytes, for all weightings together; the smallest rank may exceed it.
     seed : int, default=0
         Seed of the random pivots.
     policy : RankPolicy
@@ -133,9 +133,9 @@ class LowRankConditioning(Conditioning):
 def preconditioner_bytes(n_rows: int, n_points: int, n_kernels: int, n_batch: int, rank: Any) -> Any:
     """Peak memory of a preconditioner of some rank, or of several ranks; `n_rows` is `rows_per_rank`.
 
-    Factors of all kernels, twice while they are put together; for every weighting the scaled rows of all classes, and
-    Woodbury's matrix, twice while it is built. All in double precision, which large variances need. Each class also
-    has a row for its constant.
+    It consists of the factors of all kernels (twice while they are assembled) and, for every weighting, the scaled
+    rows of all classes and Woodbury's matrix (twice while it is built), all in double precision, which large
+    variances need. Each class also has a row for its constant.
     """
     size = (rank + 1.0) * n_rows
     return 8.0 * (2.0 * n_kernels * rank * n_points + n_batch * size * n_points + 2.0 * (n_batch + 1) * size**2)
@@ -173,7 +173,7 @@ class _Conditioner:
         return bool((change <= allowed).all())
 
     def _factors(self, n_batch: int) -> CovarianceFactors:
-        """Factors of the covariance, of twice the rank if the last direction cost more products than they would."""
+        """Factors of the covariance; the rank is doubled if the last direction cost more than new factors would."""
         policy, covariance = self.settings.policy, self.covariance
         rank = self.rank or self.settings.first_rank(covariance, n_batch)
         doubled = min(2 * rank + 1, policy.largest_rank(covariance, n_batch, self.settings.memory))
@@ -228,7 +228,7 @@ class _Partwise(Preconditioner):
 
 
 class _Reused(Preconditioner):
-    """The preconditioner of an earlier step, projected on the range of this one."""
+    """The preconditioner of an earlier step, projected on the range of the current step."""
 
     def __init__(self, earlier: LowRank, curvature: Curvature, positions: Indices):
         self.earlier = earlier

@@ -110,7 +110,7 @@ class CovarianceFactors:
         return coordinates
 
     def unmix(self, coordinates: Array) -> tuple[Array, Array]:
-        """The transpose of `mix`: the argument of `expand`."""
+        """The transpose of `mix`; its result is the argument of `expand`."""
         inner = coordinates[:, : self.constants.start]
         if len(self.factors) == 1:
             rank = len(self.factors[0])
@@ -240,7 +240,7 @@ def factorise(
 def diagonal_fraction(
     operator: KernelOperator, found: LowRankFactor, random: np.random.Generator, n_probes: int = 32
 ) -> float:
-    """The part of the residual diagonal that counts: the root of its part in the squares of all missed entries.
+    """The fraction of the residual diagonal to use: the root of its share in the squares of all missed entries.
 
     If the kernel is rough, the factor misses a nearly diagonal matrix, and all of the diagonal counts. If rows are
     similar, the same diagonal belongs to few large eigenvalues and many near zero. A multiple of the identity would

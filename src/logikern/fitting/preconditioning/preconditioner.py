@@ -59,7 +59,7 @@ class LowRank(Preconditioner):
     Attributes
     ----------
     n_solves : int
-        Uses so far: the products of a direction.
+        Number of uses so far, which is the number of products of a direction.
     """
 
     def __init__(self, factors: CovarianceFactors, curvature: PointwiseCurvature):

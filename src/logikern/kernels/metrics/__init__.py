@@ -1,4 +1,4 @@
-"""Weighted distances of points, on which kernels are functions."""
+"""Weighted distances between points. Kernels are functions of them."""
 
 from .base import FARTHEST, Metric, Pair
 from .city_block import CITY_BLOCK

@@ -65,7 +65,7 @@ class Metric(ABC):
         """s(x, centre) at rate one for every point (n,); X is an array or CSR matrix of float64."""
 
     def in_single(self, X: Any, rate: Rate) -> SingleSquares | None:
-        """Points prepared for distances in single precision, with errors up to 5e-5; None if there is no such way."""
+        """Points prepared for distances in single precision, with errors up to 5e-5; None if not supported."""
         return None
 
     def distances(self, X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np.ndarray:
@@ -76,7 +76,7 @@ class Metric(ABC):
         X, Z : array or scipy sparse matrix, (n, d) and (m, d)
         rate : float or tuple of floats, default=1.0
         dtype : numpy dtype or None, default=None
-            Dtype of the result; None takes float32 if both sets of points are, float64 otherwise.
+            Dtype of the result; None means float32 if both sets of points are float32, and float64 otherwise.
         """
         pair = self.compare(X, Z, rate, np.dtype(np.float64))
         result = np.empty(pair.shape, common_dtype(X, Z) if dtype is None else dtype)

@@ -158,7 +158,7 @@ def _prepare_sparse(X: Any, Z: Any, rate: Rate, dtype: np.dtype) -> CityBlockPai
 
 
 def _heavy_inputs(rows: Any, columns: Any) -> np.ndarray:
-    """The largest inputs, without which every norm is small enough for sums that cancel."""
+    """The largest inputs; without them, every norm is small enough for sums that cancel."""
     if max(absolute_sums(points).max(initial=0.0) for points in (rows, columns)) <= POLICY.largest_sum:
         return np.zeros(0, dtype=np.intp)
     largest = np.maximum(*(np.ravel(abs(points).max(axis=0).toarray()) for points in (rows, columns)))

@@ -1,4 +1,4 @@
-"""Squared distances in single precision, for products that are recomputed again and again."""
+"""Squared distances in single precision, for kernel values that are recomputed many times."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Block:
     def _mend_near(self, tile: slice, out: np.ndarray) -> None:
         """Compare near points by differences: the square root in Matern kernels turns an error of 1e-12 into 1e-6.
 
-        s is small beside ||x||^2 only if z is close to x, so ||x||^2 alone bounds the noise.
+        s is small compared with ||x||^2 only if z is close to x, so ||x||^2 alone bounds the noise.
         """
         noise = (self.noise * self.row_norms[tile])[:, np.newaxis]
         rows, is_near = self.rows[tile], out <= POLICY.near * noise
@@ -127,7 +127,7 @@ class Block:
 
 @dataclass(frozen=True)
 class ScaledPair(Pair):
-    """Two sets of points, prepared for their squared distances. Build it by `compare`."""
+    """Two sets of points, prepared for their squared distances. Build it with `compare`."""
 
     # All inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
     blocks: tuple[Block, ...]
@@ -219,7 +219,7 @@ def squared_distances(X: Any, Z: Any, rate: Rate = 1.0, dtype: Any = None) -> np
     rate : float or tuple of floats, default=1.0
         One weight for all inputs, or one per input.
     dtype : numpy dtype or None, default=None
-        Dtype of the result; None takes float32 if both sets of points are, float64 otherwise.
+        Dtype of the result; None means float32 if both sets of points are float32, and float64 otherwise.
 
     Returns
     -------
@@ -245,7 +245,7 @@ def _block(rows: Any, columns: Any) -> Block:
 
 
 def _heavy_inputs(block: Block) -> np.ndarray:
-    """The largest inputs, without which every squared norm is small enough for the expansion; all if few."""
+    """The largest inputs; without them, every squared norm is small enough for the expansion. All inputs if few."""
     allowed, n_inputs = POLICY.rounding / block.noise, block.rows.shape[1]
     if block.largest_norm <= allowed:
         return np.zeros(0, dtype=np.intp)
