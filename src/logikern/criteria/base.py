@@ -34,6 +34,8 @@ class Evaluation:
         How the value was computed, for reports, if a criterion has several methods.
     temperature : Temperature
         Temperature of the losses.
+    dual : array of shape (C, n) or None, default=None
+        Mean dual of the inner fits, whose predictions are warm starts at other points.
     """
 
     value: float
@@ -44,6 +46,7 @@ class Evaluation:
     n_products: int
     method: str = ""
     temperature: Temperature = Temperature()
+    dual: Array | None = None
 
     @property
     def usable(self) -> bool:
@@ -86,13 +89,6 @@ class Criterion(ABC):
         mean of n log losses by about 1 / (2 n).
         """
         return count_cases(self.loss_weights, self.loss_points)
-
-    def mean_dual(self, state: Array) -> Array | None:
-        """Dual (C, n) of the mean of all fits, from the `state` of an evaluation; None if it is not known.
-
-        The optimal dual is the negative gradient of the likelihood, so it follows from the latents.
-        """
-        return None
 
     @abstractmethod
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:

@@ -72,10 +72,6 @@ class CrossValidation(Criterion):
     def partition(self) -> Folds:
         return self.folds
 
-    def mean_dual(self, state: Array) -> Array:
-        _, gradient = self.likelihood.loss_and_gradient(state, self.targets, self.folds.kept)
-        return -gradient.mean(axis=0)
-
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         problem = Problem(covariance, self.likelihood, self.targets, self.folds.kept)
         tolerance = min(tolerance, self.solver.tolerance)
@@ -117,4 +113,5 @@ class CrossValidation(Criterion):
             outcome=result.outcome,
             n_products=n_products,
             temperature=scored.temperature,
+            dual=result.dual.mean(axis=0),
         )

@@ -38,18 +38,8 @@ class SeveralNeighbourhoods(Criterion):
     def partition(self) -> Any:
         return tuple(criterion.partition for criterion in self.criteria)
 
-    @property
-    def _slices(self) -> list[slice]:
-        return [slice(*pair) for pair in pairwise(self.edges.tolist())]
-
-    def mean_dual(self, state: Array) -> Array | None:
-        parts = zip(self.criteria, self._slices, strict=True)
-        found = [criterion.mean_dual(np.ascontiguousarray(state[..., own])) for criterion, own in parts]
-        known = [own for own in found if own is not None]
-        return np.concatenate(known, axis=1) if len(known) == len(found) else None
-
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
-        parts, slices = covariance.parts, self._slices
+        parts, slices = covariance.parts, [slice(*pair) for pair in pairwise(self.edges.tolist())]
 
         def evaluate_part(number: int) -> Evaluation:
             own = None if start is None else np.ascontiguousarray(start[..., slices[number]])
@@ -63,6 +53,7 @@ class SeveralNeighbourhoods(Criterion):
             return unusable(failed.outcome, n_products)
         totals = np.array([criterion.loss_weights.sum() for criterion in self.criteria])
         shares = totals / totals.sum()
+        duals = [own.dual for own in found if own.dual is not None]
         return Evaluation(
             value=float(shares @ [own.value for own in found]),
             gradient=_mean([own.gradient for own in found], shares),
@@ -72,6 +63,7 @@ class SeveralNeighbourhoods(Criterion):
             n_products=n_products,
             method=found[0].method,
             temperature=_mean_temperature([own.temperature for own in found], shares),
+            dual=np.concatenate(duals, axis=-1) if len(duals) == len(found) else None,
         )
 
 

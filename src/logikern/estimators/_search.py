@@ -24,11 +24,11 @@ from logikern.fitting.footprint import Size
 from logikern.fitting.problem import Problem, Solver
 from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array
+from logikern.numerics.temperature import Temperature
 from logikern.operators.choose import PointSet
 from logikern.operators.partition import mean_metric
 from logikern.selection.growth import FirstModel, learn
 from logikern.selection.judgement import Verdict
-from logikern.numerics.temperature import Temperature
 from logikern.selection.search import INTERRUPTED, Callback, Record, SearchData, SearchLog, WarmStart
 from logikern.structure.specification import Specification
 
@@ -78,10 +78,11 @@ def search(plan: SearchPlan, alternatives: Sequence[Alternative], data: Training
 
 
 def _mean_model(fits: WarmStart) -> FittedModel | None:
-    """The mean of the fits of an evaluation; None if the criterion does not know it."""
+    """The mean of the fits of an evaluation; None if the dual does not determine it."""
+    if fits.dual is None or not np.isfinite(fits.specification.bias_variance):
+        return None
     specification = replace(fits.specification, temperature=Temperature())
-    dual = fits.rung.criterion.mean_dual(fits.state) if np.isfinite(specification.bias_variance) else None
-    return None if dual is None else FittedModel(specification, fits.rung.points.in_double, dual)
+    return FittedModel(specification, fits.rung.points.in_double, fits.dual)
 
 
 def _check(log: SearchLog, rung: SearchData, found: Specification, seed: int, size: Size) -> SpotCheck | None:

@@ -9,8 +9,8 @@ from logikern.likelihoods.curvature import PointwiseCurvature
 from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import soft_maximum
 
-# Lead of the labelled class at the start of a fit, if predictions are corrected: a probability of 0.98 for two classes.
-# Newton's method takes long to increase smaller leads, and to decrease larger ones.
+# Lead of the labelled class where predictions are corrected at the start of a fit: a probability of 0.98 for two
+# classes. Newton's method takes many steps to increase smaller leads.
 LARGEST_LEAD = 4.0
 
 

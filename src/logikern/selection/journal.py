@@ -17,7 +17,7 @@ from logikern.numerics.temperature import Temperature
 from logikern.selection.lock import InUseError, locked
 from logikern.structure.covariance import CovarianceGradient
 
-FORMAT = 4
+FORMAT = 5
 # A file begins with this line: its format, and the checksum of all that follows. The checksums of a zip archive leave
 # parts of it unprotected, among them the shapes of arrays.
 HEADER = re.compile(rb"logikern search (\d+) ([0-9a-f]{64})\n")
@@ -39,6 +39,7 @@ class Entry:
     seconds: float
     temperature: Temperature = Temperature()
     state: Array | None = None  # warm start of a later evaluation; None if unusable
+    dual: Array | None = None  # (C, n): mean dual of its fits, if there is a state and the criterion knows it
 
 
 @dataclass(eq=False)
@@ -68,7 +69,7 @@ class Journal:
             return entry
         entry = compute()
         if entry.usable:
-            self.entries = [replace(own, state=None) for own in self.entries]
+            self.entries = [replace(own, state=None, dual=None) for own in self.entries]
         self.entries.append(entry)
         self.cursor += 1
         if self.path is not None:
@@ -92,6 +93,8 @@ def write(journal: Journal) -> None:
         arrays[f"losses_{number}"] = entry.losses
         if entry.state is not None:
             arrays["state"] = entry.state
+        if entry.dual is not None:
+            arrays["dual"] = entry.dual
     arrays["numbers"] = np.array([_numbers(entry) for entry in journal.entries], dtype=float).reshape(-1, 7)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
@@ -214,4 +217,5 @@ def _entry(arrays: dict[str, Array], number: int, has_state: bool) -> Entry:
         float(row[3]),
         Temperature(float(row[5]), float(row[6])),
         arrays.get("state") if has_state else None,
+        arrays.get("dual") if has_state else None,
     )

@@ -125,6 +125,7 @@ class WarmStart:
     """The fits of the last usable evaluation: their state, and the model that they belong to."""
 
     state: Array
+    dual: Array | None  # (C, n): the mean over the fits, if the criterion knows it
     specification: Specification
     rung: SearchData
 
@@ -256,7 +257,7 @@ class _Stage:
         self.log.check_clock(self.rung.n_points)
         entry = self.log.journal.answer(point, lambda: self._compute(point, self._warm_start()))
         if entry.state is not None:
-            self.log.warm_start = WarmStart(entry.state, self.specification_at(point), self.rung)
+            self.log.warm_start = WarmStart(entry.state, entry.dual, self.specification_at(point), self.rung)
         self.n_evaluations += 1
         trial = Trial(np.inf, np.zeros(len(point)), False)
         if entry.usable:
@@ -310,6 +311,7 @@ class _Stage:
             time.monotonic() - began,
             evaluation.temperature,
             evaluation.state if evaluation.usable else None,
+            evaluation.dual if evaluation.usable else None,
         )
 
     @property

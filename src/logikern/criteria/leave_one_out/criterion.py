@@ -95,10 +95,6 @@ class LeaveOneOut(Criterion):
     def partition(self) -> Array | None:
         return self.groups
 
-    def mean_dual(self, state: Array) -> Array:
-        _, gradient = self.likelihood.loss_and_gradient(state, self.targets, self.weights[None])
-        return -gradient[0]
-
     def _problem(self, covariance: ClassCovariance) -> Problem:
         return Problem(covariance, self.likelihood, self.targets, self.weights[None])
 
@@ -122,6 +118,7 @@ class LeaveOneOut(Criterion):
             n_products=result.n_products + 1,
             method=expansion.method,
             temperature=scored.temperature,
+            dual=result.dual[0],
         )
 
     def check(self, covariance: ClassCovariance, refitting: Refitting, seed: int) -> SpotCheck | None:
