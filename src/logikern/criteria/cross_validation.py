@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from logikern.criteria.adjoint import AdjointSystem
+from logikern.criteria.adjoint import Adjoint, AdjointSystem
 from logikern.criteria.base import Criterion, Evaluation, unusable
 from logikern.criteria.folds import Folds
 from logikern.criteria.temperature import TemperatureScaling
@@ -13,7 +13,11 @@ from logikern.fitting.problem import Problem, no_callback
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.conjugate_gradient import inner_products
 from logikern.numerics.outcome import Array, Indices, Outcome
+from logikern.numerics.parallel import even_slices, for_each
 from logikern.structure.covariance import ClassCovariance
+
+# Classes times points from which threads share folds. With less work, threads wait for the interpreter's lock.
+THREADED_ENTRIES = 20_000
 
 
 @dataclass(frozen=True)
@@ -75,43 +79,83 @@ class CrossValidation(Criterion):
     def evaluate(self, covariance: ClassCovariance, start: Array | None, tolerance: float) -> Evaluation:
         problem = Problem(covariance, self.likelihood, self.targets, self.folds.kept)
         tolerance = min(tolerance, self.solver.tolerance)
-        start = None if start is None else np.broadcast_to(start, problem.shape)
-        fit = self.solver.run(problem, start, no_callback, tolerance)
-        if fit.result.outcome.converged and not self.precision_check.is_passed(fit):
-            double = replace(problem, covariance=covariance.in_double())
-            refined = self.solver.run(double, fit.result.latent, no_callback, tolerance)
-            fit = replace(refined, result=refined.result.after(fit.result))
-        result, covariance = fit.result, fit.covariance
-        if not result.outcome.converged:
-            return unusable(result.outcome, result.n_products)
+        groups = [_Group(self, problem.restrict(own), own, tolerance) for own in _shares(problem.shape)]
+        warm = None if start is None else np.broadcast_to(start, problem.shape)
+        fits = for_each(lambda group: group.fit(warm), groups)
+        n_products = _mean_products([fit.result.n_products for fit in fits], groups)
+        failed = next((fit.result.outcome for fit in fits if not fit.result.outcome.converged), None)
+        if failed is not None:
+            return unusable(failed, n_products)
+        latent = np.concatenate([fit.result.latent for fit in fits])
+        dual = np.concatenate([fit.result.dual for fit in fits])
         fold, point = np.nonzero(self.folds.held_out)
         # The temperature's prior counts as one case, so weights must sum to the number of cases.
         weights = self.loss_weights * (self.n_cases / self.loss_weights.sum())
         scaling = TemperatureScaling(self.likelihood, self.sharpen)
-        scored = scaling.score(result.latent[fold, :, point].T, self.targets[:, point], weights)
-        pull = np.zeros_like(result.latent)  # q, (F, C, n)
+        scored = scaling.score(latent[fold, :, point].T, self.targets[:, point], weights)
+        pull = np.zeros_like(latent)  # q, (F, C, n)
         pull[fold, :, point] = scored.gradient.T
-        curvature = problem.expand(result.latent, self.solver.merges_classes).curvature
-        system = fit.make_system(curvature, np.arange(len(pull)))
-        problem = replace(problem, covariance=covariance)
-        budget = self.solver.budget.direction
-        adjoint = AdjointSystem(problem, result.latent, curvature, system, tolerance, budget).solve(pull)
-        n_products = result.n_products + adjoint.n_products
-        if not adjoint.settled:
+        adjoints = for_each(lambda pair: pair[0].adjoint(pair[1], pull), list(zip(groups, fits, strict=True)))
+        n_products += _mean_products([adjoint.n_products for adjoint in adjoints], groups)
+        if not all(adjoint.settled for adjoint in adjoints):
             # A correct value with a wrong gradient would mislead the search.
             return unusable(Outcome.OUT_OF_PRODUCTS, n_products)
-        gradient = covariance.contract_gradient(result.dual, adjoint.value)
+        if not all(fit.covariance.is_single for fit in fits):
+            covariance = covariance.in_double()
+        gradient = covariance.contract_gradient(dual, np.concatenate([adjoint.value for adjoint in adjoints]))
         # The fits are rough: with rho the residual of their duals and e the adjoint, the criterion of exact fits is
         # lower by <rho, K~ e>, up to terms of second order in rho.
-        residual = problem.gradient(result.dual, result.latent)
-        correction = float(inner_products(residual, adjoint.image).sum()) / float(weights.sum())
+        residual = problem.gradient(dual, latent)
+        image = np.concatenate([adjoint.image for adjoint in adjoints])
+        correction = float(inner_products(residual, image).sum()) / float(weights.sum())
         return Evaluation(
             value=float(np.average(scored.losses, weights=weights)) - correction,
             gradient=gradient.scaled(1.0 / float(weights.sum())),
             losses=scored.losses,
-            state=result.latent,
-            outcome=result.outcome,
+            state=latent,
+            outcome=fits[0].result.outcome,
             n_products=n_products,
             temperature=scored.temperature,
-            dual=result.dual.mean(axis=0),
+            dual=dual.mean(axis=0),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Folds that are fitted in lock-step."""
+
+    criterion: CrossValidation
+    problem: Problem
+    folds: Indices  # their numbers
+    tolerance: float
+
+    def fit(self, start: Array | None) -> Fit:
+        """Fit these folds, from the latents of all folds (F, C, n), in a precision that suffices."""
+        solver, own = self.criterion.solver, None if start is None else start[self.folds]
+        fit = solver.run(self.problem, own, no_callback, self.tolerance)
+        if not fit.result.outcome.converged or self.criterion.precision_check.is_passed(fit):
+            return fit
+        double = replace(self.problem, covariance=self.problem.covariance.in_double())
+        refined = solver.run(double, fit.result.latent, no_callback, self.tolerance)
+        return replace(refined, result=refined.result.after(fit.result))
+
+    def adjoint(self, fit: Fit, pull: Array) -> Adjoint:
+        """The adjoint of these folds, from the pull on the latents of all folds (F, C, n)."""
+        solver, latent, own = self.criterion.solver, fit.result.latent, pull[self.folds]
+        curvature = self.problem.expand(latent, solver.merges_classes).curvature
+        system = fit.make_system(curvature, np.arange(len(own)))
+        problem = replace(self.problem, covariance=fit.covariance)
+        return AdjointSystem(problem, latent, curvature, system, self.tolerance, solver.budget.direction).solve(own)
+
+
+def _shares(shape: tuple[int, int, int]) -> list[Indices]:
+    """Folds by thread if each fold is much work, otherwise all folds together: threads then share single products."""
+    n_folds, n_classes, n_points = shape
+    if n_classes * n_points < THREADED_ENTRIES:
+        return [np.arange(n_folds)]
+    return [np.arange(own.start, own.stop) for own in even_slices(n_folds)]
+
+
+def _mean_products(counts: list[int], groups: list[_Group]) -> int:
+    """Products of all folds, from the products of each group."""
+    return round(float(np.average(counts, weights=[len(group.folds) for group in groups])))

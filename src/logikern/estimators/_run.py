@@ -177,8 +177,8 @@ def solve(
         if dual is not None:
             result = method.resume(problem, dual[None], callback)
         else:
-            usable = latent is not None and isinstance(method, NewtonSolver)
-            start = latent[None].astype(plan.state) if usable else None
+            is_usable = isinstance(method, NewtonSolver)
+            start = None if latent is None or not is_usable else latent[None].astype(plan.state)
             result = method.fit(problem, start, callback)
     except InterruptedFitError as interruption:
         if not keep_interrupted or not interruption.result.trace or not interruption.result.dual.any():

@@ -171,12 +171,12 @@ class UnseenRows:
     def weights(self) -> Array:
         return self.data.weights[self.subset.unseen]
 
-    def losses(self, specification: Specification) -> Array | None:
+    def losses(self, specification: Specification, near: Array | None) -> Array | None:
         """Losses of the model fitted to all rows of the rung, (m,); None if the fit fails."""
         data, rows = self.data, self.subset.rows
         targets, weights = np.ascontiguousarray(data.targets[:, rows]), data.weights[None, rows]
         problem = Problem(specification.bind(self.points), data.likelihood, targets, weights)
-        start = data.likelihood.correct_predictions(np.zeros_like(targets), targets)
+        start = data.likelihood.correct_predictions(np.zeros_like(targets) if near is None else near, targets)
         result = self.solver.fit(problem, None if start is None else start[None])
         if not result.outcome.converged:
             return None

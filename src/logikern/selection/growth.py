@@ -8,7 +8,7 @@ import numpy as np
 from logikern.kernels.parameters import RATES
 from logikern.numerics.outcome import Array
 from logikern.selection.inheritance import inherit_curvature, trace_parameters
-from logikern.selection.judgement import Verdict, paired_gain
+from logikern.selection.judgement import UnseenRows, Verdict, paired_gain
 from logikern.selection.policy import USUAL
 from logikern.selection.prior import NestedPrior, NormalPrior
 from logikern.selection.refinement import (
@@ -99,7 +99,8 @@ def learn(
     far larger, results on the first rung say little about it. `random` draws further starts.
     """
     last = replace(effort, relative_worth=3 * effort.relative_worth, small_steps=1)
-    growth = _Growth(plan, last if plan.grow_last else effort, log, first_models[0])
+    rough = replace(effort, relative_worth=USUAL.rough_worth * effort.relative_worth, small_steps=1)
+    growth = _Growth(plan, last if plan.grow_last else rough, log, first_models[0])
     growth.begin(random)
     for alternative in first_models[1:]:
         if growth.best is not None and not log.stopped:
@@ -114,7 +115,7 @@ def learn(
         growth.consider(name, candidate, is_given)
     if plan.grow_last:
         return growth.learned(shift_variances(growth.best.specification, growth.trend(plan.n_points)))
-    return growth.finish(n_rungs, last)
+    return growth.finish(n_rungs, last) if n_rungs > 1 else growth.refine(effort)
 
 
 class _Growth:
@@ -284,8 +285,8 @@ class _Growth:
         unseen, criterion = self.rung.unseen, self.rung.criterion
         if unseen is not None and found.value < self.best.value:
             if self.judged is None or self.judged[0] is not self.best:
-                self.judged = (self.best, unseen.losses(self.best.specification))
-            before, after = self.judged[1], unseen.losses(found.specification)
+                self.judged = (self.best, self._judge(unseen, self.best))
+            before, after = self.judged[1], self._judge(unseen, found)
             if before is not None and after is not None:
                 gain, noise = paired_gain(before, after, unseen.weights, np.arange(len(before)))
                 if gain > noise:
@@ -293,6 +294,9 @@ class _Growth:
                 return gain, noise, len(before)
         gain, noise = paired_gain(self.best.losses, found.losses, criterion.loss_weights, criterion.loss_points)
         return gain, noise, 0
+
+    def _judge(self, unseen: UnseenRows, found: Found) -> Array | None:
+        return self.log.judge(unseen, found.specification, self.rung.n_points)
 
     def finish(self, n_rungs: int, effort: Effort) -> Learned:
         """Continue the search for the kept model on more points."""
@@ -313,6 +317,16 @@ class _Growth:
                 sizes = (n_points, self.rung.n_points, self.plan.n_points)
                 specification = extrapolate_rates(coarse, self.best.specification, sizes)
         return self.learned(specification)
+
+    def refine(self, effort: Effort) -> Learned:
+        """Continue the search for the kept model on the same points, to its end."""
+        assert self.best is not None
+        if not self.log.stopped:
+            best, free = self.best, free_parameters(self.best.specification, self.plan.learn_bias)
+            task = self.task("finish", best.specification)
+            found = minimise(best.specification, free, self.rung, effort, task, self.log, best.inverse_hessian, best)
+            self.best = found or best
+        return self.learned(self.best.specification)
 
     def learned(self, specification: Specification) -> Learned:
         """The result, with hyperparameters for all points."""

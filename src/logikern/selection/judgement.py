@@ -53,8 +53,11 @@ class UnseenRows(Protocol):
     def weights(self) -> Array:
         """Weights of the rows, (m,)."""
 
-    def losses(self, specification: Specification) -> Array | None:
-        """Losses (m,) of a model that is fitted to the rows of the search; None if the fit fails."""
+    def losses(self, specification: Specification, near: Array | None) -> Array | None:
+        """Losses (m,) of a model fitted to the rows of the search, (n,) of them, from latents (C, n) near its own.
+
+        None if the fit fails.
+        """
 
 
 def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:

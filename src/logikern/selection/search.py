@@ -152,6 +152,21 @@ class SearchLog:
         """Lowest criterion so far on this many points; infinite before the first."""
         return min((own.value for own in self.records if own.usable and own.n_points == n_points), default=np.inf)
 
+    def judge(self, unseen: UnseenRows, specification: Specification, n_points: int) -> Array | None:
+        """Losses of a model on unseen rows (m,), from the journal or computed; None if its fit fails."""
+
+        def compute() -> Entry:
+            last = self.warm_start
+            near = last is not None and last.state.shape[-1] == n_points
+            losses = unseen.losses(specification, last.state.mean(axis=0) if near and last else None)
+            # It is no evaluation of the criterion, so it is not usable as one.
+            nothing = CovarianceGradient((), np.zeros(0), 0.0)
+            return Entry(point, np.nan, nothing, np.zeros(0) if losses is None else losses, False, 0, 0.0)
+
+        point = specification.log_parameters
+        entry = self.journal.answer(point, compute)
+        return entry.losses if entry.losses.size else None
+
     def check_clock(self, n_points: int) -> None:
         """End the search if an evaluation on `n_points` points would take too long, judged by the last one."""
         if self.journal.replaying or not self.records:
