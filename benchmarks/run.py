@@ -29,6 +29,7 @@ FIXED = (
     "solvers",
     "smo",
     "l1_distances",
+    "startup",
 )
 THREADS = ("cores", "threads")
 LEARNED = (

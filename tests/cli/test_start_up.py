@@ -1,7 +1,9 @@
-"""Help and version come at once: nothing heavy is imported for them."""
+"""Help and version come at once, and a prediction soon: nothing is imported that they do not need."""
 
 import subprocess
 import sys
+
+import pytest
 
 from logikern import __version__
 from logikern.cli.options import KernelName, OperatorName
@@ -10,6 +12,11 @@ from logikern.kernels import KERNELS
 from logikern.operators.choose import OPERATORS
 
 HEAVY = ("numpy", "scipy", "pandas", "sklearn", "numba")
+# skops imports every module of scikit-learn, and through them dask and pytest.
+UNUSED_BY_PREDICTIONS = (
+    *("skops", "dask", "pytest", "numba", "matplotlib"),
+    *(f"sklearn.{name}" for name in ("compose", "feature_extraction", "linear_model", "metrics", "model_selection")),
+)
 
 
 def test_commands_are_declared_without_heavy_imports():
@@ -30,6 +37,23 @@ def test_missing_library_names_what_to_install():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (result.returncode, "Traceback" in result.stderr) == (1, False)
     assert "pip install 'logikern[cli]'" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_prediction_imports_only_what_it_needs(suffix, model, table, tmp_path):
+    data = tmp_path / f"row.{suffix}"
+    row = table.head(1).drop(columns="kind")
+    row.to_csv(data, index=False) if suffix == "csv" else row.to_parquet(data, index=False)
+    code = (
+        "import sys; from logikern.cli.main import app; app(sys.argv[1:], standalone_mode=False); "
+        f"print([name for name in {UNUSED_BY_PREDICTIONS} if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", code, "predict", str(model), str(data)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    header, prediction, unused = result.stdout.splitlines()
+    assert header.startswith("predicted,probability_apple")
+    assert prediction.startswith("apple,")
+    assert unused == "[]"
 
 
 def test_kernel_names_are_those_of_the_library():

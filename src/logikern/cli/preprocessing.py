@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from sklearn.compose import ColumnTransformer
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
 from logikern.cli.reading.cells import POLICY
@@ -26,6 +24,9 @@ def build_model(roles: Roles, classifier: Any, n_rows: int) -> Any:
     """
     if not roles.text:
         return classifier
+    from sklearn.compose import ColumnTransformer
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     steps: list[tuple[str, Any, Any]] = []
     others = list(roles.numeric + roles.categorical)
     if others:
@@ -43,8 +44,8 @@ def encoder_of(model: Any) -> Encoder | None:
     if not isinstance(model, Pipeline):
         encoder: Encoder | None = vars(model).get("encoder_")
         return encoder if encoder is not None and encoder.names is not None else None
-    columns = model.named_steps.get(COLUMNS)
-    fitted = columns.named_transformers_ if isinstance(columns, ColumnTransformer) else {}
+    columns = _columns_of(model)
+    fitted = {} if columns is None else columns.named_transformers_
     return fitted[TABLE].encoder_ if isinstance(fitted.get(TABLE), TableEncoder) else None
 
 
@@ -53,14 +54,22 @@ def roles_of(model: Any) -> Roles | None:
     encoder = encoder_of(model)
     if not isinstance(model, Pipeline):
         return None if encoder is None else assign_roles(encoder)
-    columns = model.named_steps.get(COLUMNS)
-    if not isinstance(columns, ColumnTransformer):
+    columns = _columns_of(model)
+    if columns is None:
         return None
     chosen = {name: chosen for name, _, chosen in columns.transformers}
     text = tuple(column for name, column in chosen.items() if name.startswith(TEXT))
     if not set(chosen) <= {TABLE, *(f"{TEXT}_{place}" for place in range(len(text)))}:
         return None
     return assign_roles(encoder, text)
+
+
+def _columns_of(pipeline: Pipeline) -> Any:
+    """The ColumnTransformer of `build_model`, or None."""
+    from sklearn.compose import ColumnTransformer
+
+    columns = pipeline.named_steps.get(COLUMNS)
+    return columns if isinstance(columns, ColumnTransformer) else None
 
 
 def final_step(model: Any) -> Any:

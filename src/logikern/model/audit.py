@@ -1,7 +1,7 @@
 """Checks of the bytes of a model file, before anything in it becomes an object.
 
-A file is an archive of arrays and of `schema.json`, a tree of nodes from which skops builds objects. Every node names
-a loader and a type; both must be on the lists below. skops then checks the types again.
+A file is an archive of arrays and of `schema.json`, a tree of nodes from which objects are built. Every node names
+a loader and a type; both must be on the lists below. `objects` or skops then checks the types again.
 """
 
 import io
@@ -126,7 +126,7 @@ TRUSTED = [*OUR_TYPES, *_SPARSE_TYPES, *_SPLITTERS, "numpy.dtype"]
 
 def audit(
     archive: zipfile.ZipFile, file_size: int, size_limit: float | None, policy: AuditPolicy = DEFAULT_POLICY
-) -> None:
+) -> dict[str, Any]:
     """Raise a ValueError for anything that is not the state of a model.
 
     Parameters
@@ -137,6 +137,11 @@ def audit(
     size_limit : float or None
         Bytes to which the arrays may unpack; None follows the policy.
     policy : AuditPolicy
+
+    Returns
+    -------
+    schema : dict
+        The description, as it was audited.
     """
     _audit_members(archive, file_size)
     allowed = max(policy.unpacked_bytes, policy.unpacked_ratio * file_size)
@@ -144,10 +149,11 @@ def audit(
     schema = json.loads(archive.read(SCHEMA))
     if not isinstance(schema, dict) or schema.get("protocol", 0) < OLDEST_PROTOCOL:
         raise ValueError("it has no description that this version understands")
-    for node in _nodes(schema, policy.max_depth):
+    for node in nodes(schema, policy.max_depth):
         _audit_node(node)
         if "file" in node:
             limit -= _audit_array(archive, node, limit)
+    return schema
 
 
 def _audit_members(archive: zipfile.ZipFile, file_size: int) -> None:
@@ -160,7 +166,7 @@ def _audit_members(archive: zipfile.ZipFile, file_size: int) -> None:
         raise ValueError("its parts claim to be larger than the file is")
 
 
-def _nodes(schema: Any, max_depth: int) -> Iterator[dict[str, Any]]:
+def nodes(schema: Any, max_depth: int = DEFAULT_POLICY.max_depth) -> Iterator[dict[str, Any]]:
     """All records that name a loader, at any depth."""
     waiting = [(schema, 0)]
     while waiting:
@@ -175,8 +181,13 @@ def _nodes(schema: Any, max_depth: int) -> Iterator[dict[str, Any]]:
             waiting.extend((inner, depth + 1) for inner in value)
 
 
+def type_of(node: dict[str, Any]) -> str:
+    """The full name of the type of a node."""
+    return f"{node.get('__module__')}.{node.get('__class__')}"
+
+
 def _audit_node(node: dict[str, Any]) -> None:
-    loader, kind = node["__loader__"], f"{node.get('__module__')}.{node.get('__class__')}"
+    loader, kind = node["__loader__"], type_of(node)
     if loader == "ObjectNode":
         allowed = kind in OUR_TYPES or kind.startswith("sklearn.")
     elif loader == "FunctionNode":

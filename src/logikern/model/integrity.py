@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
@@ -39,7 +38,11 @@ def final_step(model: Any) -> Any:
 
 def check_steps(model: Any) -> None:
     """Raise a ValueError if an encoder before the estimator of a pipeline contradicts itself."""
-    waiting = [model] if type(model) is Pipeline else []
+    if type(model) is not Pipeline:
+        return
+    from sklearn.compose import ColumnTransformer
+
+    waiting = [model]
     while waiting:
         step = waiting.pop()
         if _name(step) == TRANSFORMER:

@@ -23,6 +23,7 @@ from logikern import __version__
 from logikern.kernels import FunctionKernel, Kernel
 from logikern.model.audit import TRUSTED, audit, file_size
 from logikern.model.integrity import check_loaded, check_steps, final_step, is_ours
+from logikern.model.objects import build, has_only_ours
 from logikern.numerics.outcome import Outcome
 
 FORMAT = 4
@@ -142,16 +143,13 @@ def _bare(model: Any) -> Any:
 
 
 def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
-    from skops import io as skops_io
-
     if not zipfile.is_zipfile(stream):
         raise ValueError("it is empty, cut off, or of another kind")
     size = file_size(stream)
     with zipfile.ZipFile(stream) as archive:
         _check_header(archive)
-        audit(archive, size, size_limit)
-    stream.seek(0)
-    model = skops_io.load(stream, trusted=TRUSTED)
+        schema = audit(archive, size, size_limit)
+        model = build(schema, archive) if has_only_ours(schema) else _load_with_skops(stream)
     estimator = final_step(model)
     if not is_ours(estimator):
         expected = "a KernelLogisticClassifier or a KernelRegressor is expected"
@@ -160,6 +158,13 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
     check_loaded(estimator)
     check_steps(model)
     return model
+
+
+def _load_with_skops(stream: BinaryIO) -> Any:
+    from skops import io as skops_io
+
+    stream.seek(0)
+    return skops_io.load(stream, trusted=TRUSTED)
 
 
 def _restore(loaded: Any) -> None:

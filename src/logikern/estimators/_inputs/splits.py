@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import indexable
 from sklearn.utils.multiclass import type_of_target
 
@@ -48,6 +47,8 @@ def split_points(
         places = np.full(data.n_rows, -1)
         places[data.kept[chosen]] = np.arange(len(chosen))
         return _renumbered(cv, places)
+    from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
+
     labels = np.zeros(len(chosen), dtype=int) if data.labels is None else data.labels[chosen]
     if groups is not None:
         return StratifiedGroupKFold(cv, shuffle=True, random_state=seed).split(labels, labels, groups)
