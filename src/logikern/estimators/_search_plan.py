@@ -230,10 +230,10 @@ def _subset_sizes(parameters: Parameters, data: TrainingData, criterion: str) ->
         by_entries = max(USUAL.entries // n_classes, 4 * n_classes)
         wanted = max(USUAL.fine_size, min(USUAL.fine_per_class * n_classes, by_entries))
     fine = min(n, wanted)
-    coarse = min(fine, max(USUAL.coarse_size, USUAL.coarse_per_class * n_classes))
+    coarse = max(USUAL.coarse_size, USUAL.coarse_per_class * n_classes)
     if by_loo and fine < n:
         coarse = min(coarse, fine // 2)
-    return [coarse, fine] if fine > 1.2 * coarse else [coarse]
+    return [coarse, fine] if fine >= USUAL.enlargement_from * coarse else [fine]
 
 
 def _larger_sizes(

@@ -99,8 +99,9 @@ def learn(
     far larger, results on the first rung say little about it. `random` draws further starts.
     """
     last = replace(effort, relative_worth=3 * effort.relative_worth, small_steps=1)
+    # Models that a later rung refines need not be searched to the end here.
     rough = replace(effort, relative_worth=USUAL.rough_worth * effort.relative_worth, small_steps=1)
-    growth = _Growth(plan, last if plan.grow_last else rough, log, first_models[0])
+    growth = _Growth(plan, last if plan.grow_last else rough if n_rungs > 1 else effort, log, first_models[0])
     growth.begin(random)
     for alternative in first_models[1:]:
         if growth.best is not None and not log.stopped:
@@ -115,7 +116,7 @@ def learn(
         growth.consider(name, candidate, is_given)
     if plan.grow_last:
         return growth.learned(shift_variances(growth.best.specification, growth.trend(plan.n_points)))
-    return growth.finish(n_rungs, last) if n_rungs > 1 else growth.refine(effort)
+    return growth.finish(n_rungs, last)
 
 
 class _Growth:
@@ -317,16 +318,6 @@ class _Growth:
                 sizes = (n_points, self.rung.n_points, self.plan.n_points)
                 specification = extrapolate_rates(coarse, self.best.specification, sizes)
         return self.learned(specification)
-
-    def refine(self, effort: Effort) -> Learned:
-        """Continue the search for the kept model on the same points, to its end."""
-        assert self.best is not None
-        if not self.log.stopped:
-            best, free = self.best, free_parameters(self.best.specification, self.plan.learn_bias)
-            task = self.task("finish", best.specification)
-            found = minimise(best.specification, free, self.rung, effort, task, self.log, best.inverse_hessian, best)
-            self.best = found or best
-        return self.learned(self.best.specification)
 
     def learned(self, specification: Specification) -> Learned:
         """The result, with hyperparameters for all points."""

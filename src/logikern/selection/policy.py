@@ -30,7 +30,7 @@ class GrowthPolicy:
     # number of points).
     longest_lever: float = 1.5
     # While models are compared, decreases count as small up to this multiple of what counts in the final search.
-    rough_worth: float = 8.0
+    rough_worth: float = 4.0
     # Early stopping: a candidate ends if its first evaluations have not lowered the criterion by this share.
     hurdle: float = 0.005
     # Early stopping: an alternative first model ends after this many evaluations if it is behind the best one.

@@ -37,10 +37,10 @@ class Effort:
     hurdle: float = 0.0
     ceiling: float = np.inf
     patience: int = 4
-    first_tolerance: float = 5e-3  # tolerance of inner fits while steps are long
-    last_tolerance: float = 1e-3  # tolerance of inner fits when steps have become short
-    relative_tolerance: float = 0.1  # tolerance of inner fits as a part of the criterion, if that is smaller ...
-    finest_tolerance: float = 1e-4  # ... but not below this
+    first_tolerance: float = 1e-2  # tolerance of inner fits while steps are long
+    last_tolerance: float = 3e-3  # tolerance of inner fits when steps have become short
+    relative_tolerance: float = 0.2  # tolerance of inner fits as a part of the criterion, if that is smaller ...
+    finest_tolerance: float = 3e-4  # ... but not below this
 
     def worth(self, value: float) -> float:
         """The decrease below which a step is small, at this value of the criterion."""

@@ -54,8 +54,9 @@ class SearchPolicy:
         few of the classes.
     """
 
-    coarse_size: int = 1000
-    coarse_per_class: int = 40
+    coarse_size: int = 500
+    coarse_per_class: int = 30
+    enlargement_from: float = 2.0
     fine_size: int = 2000
     fine_per_class: int = 20
     entries: int = 1_500_000
