@@ -162,7 +162,10 @@ class _Growth:
         before, rung = self.first, alternative.rung(0, alternative.start)
         origin = alternative.origin(self.best.specification, before.start)
         free = free_parameters(origin, self.plan.learn_bias)
-        effort = replace(self.effort, ceiling=self.best.objective, patience=USUAL.patience)
+        ceiling = self.best.objective
+        effort = replace(
+            self.effort, ceiling=ceiling, patience=USUAL.patience, far_above=ceiling + USUAL.excess * abs(ceiling)
+        )
         self.first = alternative
         found = minimise(origin, free, rung, effort, self.task(self._named(alternative), origin), self.log)
         self.first = before
@@ -304,6 +307,9 @@ class _Growth:
         assert self.best is not None
         coarse, n_points = self.best.specification, self.rung.n_points
         specification = coarse
+        if not self.plan.at_density:
+            # Rates of denser points are far from those of a random subset, and take more evaluations.
+            effort = replace(effort, max_evaluations=min(effort.max_evaluations, USUAL.most_on_more_points))
         for number in range(1, n_rungs):
             if self.log.stopped:
                 break

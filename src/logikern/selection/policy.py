@@ -35,6 +35,12 @@ class GrowthPolicy:
     hurdle: float = 0.005
     # Early stopping: an alternative first model ends after this many evaluations if it is behind the best one.
     patience: int = 2
+    # ... and after the first one if it is behind by more than this share of the best one's objective. A first step
+    # lowers the criterion by up to a fifth.
+    excess: float = 0.3
+    # Evaluations of the kept model on a larger subset. Further ones lower the criterion a little, but not the loss of
+    # new rows.
+    most_on_more_points: int = 8
 
     def scale_of_rates(self, n_rates: int) -> float:
         """Standard deviation of the log rates of `n_rates` columns around their mean."""

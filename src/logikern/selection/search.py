@@ -37,6 +37,7 @@ class Effort:
     hurdle: float = 0.0
     ceiling: float = np.inf
     patience: int = 4
+    far_above: float = np.inf  # a stage ends as soon as its objective is above this
     first_tolerance: float = 1e-2  # tolerance of inner fits while steps are long
     last_tolerance: float = 3e-3  # tolerance of inner fits when steps have become short
     relative_tolerance: float = 0.2  # tolerance of inner fits as a part of the criterion, if that is smaller ...
@@ -261,9 +262,11 @@ class _Stage:
 
     @property
     def hopeless(self) -> bool:
-        """Whether the stage should stop early, by `hurdle` and `ceiling`."""
-        if self.n_evaluations < self.effort.patience or self.found is None:
+        """Whether the stage should stop early, by `hurdle`, `ceiling` and `far_above`."""
+        if self.found is None:
             return False
+        if self.n_evaluations < self.effort.patience:
+            return self.found.objective > self.effort.far_above
         behind = self.found.objective > self.effort.ceiling
         return behind or self.first_value - self.found.value < self.effort.hurdle
 
