@@ -13,6 +13,7 @@ import pytest
 
 from logikern.cli.session.exits import AbortedError
 from logikern.cli.session.interruption import Interruption, interrupts_to
+from logikern.selection.journal import FORMAT
 from logikern.selection.lock import locked
 
 
@@ -89,7 +90,7 @@ def test_checkpoint_of_other_settings_is_refused(run, table, tmp_path):
 
 def test_damaged_checkpoint_is_one_sentence(run, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
-    (tmp_path / "s").write_bytes(b"logikern search 4 " + 64 * b"0" + b"\n" + bytes(100))
+    (tmp_path / "s").write_bytes(f"logikern search {FORMAT} ".encode() + 64 * b"0" + b"\n" + bytes(100))
     result = run("fit", tmp_path / "t.csv", "-t", "kind", "-o", tmp_path / "m.skops", "--checkpoint", tmp_path / "s")
     last = result.stderr.splitlines()[-1]
     assert result.exit_code == 1 and last.startswith("error: `checkpoint` must be a file")

@@ -9,6 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from logikern.criteria import cross_validation
 from logikern.criteria.base import unusable
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.fitting.iteration import Budget
@@ -203,3 +204,27 @@ def test_products_do_not_grow_with_the_number_of_hyperparameters():
     specification = replace(many.specification(), kernels=(Gaussian((0.4,) * 3),))
     products = catalogue.evaluate(many, specification=specification).n_products
     assert products == catalogue.evaluate(one).n_products
+
+
+def test_mean_dual_predicts_the_mean_of_the_fits():
+    case = Case("gaussian", "separate", "random", n=60)
+    evaluation, covariance = catalogue.evaluate(case), case.bind(case.specification())
+    np.testing.assert_allclose(covariance.matmul(evaluation.dual[None])[0], evaluation.state.mean(axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("case", [SOFT, Case("gaussian", "shared", n=60)])
+def test_threads_that_share_folds_find_the_same(case, monkeypatch):
+    together = catalogue.evaluate(case)
+    monkeypatch.setattr(cross_validation, "THREADED_ENTRIES", 0)
+    monkeypatch.setattr(cross_validation, "even_slices", lambda length: [slice(0, 2), slice(2, length)])
+    shared = catalogue.evaluate(case)
+    assert shared.value == pytest.approx(together.value, rel=1e-8)
+    np.testing.assert_allclose(collect(case, shared), collect(case, together), rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(shared.state, together.state, atol=1e-5)
+
+
+def test_one_start_serves_all_folds():
+    case = Case("gaussian", "shared", n=60)
+    cold = catalogue.evaluate(case)
+    warm = catalogue.evaluate(case, start=cold.state.mean(axis=0)[None])
+    assert warm.value == pytest.approx(cold.value, rel=1e-7)

@@ -124,7 +124,7 @@ INDEFINITE = MATRIX.copy()
 INDEFINITE[0, 1] = INDEFINITE[1, 0] = 50.0
 
 KERNELS = {
-    "unknown": (fit(kernel="rbf"), r"`kernel` must be one of \['gaussian'"),
+    "unknown": (fit(kernel="rbf"), r"`kernel` must be one of \['auto', 'gaussian'"),
     "none": (fit(kernel=None), "`kernel` must be one of"),
     "a number": (fit(kernel=3), "`kernel` must be one of"),
     "an array": (fit(kernel=np.eye(3)), "`kernel` must be one of"),

@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 from scipy.special import log_softmax, softmax
 
-from logikern.likelihoods.softmax import Softmax
+from logikern.likelihoods.softmax import LARGEST_LEAD, Softmax
 from tests.likelihoods import catalogue
 
 
@@ -47,3 +48,20 @@ def test_targets_that_are_half_believed_are_halfway_to_the_same_for_all():
         latent = Softmax().smoothed_label_latents(targets)
         np.testing.assert_allclose(softmax(latent, axis=0), 0.5 * targets + 0.5 / catalogue.N_CLASSES, rtol=1e-12)
         np.testing.assert_allclose(latent.sum(axis=0), 0.0, atol=1e-12)
+
+
+def test_predictions_that_lead_are_kept_and_others_are_corrected():
+    latent = np.array([[3.0, 3.0, -9.0, 0.5], [0.0, 0.0, 9.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    targets = np.eye(3)[[0, 0, 0, 0]].T
+    corrected = Softmax().correct_predictions(latent, targets)
+    lead = corrected[0] - corrected[1:].max(axis=0)
+    np.testing.assert_allclose(lead, [3.0, 3.0, 1.75, 1.75])  # the median of 3, 3, -18 and 0.5
+    np.testing.assert_allclose(corrected[1:] - corrected[1], latent[1:] - latent[1])
+
+
+@pytest.mark.parametrize("lead, expected", [(50.0, LARGEST_LEAD), (-50.0, 0.0)])
+def test_corrected_leads_are_moderate(lead, expected):
+    latent = np.zeros((2, 5))
+    latent[0] = [lead, lead, lead, 0.0, -100.0]
+    corrected = Softmax().correct_predictions(latent, np.eye(2)[np.zeros(5, dtype=int)].T)
+    assert (corrected[0] - corrected[1])[-1] == pytest.approx(expected)

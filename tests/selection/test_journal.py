@@ -171,7 +171,7 @@ def test_other_fingerprint_is_refused(written):
 
 
 def test_other_format_is_refused(written):
-    written.write_bytes(written.read_bytes().replace(b"logikern search 4 ", b"logikern search 3 ", 1))
+    written.write_bytes(written.read_bytes().replace(f"logikern search {FORMAT} ".encode(), b"logikern search 3 ", 1))
     with pytest.raises(ValueError, match="another version of logikern. Delete it"):
         read(written, "mark")
 

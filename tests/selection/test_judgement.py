@@ -20,7 +20,7 @@ class Unseen:
     weights: np.ndarray
     n_asked: int = 0
 
-    def losses(self, specification):
+    def losses(self, specification, near):
         self.n_asked += 1
         return self.by_kernels[len(specification.kernels)]
 

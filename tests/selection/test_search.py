@@ -9,7 +9,7 @@ import pytest
 from logikern.selection import search
 from logikern.selection.journal import Journal, read
 from logikern.selection.prior import NormalPrior
-from logikern.selection.search import Effort, Task, free_parameters, minimise
+from logikern.selection.search import Effort, Task, WarmStart, free_parameters, minimise
 from tests.selection.samples import Bowl, log, rung, start
 
 FAINT = NormalPrior(scale=1e6)
@@ -116,11 +116,17 @@ def test_failed_evaluation_leaves_no_state():
     assert any(failed) and [0 if own is None else own.flat[0] for own in criterion.starts] == expected
 
 
-def test_state_of_other_points_is_not_used():
+@pytest.mark.parametrize("predicted", [None, np.ones((3, 4))])
+def test_fits_on_other_points_predict_the_start(predicted):
     criterion, own = Bowl(), log()
-    own.warm_start = np.zeros((1, 3, 5))
-    run(criterion, own)
-    assert criterion.starts[0] is None
+    own.warm_start = WarmStart(np.zeros((1, 3, 5)), None, start(), rung(criterion))
+    asked = []
+    data = replace(rung(criterion), predict=lambda fits: asked.append(fits) or predicted)
+    task = Task("shared", FAINT, start().log_parameters)
+    minimise(start(), free_parameters(start(), False), data, EXACT, task, own)
+    assert asked and isinstance(asked[0], WarmStart)
+    begun = criterion.starts[0]
+    assert begun is None if predicted is None else np.array_equal(begun, predicted[None])
 
 
 def test_tolerance_tightens_as_steps_become_short():
