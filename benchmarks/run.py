@@ -29,6 +29,7 @@ FIXED = (
     "solvers",
     "smo",
     "l1_distances",
+    "speed",
     "startup",
 )
 THREADS = ("cores", "threads")

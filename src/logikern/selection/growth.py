@@ -270,7 +270,9 @@ class _Growth:
         if found is None:
             return
         gain, noise, n_unseen = self._gain(found)
-        is_better = gain > (0.0 if n_unseen else noise)  # unseen rows judge without bias
+        # Unseen rows judge without bias, but more kernels multiply the time of everything that follows.
+        costs_more = len(candidate.kernels) > len(self.best.specification.kernels)
+        is_better = gain > (0.0 if n_unseen and not costs_more else noise)
         fate = "better" if is_better else "requested" if is_given else "not better"
         kept = is_better or is_given
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, noise, kept, fate, n_unseen))

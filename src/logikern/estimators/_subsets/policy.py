@@ -13,11 +13,11 @@ class SearchPolicy:
 
     Parameters
     ----------
-    coarse_size, coarse_per_class : int, default=500, 30
+    coarse_size, coarse_per_class : int, default=1000, 40
         Size of the subset on which a model grows: number of points in total, and at least this number per class. With
-        500 instead of 1000, fits to 31 tables take half of the time at the same log loss: unseen rows judge the
-        models, and the kept one is finished on more points.
-    enlargement_from : float, default=2.0
+        500 points, fits to 31 tables take a third less time at the same log loss, but usps and segment end with other
+        models, and their losses rise from 0.196 to 0.231 and from 0.052 to 0.071.
+    enlargement_from : float, default=1.2
         Smallest ratio of the larger subset to the subset on which a model grows; with less, it grows on the larger
         one.
     fine_size, fine_per_class : int, default=2000, 20
@@ -59,9 +59,9 @@ class SearchPolicy:
         few of the classes.
     """
 
-    coarse_size: int = 500
-    coarse_per_class: int = 30
-    enlargement_from: float = 2.0
+    coarse_size: int = 1000
+    coarse_per_class: int = 40
+    enlargement_from: float = 1.2
     fine_size: int = 2000
     fine_per_class: int = 20
     entries: int = 1_500_000
