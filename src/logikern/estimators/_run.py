@@ -13,7 +13,7 @@ from logikern.estimators._failures import refuse_failure
 from logikern.estimators._inputs.alternatives import Alternative
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._plan import FitPlan
-from logikern.estimators._search import Tuned, search
+from logikern.estimators._search import Tuned, predict_start, search
 from logikern.estimators._solver_plan import SolverPlan
 from logikern.fitting.newton.free_bias import free_constants
 from logikern.fitting.newton.method import NewtonSolver
@@ -87,15 +87,10 @@ def run(
         fitter = replace(_fitter(solver, specification, data), fit_cells=fit_cells)
         found = _run_cells(plan, solver, chosen, tuned, fitter, on_step, is_kept)
         return replace(found, approximation=approximation)
-    start = None if tuned is None or tuned.model is None else _start(tuned.model, data)
+    start = None if tuned is None or tuned.fits is None else predict_start(tuned.fits, data)
     result, covariance, operator = solve(solver, specification, data, on_step, None, is_kept, start)
     report = FitReport(plan, data, chosen.start, tuned, specification, result, covariance, operator)
     return replace(report, approximation=approximation)
-
-
-def _start(model: FittedModel, data: TrainingData) -> Array | None:
-    """Latents (C, n) where the final fit starts, from the last fits of the search."""
-    return data.likelihood.correct_predictions(model.latents(data.points).T, data.targets)
 
 
 def _run_cells(

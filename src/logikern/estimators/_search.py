@@ -45,7 +45,7 @@ class Tuned:
     stopped: str  # why it ended early; empty if it did not
     method: str  # the criterion in words
     check: SpotCheck | None = None  # of leave-one-out in closed form by refits
-    model: FittedModel | None = None  # the mean of the last fits, where the final fit starts
+    fits: WarmStart | None = None  # the last fits, which predict where the final fit starts
 
     @property
     def interrupted(self) -> bool:
@@ -73,8 +73,20 @@ def search(plan: SearchPlan, alternatives: Sequence[Alternative], data: Training
     check = None if log.stopped else _check(log, learned.rung, learned.specification, plan.seed, size)
     specification, records = learned.specification.scaled(1.0 / plan.unit), tuple(log.records)
     chosen = alternatives[first_models.index(learned.first)]
-    model = None if log.warm_start is None else _mean_model(log.warm_start)
-    return Tuned(chosen, specification, learned.value, learned.verdicts, records, log.stopped, method, check, model)
+    found = (learned.value, learned.verdicts, records, log.stopped, method, check, log.warm_start)
+    return Tuned(chosen, specification, *found)
+
+
+def predict_start(fits: WarmStart, data: TrainingData) -> Array | None:
+    """Latents (C, n) of all points where a fit starts, from fits to some of them; None if they predict nothing."""
+    model, rows = _mean_model(fits), fits.rung.rows
+    if model is None or rows is None:
+        return None
+    others = np.setdiff1d(np.arange(len(data.weights)), rows)
+    latent = np.empty(data.targets.shape)
+    latent[:, rows] = fits.state.mean(axis=0)
+    latent[:, others] = model.latents(data.points[others]).T
+    return data.likelihood.correct_predictions(latent, data.targets)
 
 
 def _mean_model(fits: WarmStart) -> FittedModel | None:
@@ -154,7 +166,7 @@ def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: 
             return None
         return data.likelihood.correct_predictions(model.latents(points.in_double).T, data.targets[:, subset.rows])
 
-    return SearchData(_criterion(plan, rung, data), points, len(subset.rows), unseen, predict)
+    return SearchData(_criterion(plan, rung, data), points, len(subset.rows), unseen, subset.rows, predict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from logikern.criteria.base import Criterion
-from logikern.numerics.outcome import Array, Mask
+from logikern.numerics.outcome import Array, Indices, Mask
 from logikern.operators.choose import PointSet
 from logikern.selection.journal import Entry, Journal
 from logikern.selection.judgement import UnseenRows
@@ -90,6 +90,7 @@ class SearchData:
     points: PointSet
     n_points: int
     unseen: UnseenRows | None = None  # other rows, which judge models that were learned on these
+    rows: Indices | None = None  # (n,): their places among all points, if they have any
     # Latents (C, n) at these points, predicted by fits to other points; None if there is no prediction.
     predict: "Callable[[WarmStart], Array | None]" = lambda fits: None
 
