@@ -312,5 +312,5 @@ def test_free_bias_is_refused():
     problem = catalogue.make_problem(
         Gaussian(0.7), catalogue.kernels.table(), catalogue.labels(), bias_variance=np.inf
     )
-    with pytest.raises(ValueError, match="finite for pairwise training"):
+    with pytest.raises(ValueError, match="finite for solver='smo'"):
         Smo().fit(problem)

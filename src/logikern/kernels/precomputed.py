@@ -98,8 +98,8 @@ class Precomputed(Kernel):
         values = _values(X)
         if Z.indices is None:
             raise ValueError(
-                "Kernel values are known against training points only, but were requested between new "
-                "points. Pass training points as `Z`."
+                "Kernel values are known only between a point and the training points, but were requested between "
+                "new points. Pass training points as `Z`."
             )
         return np.take(values, Z.indices, axis=1).astype(X.dtype, copy=False)
 

@@ -133,7 +133,7 @@ def _check_classifier(classifier: Any) -> None:
         "its coefficients are not a table with a column for each class",
     )
     fitted = model.models[0] if isinstance(model, OneAgainstRest) else model
-    _require(len(coefficients) >= fitted.dual.shape[1], "its coefficients are fewer than its points")
+    _require(len(coefficients) >= fitted.dual.shape[1], "it has fewer coefficients than points")
 
 
 def _check_classes(classes: Any) -> None:
@@ -220,7 +220,7 @@ def _check_regressor(regressor: Any) -> None:
     _require(
         isinstance(coefficients, np.ndarray) and coefficients.ndim in allowed, "its coefficients are not a table"
     )
-    _require(len(coefficients) >= found["model_"].dual.shape[1], "its coefficients are fewer than its points")
+    _require(len(coefficients) >= found["model_"].dual.shape[1], "it has fewer coefficients than points")
 
 
 _CHECKS = {CLASSIFIER: _check_classifier, REGRESSOR: _check_regressor}

@@ -66,7 +66,7 @@ def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None)
     ----------
     path : str or path
     size_limit : float or None, default=None
-        Bytes to which the file may unpack. None allows a hundred times its size, and at least 256 MB.
+        Maximum unpacked size in bytes. None allows a hundred times the size of the file, but at least 256 MB.
 
     Returns
     -------

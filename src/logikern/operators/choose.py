@@ -151,7 +151,10 @@ class PointSet:
 
     @cached_property
     def in_double(self) -> Any:
-        """The points in double precision, regardless of the products: distances keep their digits."""
+        """The points in double precision, whatever the precision of the products.
+
+        Distances therefore do not lose accuracy.
+        """
         return in_precision(self.X, np.dtype(np.float64))
 
     def distances_for(self, kernel: DistanceKernel) -> tuple[Distances, ...]:

@@ -111,7 +111,7 @@ def _scores(title: str, scores: dict[str, str]) -> Any:
 def _overall(scores: Scores) -> Any:
     values = {
         "log loss": f"{scores.log_loss:.4f}",
-        "log loss of the class shares": f"{scores.baseline_log_loss:.4f}",
+        "log loss of the class frequencies": f"{scores.baseline_log_loss:.4f}",
         "error": f"{scores.error:.2%}",
         "Brier score": f"{scores.brier_score:.4f}",
         "calibration error": f"{scores.calibration_error:.4f}",

@@ -65,8 +65,8 @@ class DecisionMixin:
         shape = np.shape(loss)
         if loss is not None and not callable(loss) and not isinstance(loss, str) and shape[:1] != (len(classes),):
             raise ValueError(
-                f"`loss` must have a row for each of the {len(classes)} classes that may be decided, but has shape "
-                f"{shape!r}. For other decisions use `logikern.decide` on the probabilities."
+                f"`loss` must have a row for each of the {len(classes)} classes, which are the possible decisions, "
+                f"but has shape {shape!r}. For other decisions use `logikern.decide` on the probabilities."
             )
         decided = decide(proba, None if isinstance(loss, str) else loss, reject_cost, classes)
         return classes[decided.decisions] if reject_cost is None else to_labels(decided, classes, reject_label)
