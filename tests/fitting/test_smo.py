@@ -304,7 +304,7 @@ def test_labels_of_inner_nodes_are_refused():
 
 
 def test_couplings_beyond_memory_are_refused():
-    with pytest.raises(ValueError, match="couplings between all pairs of classes"):
+    with pytest.raises(ValueError, match="a coupling for every pair of classes"):
         Smo(policy=PairwisePolicy(most_couplings=10)).fit(build("many classes"))
 
 

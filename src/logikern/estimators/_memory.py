@@ -188,7 +188,7 @@ def cells_need(data: TrainingData, model: Specification, n_rows: int, rank: int,
 
 
 def limit_for_each(data: TrainingData, resources: Resources) -> float | None:
-    """`memory_limit` for each model against the rest: the limit minus the points that all models keep."""
+    """`memory_limit` for each one-vs-rest model: the limit minus the points that all models keep."""
     if not resources.is_given:
         return None
     n_classes = len(data.classes)

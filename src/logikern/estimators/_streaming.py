@@ -54,11 +54,11 @@ def _can_stream(model: Any) -> bool:
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
             model.class_weight, str
         ),
-        "`inputs` is not 'auto' or 'raw': scales change with every call": not (
+        "`inputs` is neither 'auto' nor 'raw', because scales change with every call": not (
             isinstance(model.inputs, str) and model.inputs in ("auto", "raw")
         ),
-        "`categorical_features` is not 'from_dtype' or None: levels change with every call": not isinstance(
-            model.categorical_features, str | None
+        "`categorical_features` is neither 'from_dtype' nor None, because levels change with every call": (
+            not isinstance(model.categorical_features, str | None)
         ),
     }
     for reason, found in reasons.items():

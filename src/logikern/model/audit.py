@@ -203,7 +203,7 @@ def _audit_node(node: dict[str, Any]) -> None:
 
 
 def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], limit: float) -> int:
-    """Check the header of the array of a node, and return the bytes to which it unpacks."""
+    """Check the header of the array of a node, and return its unpacked size in bytes."""
     name = node["file"]
     if node["__loader__"] != "SparseMatrixNode":
         _audit_size(archive.getinfo(name).file_size, limit)

@@ -152,7 +152,7 @@ def _check_inputs(found: dict[str, Any]) -> int:
     """Number of inputs of the kernels: the inputs of the encoder, or the columns of X if there is no encoder."""
     n_features: Any = found.get("n_features_in_")
     names, kernels = found.get("feature_names_in_"), found.get("kernels_")
-    _require(isinstance(n_features, int) and n_features >= 1, "it does not say how many features it takes")
+    _require(isinstance(n_features, int) and n_features >= 1, "it does not say how many features it expects")
     if names is not None:
         is_list = isinstance(names, np.ndarray) and names.shape == (n_features,)
         _require(is_list, "its feature names do not match its features")

@@ -60,7 +60,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None) -> Any:
-    """Read a model file without running code; anything else raises a ValueError.
+    """Read a model file without running code; an invalid file raises a ValueError.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _bare(model: Any) -> Any:
 
 def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
     if not zipfile.is_zipfile(stream):
-        raise ValueError("it is empty, cut off, or of another kind")
+        raise ValueError("it is empty, truncated, or a file of another kind")
     size = file_size(stream)
     with zipfile.ZipFile(stream) as archive:
         _check_header(archive)

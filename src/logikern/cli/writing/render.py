@@ -135,7 +135,7 @@ def _confusion(scores: Scores) -> Any:
         (label, *(str(count) if count else "." for count in counts))
         for label, counts in zip(labels, scores.confusion, strict=True)
     )
-    return make_table("true class (rows) predicted as (columns)", [""], labels, rows)
+    return make_table("true class (rows), predicted class (columns)", [""], labels, rows)
 
 
 def _print_tree_scores(scores: TreeScores, console: Any) -> None:

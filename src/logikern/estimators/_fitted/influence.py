@@ -81,7 +81,7 @@ class InfluenceMixin:
         return float(np.average(self._loo_losses(), weights=data.weights))
 
     def exact_loo(self) -> Array:
-        """`loo_proba_` by one refit for every row, which is left out, (n_samples, n_classes); slow, for reference."""
+        """`loo_proba_` by refits, each without one row, (n_samples, n_classes); slow, for reference."""
         data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
         if is_coupled(self.model_):
             raise ValueError(
