@@ -136,7 +136,8 @@ def target_information(
     classes : sequence of length C, default=None
         The label of each column of `proba`; None means the sorted labels in `y`.
     prior : "uniform" or array of shape (C,), default=None
-        Prior probabilities of the classes, such as their frequencies in the training data. None means those in `y`.
+        Prior probabilities of the classes, such as their frequencies in the training data. None means the
+        frequencies in `y`.
     sample_weight : array of shape (n,), default=None
         Weights of the mean.
 
