@@ -1,7 +1,7 @@
 """Ripley's data: what four estimates of the loss say of rate and variance, as in Cawley & Talbot (2008), Figs. 2, 3.
 
 250 training and 1000 test rows, inputs of mean 0 and variance 1, two classes, one Gaussian kernel, free constants. On
-a grid of rates and variances: the leave-one-out loss in closed form, the same by fitting again without each row, the
+a grid of rates and variances: the leave-one-out loss in closed form, the same by refits, each without one row, the
 loss of ten folds, fitted again as well, and the loss on the test rows. All four are mean cross-entropies of the same
 model. The paper's gamma is twice the variance (log odds have the variance of two functions), its eta half the rate.
 """

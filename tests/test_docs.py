@@ -84,7 +84,7 @@ def test_numbers_of_large_data_are_those_of_the_policies():
         f"up to\n   {final.undivided_up_to:,} rows are then fitted exactly",
         f"by more than {final.largest_loss:.0%}".replace("%", " %"),
         f"down to {final.smallest} rows",
-        f"From {policy.USUAL.neighbourhoods_from:,} rows on",
+        f"With {policy.USUAL.neighbourhoods_from:,} rows or more",
     )
     assert not [sentence for sentence in told if sentence not in page]
     assert final.check_share == 0.25 and "at most a quarter of the time" in page

@@ -50,7 +50,7 @@ def test_interrupted_search_writes_its_best_model_and_exits_with_three(shell, ru
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]
     assert process.returncode == 3, said
-    assert "Ctrl-C again aborts" in said and "warning: The search for hyperparameters ended early" in said
+    assert "Ctrl-C again to abort" in said and "warning: The search for hyperparameters ended early" in said
     assert run("evaluate", shell.folder / "m.skops", shell.folder / "t.csv", "-t", "kind").exit_code == 0
 
 
@@ -58,7 +58,7 @@ def test_second_interrupt_aborts_with_130_and_writes_nothing(shell):
     with shell.start() as process:
         read_until(process, "evaluation 2:")
         process.send_signal(signal.SIGINT)
-        read_until(process, "Ctrl-C again aborts")
+        read_until(process, "Ctrl-C again to abort")
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]
     assert (process.returncode, "Traceback" in said) == (130, False), said

@@ -88,7 +88,7 @@ def test_fit_with_too_little_memory_is_refused(settings, fragment):
 
 
 SEARCHES = {
-    "folds": ({"criterion": "cv"}, "A search by 5 folds on 200 rows with 4 classes needs"),
+    "folds": ({"criterion": "cv"}, "A search by 5-fold cross-validation on 200 rows with 4 classes needs"),
     "exact folds": ({"criterion": "cv", "solver": "exact"}, "smaller `search_size` or criterion=None"),
     "leave-one-out": ({"criterion": "loo"}, "smaller `search_size`, criterion='cv' or criterion=None"),
     "tree": (TREE | {"criterion": "loo", "search_size": None}, "A search by leave-one-out on 200 rows"),
@@ -120,7 +120,7 @@ def test_stream_with_too_little_memory_is_refused():
     [
         (lambda model: model.loo_proba_, "Leave-one-out for 200 rows and 4 classes"),
         (lambda model: model.suspects(), "Leave-one-out for 200 rows and 4 classes"),
-        (lambda model: model.exact_loo(), "A refit without each of 200 rows, with 4 classes,"),
+        (lambda model: model.exact_loo(), "Refitting without one of 200 rows, with 4 classes,"),
         (lambda model: model.predict(X), "Prediction of 4 values for each of 200 rows"),
     ],
     ids=["loo_proba_", "suspects", "exact_loo", "predict"],

@@ -29,14 +29,14 @@ def wanted():
 
 def test_many_classes_of_many_points_are_trained_in_pairs(large, wanted):
     model = fixed(**GIVEN).fit(X, NAMES)
-    assert "pairwise training" in model.operator_
+    assert "pairwise coordinate ascent" in model.operator_
     np.testing.assert_allclose(model.predict_proba(X), wanted, atol=1e-3)
 
 
 def test_so_are_classes_in_a_tree(large):
     tree = {"setosa": "small", "versicolor": "large", "virginica": "large"}
     model = fixed(**GIVEN, hierarchy=tree).fit(X, NAMES)
-    assert "pairwise training" in model.operator_
+    assert "pairwise coordinate ascent" in model.operator_
     wanted = fixed(solver="exact", **GIVEN, hierarchy=tree).fit(X, NAMES).predict_proba(X)
     np.testing.assert_allclose(model.predict_proba(X), wanted, atol=1e-3)
 
@@ -53,14 +53,14 @@ def test_so_are_classes_in_a_tree(large):
 )
 def test_others_are_not(large, settings):
     model = fixed(**{**GIVEN, "rate": None} | settings).fit(X, NAMES)
-    assert "pairwise training" not in model.operator_
+    assert "pairwise coordinate ascent" not in model.operator_
 
 
 def test_newton_goes_on_where_sweeps_do_not_end(large, wanted, monkeypatch):
     change_policy(monkeypatch, solvers, sweeps=0)
     model = fixed(**GIVEN).fit(X, NAMES)
     assert model.outcome_.converged
-    assert "pairwise training" not in model.operator_
+    assert "pairwise coordinate ascent" not in model.operator_
     np.testing.assert_allclose(model.predict_proba(X), wanted, atol=1e-3)
 
 

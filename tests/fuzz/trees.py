@@ -150,7 +150,7 @@ def _given_labels(random: Random, shape: Shape, nodes: np.ndarray) -> Any:
 
 
 def _judge_left_out(checks: Checks, estimator: Any, problem: Problem, told: str) -> None:
-    """One Newton step without each row, from the optimum; the fit has to be there."""
+    """For each row, one Newton step without it, from the optimum; the fit must have converged."""
     if estimator.newton_trace_[-1].gradient_norm > 1e-6:
         return
     fit = softmax_optimum(problem.model, problem.points, problem.targets, problem.weights)

@@ -85,8 +85,11 @@ FORGED = {
     "no kernel is shown": (altered(REST, kernels_=()), "not match its model"),
     "other variances are shown": (altered(PLAIN, variances_=np.ones(2)), "variances do not match its model"),
     "coefficients of fewer classes": (altered(PLAIN, dual_coef_=PLAIN.dual_coef_[:, :2]), "column for each class"),
-    "coefficients of fewer rows": (altered(PLAIN, dual_coef_=PLAIN.dual_coef_[:3]), "fewer than its points"),
-    "coefficients of fewer rows, of numbers": (altered(NUMBERS, dual_coef_=np.zeros(3)), "fewer than its points"),
+    "coefficients of fewer rows": (altered(PLAIN, dual_coef_=PLAIN.dual_coef_[:3]), "fewer coefficients than points"),
+    "coefficients of fewer rows, of numbers": (
+        altered(NUMBERS, dual_coef_=np.zeros(3)),
+        "fewer coefficients than points",
+    ),
     "start of fewer classes": (altered(PLAIN, start_=REST.binaries_[0].start_), "start belongs to another model"),
     "evaluation took a word": (
         altered(LEARNED, trace_=(altered(LEARNED.trace_[0], seconds="x"),)),

@@ -50,10 +50,10 @@ class Harm:
 
 MODEL = json.loads(PARTS["schema.json"])
 HOSTILE = {
-    "empty": (b"", "empty, cut off"),
+    "empty": (b"", "empty, truncated"),
     "text": (b"kernel = gaussian\n", "of another kind"),
     "pickle": (pickle.dumps(Harm()), "of another kind"),
-    "cut in half": (archive_of(PARTS)[:5000], "cut off"),
+    "cut in half": (archive_of(PARTS)[:5000], "truncated"),
     "last byte missing": (archive_of(PARTS)[:-1], ""),
     "bytes flipped": (archive_of(PARTS).replace(b"Gaussian", b"Gaussiax"), "Bad CRC-32"),
     "another archive": (archive_of({"readme.txt": "hello"}), "not of a logikern model"),

@@ -32,8 +32,8 @@ Examples:
 
   cat big.csv | logikern fit - --format csv -t y -o big.skops
 
-Exit codes: 0 fitted, 1 invalid data or setting, 2 wrong usage, 3 written but not converged or interrupted, 130
-aborted.
+Exit codes: 0 fitted; 1 invalid data or setting; 2 wrong usage; 3 model written, but the fit did not converge or
+the search was interrupted; 130 aborted.
 """
 
 _column = partial(typer.Option, metavar="COL", rich_help_panel="Columns")

@@ -123,9 +123,9 @@ def target_information(
 
     The mean target information of Cawley & Talbot (2008), Section 4 and Table 3, for any number of classes. It is 0
     for predictions equal to the prior, negative for worse ones, and minus infinity if a true class has probability
-    0. If the prior is uniform or the class shares in `y`, it equals mean log2 p(true class) + entropy of the prior.
-    The paper's formula, 1 + mean log2 p(true class), is `prior="uniform"` for two classes, although its text
-    describes an excess over the class frequencies.
+    0. If the prior is uniform, or consists of the class frequencies in `y`, it equals mean log2 p(true class) +
+    entropy of the prior. The paper's formula, 1 + mean log2 p(true class), is `prior="uniform"` for two classes,
+    although its text describes an excess over the class frequencies.
 
     Parameters
     ----------
@@ -136,7 +136,8 @@ def target_information(
     classes : sequence of length C, default=None
         The label of each column of `proba`; None means the sorted labels in `y`.
     prior : "uniform" or array of shape (C,), default=None
-        Prior probabilities of the classes, such as their shares in the training data. None means their shares in `y`.
+        Prior probabilities of the classes, such as their frequencies in the training data. None means the
+        frequencies in `y`.
     sample_weight : array of shape (n,), default=None
         Weights of the mean.
 

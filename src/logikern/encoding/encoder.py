@@ -271,7 +271,9 @@ def _fill_plain(numbers: Numbers, X: Any) -> Any:
 
 def _refuse_sparse_gaps(X: Any) -> None:
     if np.isnan(X.data).any():
-        raise ValueError("Sparse `X` must not hold NaN. Pass a dense array or a frame: NaN is filled there.")
+        raise ValueError(
+            "Sparse `X` must not hold NaN. Pass a dense array or a frame, in which missing values are imputed."
+        )
 
 
 def _beside(filled: Array, numbered: Iterable[Indices], widths: list[int], as_sparse: bool) -> Any:

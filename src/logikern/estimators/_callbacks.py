@@ -129,8 +129,8 @@ class _Tasks:
 def log(shown: bool, message: str, *values: Any, **attributes: Any) -> None:
     """An entry of the logger "logikern".
 
-    With `shown`, the entry goes to standard output unless a handler of the user shows it, so that `verbose` works
-    without a configuration of `logging`.
+    With `shown`, the entry goes to standard output unless one of the user's handlers shows it, so that `verbose`
+    works even if `logging` is not configured.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class FinalFit:
             self.began = time.monotonic()
         self.last = step
         told = (step.step, step.loss, step.gradient_norm)
-        message = "final fit, step %d: penalised loss %.6g in all, gradient %.1e"
+        message = "final fit, step %d: total penalised loss %.6g, gradient %.1e"
         log(self.verbose >= 2, message, *told, newton_step=step)
 
     def log_end(self) -> None:
@@ -186,4 +186,4 @@ class FinalFit:
         if self.last is not None:
             seconds = time.monotonic() - self.began
             told = (self.last.step, self.last.loss, self.last.gradient_norm, seconds)
-            log(self.verbose >= 1, "final fit: %d steps, penalised loss %.6g in all, gradient %.1e, %.1f s", *told)
+            log(self.verbose >= 1, "final fit: %d steps, total penalised loss %.6g, gradient %.1e, %.1f s", *told)

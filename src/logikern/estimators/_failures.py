@@ -51,17 +51,17 @@ def refuse_before(solver: Any, kernel: Kernel, data: TrainingData) -> None:
     """Raise an error for settings that would otherwise fail only after all the work is done."""
     if solver == "smo" and not isinstance(data.likelihood, Softmax):
         raise ValueError(
-            "`solver` is 'smo', but some labels are inner nodes of the hierarchy, which pairwise training does not "
+            "`solver` is 'smo', but some labels are inner nodes of the hierarchy, which this solver does not "
             "support. Use solver='newton'."
         )
     if solver == "smo" and len(data.classes) ** 2 > pairwise.POLICY.most_couplings:
         raise ValueError(
-            f"`solver` is 'smo', which keeps couplings between all pairs of classes, but {len(data.classes)} classes "
+            f"`solver` is 'smo', which stores a coupling for every pair of classes, but {len(data.classes)} classes "
             f"have more than the limit of {pairwise.POLICY.most_couplings} couplings. Use solver='newton'."
         )
     given = [type(leaf) for leaf in leaves(kernel)]
     if Precomputed in given or FunctionKernel in given:
-        # Solvers with dense factors and pairwise training would return a result for an indefinite matrix.
+        # Solvers with dense factors and pairwise coordinate ascent would return a result for an indefinite matrix.
         refuse_indefinite(kernel, data.points, FEW_POINTS if FunctionKernel in given else SOME_POINTS)
 
 

@@ -150,7 +150,7 @@ def room_for_search(
     least = n_parallel * _least_room(data, n) if by_products else 0.0
     needed += n_parallel * _CRITERIA[criterion](replace(size, n_threads=-(-size.n_threads // n_parallel)))
     needed += footprint.functions(size, USUAL.cell_states) * (n_cells - 1)
-    how = "by leave-one-out" if by_loo else f"by {size.n_batch} folds"
+    how = "by leave-one-out" if by_loo else f"by {size.n_batch}-fold cross-validation"
     other = ", criterion='cv'" if by_loo and not parameters.is_bias_free else ""
     where = f"{n} rows" if n_cells == 1 else f"{n_cells} neighbourhoods of {n} rows"
     what = f"A search {how} on {where} with {_classes(data)}"
@@ -188,7 +188,7 @@ def cells_need(data: TrainingData, model: Specification, n_rows: int, rank: int,
 
 
 def limit_for_each(data: TrainingData, resources: Resources) -> float | None:
-    """`memory_limit` for each model against the rest: the limit minus the points that all models keep."""
+    """`memory_limit` for each one-vs-rest model: the limit minus the points that all models keep."""
     if not resources.is_given:
         return None
     n_classes = len(data.classes)
@@ -286,7 +286,7 @@ def refits_at_a_time(data: TrainingData, resources: Resources, size: Size, kerne
     n = size.n_points
     needed = _scaled(data, n) + (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix
     one = footprint.exact(size) if is_bias_free else footprint.refits(size, 1)
-    what = f"A refit without each of {n} rows, with {_classes(data)},"
+    what = f"Refitting without one of {n} rows, with {_classes(data)},"
     left = resources.require(what, needed + one, "fit to fewer rows") - needed - footprint.MODEL.overhead
     # Without a penalty on constants, refits run one after the other.
     return footprint.MODEL.most_refits if is_bias_free else footprint.affordable_refits(size, left)

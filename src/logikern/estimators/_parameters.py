@@ -128,7 +128,7 @@ def check_classification(parameters: Parameters) -> None:
 
 
 def check_regression(parameters: Parameters) -> None:
-    """Reject invalid arguments of a regressor; pairwise training and neighbourhoods are for classes only."""
+    """Reject invalid arguments of a regressor; pairwise coordinate ascent and neighbourhoods are for classes only."""
     if parameters.divides:
         raise ValueError(
             f"`operator` is {parameters.operator!r}, but only a classifier is fitted by neighbourhoods. Use "

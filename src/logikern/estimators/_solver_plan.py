@@ -30,8 +30,8 @@ class SolverPolicy:
     # Largest number of points for which dense factors are cheaper than the overhead of conjugate gradients.
     exact_up_to: int = 100
     exact_up_to_where_quadratic: int = 1500  # the same for the squared loss, which needs one factorisation
-    # Classes times points from which pairwise training of one kernel is faster than Newton's method (letter in
-    # benchmarks/solvers.py), also with a hierarchy (imclef07a in benchmarks/hierarchy_cost.py).
+    # Classes times points from which pairwise coordinate ascent of one kernel is faster than Newton's method (letter
+    # in benchmarks/solvers.py), also with a hierarchy (imclef07a in benchmarks/hierarchy_cost.py).
     pairs_from: int = 200_000
     state_share: float = 0.5  # share of the memory that coefficients and latents may take in double precision
     finest_single: float = 1e-5  # smallest tolerance for coefficients in single precision
@@ -78,7 +78,7 @@ class SolverPlan:
 
 
 def solver_name(parameters: Parameters, data: TrainingData, n_points: int) -> str:
-    """The solver for `n_points` points, before pairwise training is considered.
+    """The solver for `n_points` points, before pairwise coordinate ascent is considered.
 
     The user's own solver counts as Newton's method: it gets products, and is not used for inner fits.
     """
@@ -98,7 +98,7 @@ def solver_name(parameters: Parameters, data: TrainingData, n_points: int) -> st
 
 
 def _pays_by_pairs(parameters: Parameters, data: TrainingData, model: Specification) -> bool:
-    """Whether pairwise training is faster than Newton's method for the final fit."""
+    """Whether pairwise coordinate ascent is faster than Newton's method for the final fit."""
     n_classes = len(data.classes)
     allowed = parameters.solver == "auto" and parameters.operator == "auto" and isinstance(data.likelihood, Softmax)
     if not allowed or len(model.kernels) > 1 or n_classes**2 > pairwise.POLICY.most_couplings:
@@ -178,7 +178,8 @@ def _plan_operator(
         _memory.fit_matrices(model.kernels[0], data, len(model.kernels)),
     )
     if by_rows:
-        return replace(found, reason="Rows of the kernel matrix are computed as pairwise training needs them.")
+        reason = "Rows of the kernel matrix are computed when pairwise coordinate ascent needs them."
+        return replace(found, reason=reason)
     if found.name == "tiled" and parameters.operator == "auto":
         logger.info(found.reason)
     return found

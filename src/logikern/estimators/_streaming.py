@@ -54,11 +54,11 @@ def _can_stream(model: Any) -> bool:
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
             model.class_weight, str
         ),
-        "`inputs` is not 'auto' or 'raw': scales change with every call": not (
+        "`inputs` is neither 'auto' nor 'raw', because scales change with every call": not (
             isinstance(model.inputs, str) and model.inputs in ("auto", "raw")
         ),
-        "`categorical_features` is not 'from_dtype' or None: levels change with every call": not isinstance(
-            model.categorical_features, str | None
+        "`categorical_features` is neither 'from_dtype' nor None, because levels change with every call": (
+            not isinstance(model.categorical_features, str | None)
         ),
     }
     for reason, found in reasons.items():
@@ -87,7 +87,7 @@ class StreamingMixin:
         y : array of shape (n_samples,) or (n_samples, n_classes)
             Their labels, or a distribution over the classes for each point.
         classes : array of shape (n_classes,) or None, default=None
-            The labels of all calls. Needed in the first call, unless there is a hierarchy.
+            All labels that any call will contain. Needed in the first call, unless there is a hierarchy.
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the new points' likelihoods.
 
@@ -180,7 +180,9 @@ def _declared(parameters: Parameters, classes: Any, fitted: _Fitted | None) -> A
     if fitted is not None:
         return np.asarray(fitted.classes)
     if classes is None:
-        raise ValueError("classes must be passed on the first call to partial_fit. Pass the labels of all calls.")
+        raise ValueError(
+            "classes must be passed on the first call to partial_fit. Pass all labels that any call will contain."
+        )
     known = np.unique(column_or_1d(classes))
     if len(known) < 2:
         raise ValueError(f"`classes` must hold at least two labels, but is {list(known)!r}.")
@@ -192,7 +194,7 @@ def _declared_tree(hierarchy: Any, classes: Any, fitted: _Fitted | None) -> Tree
     if fitted is None and classes is None and isinstance(hierarchy, str):
         raise ValueError(
             "`classes` must be passed on the first call to partial_fit, because hierarchy='paths' reads the tree "
-            "from them. Pass the labels of all calls."
+            "from them. Pass all labels that any call will contain."
         )
     tree = read_tree(hierarchy, classes) if fitted is None else fitted.tree
     if tree is None:

@@ -12,14 +12,14 @@ from .base import Kernel, Matrix, Points, Vector
 
 @dataclass(frozen=True, eq=False)
 class KernelRows:
-    """Points given by their kernel values against the training points, or by their position among these.
+    """Points given by their kernel values with the training points, or by their position among these.
 
     They are sliced like an array. Build them with `training_points`, `new_points` or `reference_points`.
 
     Parameters
     ----------
     values : array, (n, n_training), or None
-        Kernel values of every point against all training points; needed to the left, as X in k(X, Z).
+        Kernel values between every point and all training points; needed to the left, as X in k(X, Z).
     indices : array of int, (n,), or None
         Position of every point among the training points; needed to the right, as Z in k(X, Z).
     """
@@ -55,18 +55,18 @@ def training_points(matrix: Matrix) -> KernelRows:
     Parameters
     ----------
     matrix : array, (n, n)
-        Kernel values of the training points against each other; symmetric.
+        Kernel values between all pairs of training points; symmetric.
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             f"A precomputed kernel matrix of training points must be square, but has shape {matrix.shape!r}. "
-            "Pass the kernel values of all training points against each other."
+            "Pass the kernel values between all pairs of training points."
         )
     return KernelRows(matrix, np.arange(matrix.shape[0]))
 
 
 def new_points(matrix: Matrix) -> KernelRows:
-    """Points to predict, from their kernel values against the training points.
+    """Points to predict, from their kernel values with the training points.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ class Precomputed(Kernel):
         values = _values(X)
         if Z.indices is None:
             raise ValueError(
-                "Kernel values are known against training points only, but were requested between new "
-                "points. Pass training points as `Z`."
+                "Kernel values are known only between a point and the training points, but were requested between "
+                "new points. Pass training points as `Z`."
             )
         return np.take(values, Z.indices, axis=1).astype(X.dtype, copy=False)
 

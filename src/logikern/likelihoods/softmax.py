@@ -44,7 +44,7 @@ class Softmax(Likelihood):
     def correct_predictions(self, latent: Array, targets: Array) -> Array:
         """Raise the latent of the most probable target where it leads the other classes by too little.
 
-        It shall lead by as much as at half of all points, but not by more than `LARGEST_LEAD`.
+        The required lead is the median lead over all points, limited to the range from 0 to `LARGEST_LEAD`.
         """
         points, labels = np.arange(latent.shape[-1]), np.argmax(targets, axis=0)
         others = latent.copy()

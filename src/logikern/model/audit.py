@@ -49,9 +49,9 @@ class AuditPolicy:
 
     # Levels of nested nodes. A sum of twenty kernels needs about fifty.
     max_depth: int = 200
-    # Size to which arrays may unpack for any file. Sparse matrices are compressed.
+    # Unpacked size that arrays of any file may have. Sparse matrices are compressed.
     unpacked_bytes: int = 2**28
-    unpacked_ratio: int = 100  # size to which arrays may unpack, relative to the size of the file, if that is more
+    unpacked_ratio: int = 100  # the same relative to the size of the file; the larger limit counts
 
 
 DEFAULT_POLICY = AuditPolicy()
@@ -135,7 +135,7 @@ def audit(
     file_size : int
         Bytes of the whole file.
     size_limit : float or None
-        Bytes to which the arrays may unpack; None follows the policy.
+        Maximum unpacked size of the arrays in bytes; None follows the policy.
     policy : AuditPolicy
 
     Returns
@@ -203,7 +203,7 @@ def _audit_node(node: dict[str, Any]) -> None:
 
 
 def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], limit: float) -> int:
-    """Check the header of the array of a node, and return the bytes to which it unpacks."""
+    """Check the header of the array of a node, and return its unpacked size in bytes."""
     name = node["file"]
     if node["__loader__"] != "SparseMatrixNode":
         _audit_size(archive.getinfo(name).file_size, limit)
@@ -241,9 +241,9 @@ def _audit_header(archive: zipfile.ZipFile, name: str) -> int:
             raise ValueError(f"an array has the unknown format {version!r}")
         present = size - stream.tell()
     if dtype.hasobject or dtype.itemsize == 0:
-        raise ValueError(f"an array has the type {dtype!r}")
+        raise ValueError(f"an array has the type {dtype}, which is not allowed")
     if math.prod(shape) * dtype.itemsize != present:
-        raise ValueError(f"an array of shape {shape!r} has {present} bytes")
+        raise ValueError(f"an array of shape {shape!r} has {present} bytes, which does not match its shape and type")
     return size
 
 

@@ -133,7 +133,7 @@ def _check_classifier(classifier: Any) -> None:
         "its coefficients are not a table with a column for each class",
     )
     fitted = model.models[0] if isinstance(model, OneAgainstRest) else model
-    _require(len(coefficients) >= fitted.dual.shape[1], "its coefficients are fewer than its points")
+    _require(len(coefficients) >= fitted.dual.shape[1], "it has fewer coefficients than points")
 
 
 def _check_classes(classes: Any) -> None:
@@ -152,7 +152,7 @@ def _check_inputs(found: dict[str, Any]) -> int:
     """Number of inputs of the kernels: the inputs of the encoder, or the columns of X if there is no encoder."""
     n_features: Any = found.get("n_features_in_")
     names, kernels = found.get("feature_names_in_"), found.get("kernels_")
-    _require(isinstance(n_features, int) and n_features >= 1, "it does not say how many features it takes")
+    _require(isinstance(n_features, int) and n_features >= 1, "it does not say how many features it expects")
     if names is not None:
         is_list = isinstance(names, np.ndarray) and names.shape == (n_features,)
         _require(is_list, "its feature names do not match its features")
@@ -220,7 +220,7 @@ def _check_regressor(regressor: Any) -> None:
     _require(
         isinstance(coefficients, np.ndarray) and coefficients.ndim in allowed, "its coefficients are not a table"
     )
-    _require(len(coefficients) >= found["model_"].dual.shape[1], "its coefficients are fewer than its points")
+    _require(len(coefficients) >= found["model_"].dual.shape[1], "it has fewer coefficients than points")
 
 
 _CHECKS = {CLASSIFIER: _check_classifier, REGRESSOR: _check_regressor}

@@ -163,8 +163,8 @@ class Approximation:
     def __str__(self) -> str:
         return (
             f"Approximation: the mean loss of {self.n_rows} held-out rows is {self.loss:.4f} with neighbourhoods of "
-            f"{self.size} rows and {self.larger_loss:.4f} with twice as many (gain {self.gain:z.4f}, noise "
-            f"{self.noise:.4f})."
+            f"{self.size} rows and {self.larger_loss:.4f} with neighbourhoods twice as large "
+            f"(gain {self.gain:z.4f}, noise {self.noise:.4f})."
         )
 
 

@@ -60,13 +60,13 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None) -> Any:
-    """Read a model file without running code; anything else raises a ValueError.
+    """Read a model file without running code; an invalid file raises a ValueError.
 
     Parameters
     ----------
     path : str or path
     size_limit : float or None, default=None
-        Bytes to which the file may unpack. None allows a hundred times its size, and at least 256 MB.
+        Maximum unpacked size in bytes. None allows a hundred times the size of the file, but at least 256 MB.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def _bare(model: Any) -> Any:
 
 def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
     if not zipfile.is_zipfile(stream):
-        raise ValueError("it is empty, cut off, or of another kind")
+        raise ValueError("it is empty, truncated, or a file of another kind")
     size = file_size(stream)
     with zipfile.ZipFile(stream) as archive:
         _check_header(archive)

@@ -151,7 +151,10 @@ class PointSet:
 
     @cached_property
     def in_double(self) -> Any:
-        """The points in double precision, regardless of the products: distances keep their digits."""
+        """The points in double precision, whatever the precision of the products.
+
+        Distances therefore do not lose accuracy.
+        """
         return in_precision(self.X, np.dtype(np.float64))
 
     def distances_for(self, kernel: DistanceKernel) -> tuple[Distances, ...]:
@@ -290,7 +293,9 @@ def _requested(operator: str, n_points: int) -> str:
 
 
 def _describe(n_matrices: int, total: float) -> str:
-    return f"{n_matrices} kernel {'matrix' if n_matrices == 1 else 'matrices'} of {_size(total)} in all"
+    if n_matrices == 1:
+        return f"1 kernel matrix of {_size(total)}"
+    return f"{n_matrices} kernel matrices of {_size(total)} in total"
 
 
 def _features_pay(kernels: tuple[Kernel, ...], X: Any) -> bool:

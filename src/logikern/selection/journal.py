@@ -167,7 +167,7 @@ def read(path: Path, fingerprint: str) -> Journal:
         header = HEADER.fullmatch(stream.readline(LONGEST_HEADER))
         content = stream.read() if header else b""
     if header is None:
-        raise _unreadable(path, "has no header of a checkpoint")
+        raise _unreadable(path, "has no checkpoint header")
     if int(header[1]) != FORMAT:
         raise _foreign(path, "was written by another version of logikern")
     if hashlib.sha256(content).hexdigest().encode() != header[2]:

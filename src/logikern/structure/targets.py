@@ -18,7 +18,7 @@ def from_distributions(rows: Array, tolerance: float = 1e-6) -> Array:
     Raises
     ------
     ValueError
-        With the first row that is not a distribution.
+        If a row is not a distribution; the message names the first such row.
     """
     rows = np.asarray(rows, dtype=float)
     negative = np.flatnonzero((rows < 0).any(axis=1))

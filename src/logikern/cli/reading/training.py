@@ -96,7 +96,7 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
     findings = None if encoder is None else inspect(encoder, inputs[list(encoder.column_names)])
     empty_text = [name for name in columns.text if name not in roles.text]
     _report(roles, empty_text, int(missing.sum()), messages)
-    for note in gap_notes(findings, missing_text, "the median of their column"):
+    for note in gap_notes(findings, missing_text, "column medians"):
         messages.info(note)
     for suspicion in suspicions(encoder):
         messages.warn(suspicion)

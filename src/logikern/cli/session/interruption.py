@@ -10,8 +10,10 @@ from typing import Any
 
 from logikern.cli.session.exits import AbortedError
 
-IN_SEARCH = "interrupted: the search ends after this evaluation, and its best model is fitted; Ctrl-C again aborts"
-IN_FIT = "interrupted: the search has ended, and the final fit continues; Ctrl-C again aborts"
+IN_SEARCH = (
+    "interrupted: the search ends after this evaluation, and its best model is fitted; press Ctrl-C again to abort"
+)
+IN_FIT = "interrupted: the search has ended, and the final fit continues; press Ctrl-C again to abort"
 
 
 @dataclass(eq=False)

@@ -111,7 +111,7 @@ def _scores(title: str, scores: dict[str, str]) -> Any:
 def _overall(scores: Scores) -> Any:
     values = {
         "log loss": f"{scores.log_loss:.4f}",
-        "log loss of the class shares": f"{scores.baseline_log_loss:.4f}",
+        "log loss of the class frequencies": f"{scores.baseline_log_loss:.4f}",
         "error": f"{scores.error:.2%}",
         "Brier score": f"{scores.brier_score:.4f}",
         "calibration error": f"{scores.calibration_error:.4f}",
@@ -135,7 +135,7 @@ def _confusion(scores: Scores) -> Any:
         (label, *(str(count) if count else "." for count in counts))
         for label, counts in zip(labels, scores.confusion, strict=True)
     )
-    return make_table("true class (rows) predicted as (columns)", [""], labels, rows)
+    return make_table("true class (rows), predicted class (columns)", [""], labels, rows)
 
 
 def _print_tree_scores(scores: TreeScores, console: Any) -> None:

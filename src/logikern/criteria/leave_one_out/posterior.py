@@ -178,7 +178,10 @@ class ExactPosterior:
         return found
 
     def _absorb_bonds(self) -> None:
-        """Without null directions no bond leaves its block, so Q V is block-diagonal."""
+        """Subtract the low-rank terms from the blocks.
+
+        If the model has no null directions, these terms couple no two blocks, so Q V is block-diagonal.
+        """
         for index, (own, bonds, reach) in enumerate(zip(self.own, self.bonds, self.reach, strict=True)):
             if bonds.shape[1]:
                 own -= reach @ bonds.T

@@ -1,4 +1,4 @@
-"""Leave-one-out by refits without each point: slow, and the reference for faster methods."""
+"""Leave-one-out by refits, each without one point: slow, and the reference for faster methods."""
 
 from dataclasses import replace
 from typing import NamedTuple

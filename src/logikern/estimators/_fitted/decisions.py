@@ -35,8 +35,9 @@ class DecisionMixin:
         X : array, sparse matrix or frame of shape (n_samples, n_features)
         loss : array of shape (n_classes, n_classes), callable, str or None, default=None
             `loss[d, c]`, or `loss(d, c)` of two labels: the cost of deciding d when c is true. None, or "zero_one",
-            costs 1 for every error. Rows and columns of a frame are matched by name. With a hierarchy also
-            "taxonomic", half the length of the path between the two, and "parent", 1 if their parents differ.
+            costs 1 for every error. Rows and columns of a frame are matched by name. With a hierarchy,
+            the loss may also be "taxonomic" (half the length of the path between the two) or "parent" (1 if their
+            parents differ).
         reject_cost : float or None, default=None
             Cost of abstaining. A row is rejected if the expected cost of every decision is higher.
         reject_label : object, default=None
@@ -65,8 +66,8 @@ class DecisionMixin:
         shape = np.shape(loss)
         if loss is not None and not callable(loss) and not isinstance(loss, str) and shape[:1] != (len(classes),):
             raise ValueError(
-                f"`loss` must have a row for each of the {len(classes)} classes that may be decided, but has shape "
-                f"{shape!r}. For other decisions use `logikern.decide` on the probabilities."
+                f"`loss` must have a row for each of the {len(classes)} classes, which are the possible decisions, "
+                f"but has shape {shape!r}. For other decisions use `logikern.decide` on the probabilities."
             )
         decided = decide(proba, None if isinstance(loss, str) else loss, reject_cost, classes)
         return classes[decided.decisions] if reject_cost is None else to_labels(decided, classes, reject_label)

@@ -28,7 +28,7 @@ USUAL = DescriptionPolicy()
 PARAMETERS = {
     "rate": "inverse squared length scale of the inputs, or inverse length scale of a Laplacian; an input with a "
     "larger rate counts more.",
-    "roughness": "length scale of the Gaussian divided by that of the Laplacian.",
+    "roughness": "the Gaussian's length scale divided by the Laplacian's length scale.",
     "share": "weight of the Laplacian relative to the Gaussian.",
     "variance": "prior variance of the functions; a larger one allows more certain predictions.",
     "bias variance": "prior variance of the constants.",
@@ -101,7 +101,8 @@ def sharing(found: Specification, unit: str) -> str:
     for name, sentence in sharings_of(found, unit).items():
         if name in known and tie(name, mixing) == tying:
             return sentence
-    return f"Groups of {_units(found, unit)[1]} have {tying.n_kernels} kernels and {tying.n_variances} variances."
+    several = _units(found, unit)[1]
+    return f"The {several} are grouped, with {tying.n_kernels} kernels and {tying.n_variances} variances in total."
 
 
 def sharings_of(found: Specification, unit: str) -> dict[str, str]:

@@ -81,12 +81,12 @@ class InfluenceMixin:
         return float(np.average(self._loo_losses(), weights=data.weights))
 
     def exact_loo(self) -> Array:
-        """`loo_proba_` by a refit without each row, (n_samples, n_classes); slow, for reference."""
+        """`loo_proba_` by refits, each without one row, (n_samples, n_classes); slow, for reference."""
         data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
         if is_coupled(self.model_):
             raise ValueError(
-                "`exact_loo` would refit all neighbourhoods without each row, because landmarks couple them. Use "
-                "`loo_proba_`, or fit with landmarks=0."
+                "`exact_loo` would have to refit all neighbourhoods once for every row, because landmarks couple "
+                "them. Use `loo_proba_`, or fit with landmarks=0."
             )
         with threads(self.n_jobs):
             is_free = bool(np.isinf(specification.bias_variance))
@@ -151,7 +151,7 @@ class InfluenceMixin:
                 leaving = Leaving(rank, room, self._seed)
                 found = [self._gather(parts, leaving.leave_out) for parts in partitions(self.model_, data)]
                 check = self._check(found[0], leaving, size)
-            tell(check, "Use `exact_loo`, which refits without each row, or use cross-validation.", stacklevel=3)
+            tell(check, "Use `exact_loo`, which refits once for every row, or use cross-validation.", stacklevel=3)
             kept = self._on_all_rows(found)
             self.__dict__["_left_out"] = kept
         return kept

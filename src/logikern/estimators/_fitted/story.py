@@ -17,21 +17,24 @@ from logikern.selection.search import Record
 from logikern.structure.specification import Specification
 
 COLUMNS = 100
+FIRST = (
+    "a first model is better if its criterion, with the prior, is lower than that of the best first model before it."
+)
 # Terms of the table of models.
 TERMS = {
     "learned": "number of hyperparameters that the search learned.",
     "criterion": "{criterion}; lower is better. The search minimises it together with a weak prior that keeps "
-    "hyperparameters plausible, so it may pass over a model of lower criterion.",
-    "gain": "mean decrease in loss relative to the model accepted before, on the same held-out rows.",
+    "hyperparameters plausible, so it may pass over a model with a lower criterion.",
+    "gain": "mean decrease in loss relative to the previously accepted model, on the same held-out rows.",
     "noise": "standard error of the gain.",
-    "better": "the gain exceeds the noise; for a first model, its criterion is lower.",
+    "better": "the gain exceeds the noise; " + FIRST,
     "requested": "required by the settings, whether better or not.",
 }
 # The same if rows that the search has not seen are the judges.
 UNSEEN_TERMS = {
-    "gain": "mean decrease in loss relative to the model accepted before. A later model of lower criterion is "
-    "compared on {n_unseen} rows that the search has not seen, where it may gain less or nothing.",
-    "better": "the gain on unseen rows is positive; for a first model, its criterion is lower.",
+    "gain": "mean decrease in loss relative to the previously accepted model. A later model with a lower criterion "
+    "is compared on {n_unseen} rows that the search has not seen, where its gain may be smaller or absent.",
+    "better": "the gain on unseen rows is positive, or exceeds the noise if the model adds kernels; " + FIRST,
 }
 
 

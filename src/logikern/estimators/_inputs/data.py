@@ -217,7 +217,7 @@ def _check_matrix(X: Any) -> Any:
     if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"A precomputed kernel matrix must be square, but `X` has shape {X.shape!r}. "
-            "Pass the kernel values of all training points against each other."
+            "Pass the kernel values between all pairs of training points."
         )
     X = X.toarray() if is_sparse(X) else X
     _check_symmetric(X)

@@ -118,8 +118,9 @@ def describe_mergers(tree: Tree, named: Indices) -> str:
     if not len(merged):
         return ""
     child, parent = (shown(tree.labels[node]) for node in merged[0])
-    more = f" (and {len(merged) - 1} more such nodes)" if len(merged) > 1 else ""
+    n_more = len(merged) - 1
+    more = f" The same holds for {n_more} more node{'s' * (n_more > 1)}." if n_more else ""
     return (
-        f"Rows labelled {parent} count as rows of {child}, the only class below it{more}. If some do not belong "
-        "there, give them a separate class at the same level, such as 'other'."
+        f"Rows labelled {parent} count as rows of {child}, the only class below {parent}.{more} If some of these "
+        "rows do not belong there, give them a separate class at the same level, such as 'other'."
     )

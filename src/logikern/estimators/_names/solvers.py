@@ -28,7 +28,7 @@ class SolverSettings:
     exact_tolerance: float = 1e-10
     free_bias_tolerance: float = 1e-8
     search_tolerance: float = 0.1
-    # Steps of conjugate gradients, and sweeps of pairwise training, for each step that `max_iter` allows.
+    # Steps of conjugate gradients, and sweeps of pairwise coordinate ascent, for each step that `max_iter` allows.
     gradient_steps: int = 100
     sweeps: int = 20
     # Shares of the memory for kernel values that the preconditioner and cached kernel rows may take.

@@ -62,12 +62,13 @@ def joint_rows(covariance: ClassCovariance, memory: float, most_couplings: int =
     """
     n_classes, n_operators = covariance.n_classes, len(covariance.operators)
     if n_operators * n_classes**2 > most_couplings:
+        kernels = "1 kernel" if n_operators == 1 else f"{n_operators} kernels"
         raise ValueError(
-            f"Pairwise training keeps couplings between all pairs of classes, but {n_classes} classes with "
-            f"{n_operators} kernels have more than the limit of {most_couplings} couplings. Use solver='newton'."
+            f"solver='smo' stores a coupling for every pair of classes, but {n_classes} classes with {kernels} have "
+            f"more than the limit of {most_couplings} couplings. Use solver='newton'."
         )
     if not np.isfinite(covariance.bias_variance):
-        raise ValueError("`bias_variance` must be finite for pairwise training, but is inf. Use solver='exact'.")
+        raise ValueError("`bias_variance` must be finite for solver='smo', but is inf. Use solver='exact'.")
     parts = covariance.mixing.as_matrix()
     couplings = [coupling_of(covariance, index, parts) for index in range(n_operators)]
     users = [np.flatnonzero(own.any(axis=1)) for own in couplings]

@@ -73,7 +73,7 @@ class Smo(Solver):
 def _check_likelihood(problem: Problem) -> None:
     if not problem.likelihood.has_entropy_dual:
         raise ValueError(
-            "Pairwise training needs labels or distributions over the classes themselves, but the likelihood is "
+            "solver='smo' needs labels or distributions over the classes themselves, but the likelihood is "
             f"{type(problem.likelihood).__name__}. Use solver='newton'."
         )
 

@@ -52,8 +52,8 @@ class PointwiseAscent(Solver):
     def fit(self, problem: Problem, start: Array | None = None, callback: Callback = no_callback) -> FitResult:
         if not is_supported(problem):
             raise ValueError(
-                "Pointwise ascent needs labels or distributions over classes, a kernel with sparse features that "
-                "all classes share, and a finite `bias_variance`. Use solver='newton'."
+                "Block coordinate ascent needs labels or distributions over classes, a kernel with sparse features "
+                "that all classes share, and a finite `bias_variance`. Use solver='newton'."
             )
         fixed, covariance = (problem, self.tolerance, self.budget), problem.covariance
         state = (_dual_at(problem, start), np.zeros(problem.shape, problem.dtype), 0)
