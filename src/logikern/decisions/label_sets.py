@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from logikern.numerics.outcome import Array, Mask
+from logikern.numerics.outcome import Array, Indices, Mask
 
+# In place of a probability of zero, whose logarithm is not finite.
+SMALLEST = 1e-300
 # Entries of the largest array that a decision may need for its rows at a time.
 TILE_ENTRIES = 2**22
 
@@ -30,17 +32,23 @@ class SetDistribution:
         product = product_log_probability(self.marginals, sets)
         if not len(self.sets):
             return product
-        place = {row.tobytes(): number for number, row in enumerate(np.packbits(self.sets, axis=1))}
-        column = np.array([place.get(row.tobytes(), -1) for row in np.packbits(sets, axis=1)], dtype=np.intp)
+        column = self._columns(sets)
         own = np.where(column < 0, 0.0, self.listed[np.arange(len(column)), column])
         with np.errstate(divide="ignore"):
             return np.logaddexp(np.log((1.0 - self.rest) * own), np.log(self.rest) + product)
 
     def at_sets(self, sets: Mask) -> Array:
         """P of the same sets for every row, (m, L) -> (n, m)."""
-        n = len(self.marginals)
-        found = [np.exp(self.log_probability(np.broadcast_to(own, (n, len(own))))) for own in sets]
-        return np.stack(found, axis=1) if found else np.empty((n, 0))
+        present, absent = (np.log(np.maximum(share, SMALLEST)) for share in (self.marginals, 1.0 - self.marginals))
+        found = self.rest * np.exp(present @ sets.T.astype(float) + absent @ (~sets).T.astype(float))
+        column = self._columns(sets)
+        found[:, column >= 0] += (1.0 - self.rest) * self.listed[:, column[column >= 0]]
+        return np.asarray(found)
+
+    def _columns(self, sets: Mask) -> Indices:
+        """The place of each set among the listed ones, or -1, (m,)."""
+        place = {row.tobytes(): number for number, row in enumerate(np.packbits(self.sets, axis=1))}
+        return np.array([place.get(row.tobytes(), -1) for row in np.packbits(sets, axis=1)], dtype=np.intp)
 
     def rows(self, some: slice) -> "SetDistribution":
         """The distributions of some rows."""
