@@ -95,9 +95,7 @@ def drawn_sets():
 
 def test_joint_log_loss_of_independent_labels_sums_their_log_losses():
     y, weights = drawn_sets(), np.random.default_rng(4).uniform(0.0, 2.0, N_ROWS)
-    expected = sum(
-        log_loss(y[:, label], marginals()[:, label], sample_weight=weights) for label in range(N_LABELS)
-    )
+    expected = sum(log_loss(y[:, label], marginals()[:, label], sample_weight=weights) for label in range(N_LABELS))
     np.testing.assert_allclose(joint_log_loss(y, marginals(), sample_weight=weights), expected, rtol=1e-12)
     np.testing.assert_allclose(
         joint_log_loss(sparse.csr_array(y.astype(int)), marginals(), sample_weight=weights), expected, rtol=1e-12

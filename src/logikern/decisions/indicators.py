@@ -15,6 +15,8 @@ _ADVICE = "Turn lists or sets of labels into indicators with sklearn.preprocessi
 def as_indicator(values: Any, name: str) -> Mask:
     """Whether each row has each label, (n, L), from zeros and ones, dense or sparse, or from booleans."""
     table = _table(values.toarray() if is_sparse(values) else values, name)
+    if not np.array_equal(table, np.round(table)):
+        raise ValueError(f"`{name}` must hold 0 (label absent) and 1 (label present), but has continuous values.")
     if table.ndim != 2 or not table.shape[1]:
         raise ValueError(
             f"`{name}` must be an indicator matrix with a row per case and a column per label, but has shape "
@@ -35,12 +37,15 @@ def _table(values: Any, name: str) -> Array:
     try:
         if isinstance(values, list | tuple) and any(isinstance(row, str | set | frozenset | dict) for row in values):
             raise TypeError
-        return np.asarray(values, dtype=float)
+        table = np.asarray(values)
+        if table.dtype.kind != "c":
+            return table.astype(float)
     except (TypeError, ValueError):
         raise ValueError(
             f"`{name}` must be an indicator matrix of zeros and ones, but holds other values or rows of different "
             f"length. {_ADVICE}"
         ) from None
+    raise ValueError(f"Complex data not supported: `{name}` must hold zeros and ones.")
 
 
 def as_marginals(values: Any, shape: tuple[int, ...], name: str = "proba") -> Array:
@@ -62,6 +67,6 @@ def as_marginals(values: Any, shape: tuple[int, ...], name: str = "proba") -> Ar
 
 def as_share(value: Any, name: str) -> float:
     """A number between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 <= float(value) <= 1.0:
         raise ValueError(f"`{name}` must be a number between 0 and 1, but is {value!r}.")
     return float(value)

@@ -43,7 +43,9 @@ class LabelTable:
             return distribution
         marginals = np.tile(self.shares, (len(distribution.marginals), 1))
         marginals[:, self.varying] = distribution.marginals
-        return SetDistribution(marginals, distribution.listed, self.complete_sets(distribution.sets), distribution.rest)
+        return SetDistribution(
+            marginals, distribution.listed, self.complete_sets(distribution.sets), distribution.rest
+        )
 
     def complete_sets(self, sets: Mask) -> Mask:
         """Sets of all labels, from sets of the varying ones, (S, V) -> (S, L)."""
@@ -86,7 +88,7 @@ def _check_varying(table: LabelTable) -> None:
         named = ", ".join(repr(str(name)) for name in constant[:N_NAMED])
         more = f" and {len(constant) - N_NAMED} more" if len(constant) > N_NAMED else ""
         warnings.warn(
-            f"Labels {named}{more} are present in all rows or in none. Their probability is 1 or 0 for every new row.",
+            f"Labels {named}{more} are present in all rows or in none. Their probability in new rows is 1 or 0.",
             stacklevel=3,
         )
 

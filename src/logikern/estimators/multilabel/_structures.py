@@ -101,7 +101,7 @@ def unseen_share(data: TrainingData) -> float:
 def fit_independent(settings: dict[str, Any], given: GivenLabels) -> Independent:
     """A function for each label. All labels learn their hyperparameters together."""
     table, classifier = given.table, KernelLogisticClassifier(**settings, sharpen=False)
-    classifier._read_data = partial(independent_data, table.names[table.varying])  # type: ignore[method-assign]
+    classifier._read_data = partial(independent_data, table.names[table.varying])
     try:
         classifier.fit(given.X, table.learned, given.sample_weight, given.groups)
     finally:

@@ -20,8 +20,10 @@ from logikern.estimators.multilabel._structures import STRUCTURES, FittedStructu
 from logikern.numerics.outcome import Array, Indices
 
 # Attributes that are those of the fitted classifier inside.
-_SHARED = ("n_features_in_", "feature_names_in_", "encoder_", "kernels_", "variances_", "criterion_value_")
-_SHARED += ("outcome_", "n_iter_", "trace_", "newton_trace_", "verdicts_", "stopped_early_", "plan_", "operator_")
+_SHARED = (
+    *("n_features_in_", "feature_names_in_", "encoder_", "kernels_", "variances_", "criterion_value_", "outcome_"),
+    *("n_iter_", "trace_", "newton_trace_", "verdicts_", "stopped_early_", "plan_", "operator_"),
+)
 
 
 class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator):
@@ -257,8 +259,8 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         ----------
         X : rows to predict
         loss : {"hamming", "subset", "f1"}, default="hamming"
-            "hamming": the share of wrong labels; "subset": 1 unless all labels are right; "f1": one minus the F1 score
-            of the row's labels, which is 1 for two empty sets. Each is minimised exactly.
+            "hamming": the share of wrong labels; "subset": 1 unless all labels are right; "f1": one minus the F1
+            score of the row's labels, which is 1 for two empty sets. Each is minimised exactly.
         """
         check_name("loss", loss, tuple(DECISIONS))
         return decide_sets(self._distribution(X), loss).astype(np.int64)
@@ -309,7 +311,7 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         check_is_fitted(self)
         compared = [] if self.comparison_ is None else [f"  {self.comparison_}"]
         told = "\n".join([f"Structure of the labels: {self.structure_}.", *compared])
-        return f"{told}\n\n{explain(vars(self._fitted.classifier), self._fitted.words)}"
+        return f"{told}\n\n{explain(self._fitted.classifier.__dict__, self._fitted.words)}"
 
     def __sklearn_is_fitted__(self) -> bool:
         return "structure_" in vars(self)
