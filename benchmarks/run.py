@@ -48,6 +48,7 @@ LEARNED = (
     "kernel_gradient",
     "temperature",
     "regression",
+    "multilabel",
     "tables",
     "density",
     "large",

@@ -144,6 +144,15 @@ def test_auto_finds_the_structure_of_the_data(dependence, best):
     assert (model.comparison_.best == "joint") == (model.comparison_.joint < model.comparison_.independent)
 
 
+def test_rows_that_alone_have_a_label_are_not_compared():
+    rare = np.column_stack([Y, np.arange(len(Y)) == 7])
+    model = fixed().fit(X, rare)
+    assert model.comparison_.n_rows == len(X) - 1 and np.isfinite(model.comparison_.noise)
+    assert np.isfinite(model.set_log_proba(X, rare)).all()
+    alone = fixed().fit(np.eye(4), np.eye(4)[:, :3])
+    assert alone.structure_ == "independent"
+
+
 def test_learned_hyperparameters_lower_the_joint_log_loss():
     settings = {"structure": "independent", "random_state": 0, "kernel": "gaussian"}
     learned = KernelMultilabelClassifier(**settings).fit(X, Y)

@@ -42,7 +42,8 @@ class StructureComparison:
     noise : float
         Standard error of the difference, from pairs of losses of the same rows.
     n_rows : int
-        Held-out rows.
+        Held-out rows. Rows with a label that is constant among the rows of their fold's fit are left out: a joint
+        model gives them probability zero.
     """
 
     independent: float
@@ -73,10 +74,17 @@ def compare_structures(
     splits = list_splits(cv, GivenRows(given.X, given.table.learned, given.groups), data, data.kept[rows])
     folds = draw_folds(splits, data, rows, given.groups, seed, policy.most_entries)
     losses = {name: _held_out_losses(own, rows, folds, given, seed, policy) for name, own in fits.items()}
-    weights = folds.held_out[folds.held_out > 0]
-    independent, joint = (float(np.average(losses[name], weights=weights)) for name in ("independent", "joint"))
-    difference = losses["independent"] - losses["joint"]
-    spread = np.average((difference - (independent - joint)) ** 2, weights=weights)
+    pairs = np.stack([losses["independent"], losses["joint"]])
+    usable = np.isfinite(pairs).all(axis=0)
+    return _judge(pairs[:, usable], folds.held_out[folds.held_out > 0][usable])
+
+
+def _judge(losses: Array, weights: Array) -> StructureComparison:
+    """Weighted means of the losses (2, n) of both structures, and the standard error of their difference."""
+    if not len(weights):
+        return StructureComparison(np.nan, np.nan, np.nan, 0)
+    independent, joint = np.average(losses, axis=1, weights=weights).tolist()
+    spread = np.average((losses[0] - losses[1] - (independent - joint)) ** 2, weights=weights)
     return StructureComparison(independent, joint, float(np.sqrt(spread / len(weights))), len(weights))
 
 
