@@ -2,12 +2,15 @@
 
 import itertools
 import pickle
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
@@ -15,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from logikern import KernelLogisticClassifier, KernelMultilabelClassifier, joint_log_loss
+from logikern.estimators.multilabel import _structures, classifier
 
 FIXED = {"kernel": "gaussian", "rate": 0.7, "variance": 5.0, "criterion": None, "random_state": 0}
 STRUCTURES = ("independent", "joint")
@@ -153,6 +157,32 @@ def test_rows_that_alone_have_a_label_are_not_compared():
     assert alone.structure_ == "independent"
 
 
+@pytest.mark.parametrize(
+    "changed, told",
+    [({"most_entries": 500}, "8 label sets of 90 rows take long"), ({"most_unseen": 0.0}, "are unique")],
+)
+def test_auto_leaves_out_a_joint_structure_of_too_many_sets(changed, told, monkeypatch):
+    y = np.column_stack([Y, np.arange(len(Y)) == 7]) if "most_unseen" in changed else Y
+    policy = replace(_structures.USUAL, **changed)
+    monkeypatch.setattr(classifier, "obstacle_to_joint", partial(_structures.obstacle_to_joint, policy=policy))
+    model = fixed().fit(X, y)
+    assert model.structure_ == "independent" and model.comparison_ is None
+    assert told in model.explain()
+    assert fixed(structure="joint").fit(X, y).structure_ == "joint"
+
+
+def test_independent_labels_are_penalised_linear_models():
+    """scikit-learn's own optimiser: log odds with weights of prior variance 2 * variance, and a constant as input."""
+    variance, bias_variance = 0.3, 1.5
+    model = fixed(kernel="linear", rate=None, variance=variance, bias_variance=bias_variance, structure="independent")
+    found = model.fit(X, Y).predict_proba(NEW)
+    wide, new = (np.column_stack([own, np.full(len(own), (bias_variance / variance) ** 0.5)]) for own in (X, NEW))
+    linear = LogisticRegression(C=2 * variance, fit_intercept=False, tol=1e-10, max_iter=1000)
+    for label in range(3):
+        expected = linear.fit(wide, Y[:, label]).predict_proba(new)[:, 1]
+        np.testing.assert_allclose(found[:, label], expected, atol=1e-5)
+
+
 def test_learned_hyperparameters_lower_the_joint_log_loss():
     settings = {"structure": "independent", "random_state": 0, "kernel": "gaussian"}
     learned = KernelMultilabelClassifier(**settings).fit(X, Y)
@@ -273,6 +303,9 @@ def test_wrong_labels_are_refused(y, told):
         ({"bias_variance": np.inf}, "`bias_variance` must be finite"),
         ({"variance": [1.0, 2.0]}, "`variance` must be one number"),
         ({"tol": -1.0}, "`tol` must be"),
+        ({"verbose": "much"}, "`verbose` must be"),
+        ({"cv": "five"}, "`cv` must be a number of folds"),
+        ({"kernel": "rbf", "rate": None}, "gaussian"),
     ],
 )
 def test_wrong_settings_are_refused(settings, told):

@@ -121,6 +121,31 @@ def fit_joint(settings: dict[str, Any], given: GivenLabels) -> Joint:
     return Joint(classifier, sets, unseen_share(classifier._training))
 
 
+@dataclass(frozen=True)
+class StructurePolicy:
+    """When "auto" does not try the joint structure."""
+
+    # Label sets times rows. On one core, 240,000 take a minute (yeast), and the time grows faster than this number.
+    most_entries: int = 1_000_000
+    # Share of rows whose set no other row has. As many new rows have a set that was never seen.
+    most_unseen: float = 0.5
+
+
+USUAL = StructurePolicy()
+
+
+def obstacle_to_joint(table: LabelTable, policy: StructurePolicy = USUAL) -> str:
+    """Why "auto" does not try the joint structure, as a sentence; empty if it does."""
+    used = table.learned[table.weights > 0]
+    counts = np.unique(used, axis=0, return_counts=True)[1]
+    if len(counts) * len(used) > policy.most_entries:
+        return f"The joint structure was not tried, because {len(counts)} label sets of {len(used)} rows take long."
+    n_alone = int((counts == 1).sum())
+    if n_alone > policy.most_unseen * len(used):
+        return f"The joint structure was not tried, because {n_alone} of {len(used)} label sets are unique."
+    return ""
+
+
 STRUCTURES: dict[str, Callable[[dict[str, Any], GivenLabels], FittedStructure]] = {
     "independent": fit_independent,
     "joint": fit_joint,

@@ -1,5 +1,6 @@
 """The multilabel classifier that scikit-learn's users see."""
 
+import numbers
 from typing import Any, Self
 
 import numpy as np
@@ -9,14 +10,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from logikern.decisions.indicators import as_indicator
 from logikern.decisions.label_sets import DECISIONS, SetDistribution, decide_sets
+from logikern.estimators._callbacks import log
 from logikern.estimators._fitted.frames import labelled_frame
 from logikern.estimators._fitted.story import explain
 from logikern.estimators._inputs.arguments import check_name
+from logikern.estimators._parameters import check_classification, read_parameters
 from logikern.estimators._results import forget_fit
 from logikern.estimators.classifier import KernelLogisticClassifier
 from logikern.estimators.multilabel._comparison import StructureComparison, compare_structures
 from logikern.estimators.multilabel._labels import LabelTable, read_table
-from logikern.estimators.multilabel._structures import STRUCTURES, FittedStructure, GivenLabels
+from logikern.estimators.multilabel._structures import (
+    STRUCTURES,
+    FittedStructure,
+    GivenLabels,
+    obstacle_to_joint,
+)
 from logikern.numerics.outcome import Array, Indices
 
 # Attributes that are those of the fitted classifier inside.
@@ -40,7 +48,8 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
     structure : {"auto", "independent", "joint"}, default="auto"
         "independent": a latent function for each label, whose hyperparameters are learned together, from the sum of
         the log losses of all labels. "joint": one softmax over the label sets seen in training. "auto" fits both and
-        uses the one whose cross-validated joint log loss on the training rows is lower.
+        uses the one whose cross-validated joint log loss on the training rows is lower. It does not try "joint" if
+        there are very many label sets, or if more than half of the rows have a set of their own; `explain` says so.
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
         As in `KernelLogisticClassifier`.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
@@ -95,7 +104,8 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
     structure_ : {"independent", "joint"}
         The structure that is used.
     comparison_ : StructureComparison or None
-        With structure="auto", the held-out joint log losses of both structures; `print` shows them.
+        With structure="auto", the held-out joint log losses of both structures; `print` shows them. None if only one
+        structure was fitted.
     label_sets_ : array of shape (n_sets, n_labels)
         The label sets of the training rows, as indicators.
     unseen_share_ : float
@@ -192,24 +202,35 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         -------
         self : object
         """
-        self._check_arguments()
+        settings = self._settings()
         forget_fit(self)
         table = read_table(type(self).__name__, y, sample_weight)
         given = GivenLabels(X, table, sample_weight, groups)
-        settings = self.get_params(deep=False)
-        if not hasattr(self.cv, "split") and not isinstance(self.cv, int | np.integer | str | None):
-            settings["cv"] = list(self.cv)  # splits may be readable only once
-        names = list(STRUCTURES) if settings.pop("structure") == "auto" else [self.structure]
-        fits = {name: STRUCTURES[name](settings, given) for name in names}
-        comparison = None
-        if len(fits) > 1:
-            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            comparison = compare_structures(fits, given, settings["cv"], seed)
+        is_open = self.structure == "auto"
+        obstacle = obstacle_to_joint(table) if is_open else ""
+        names = [self.structure] if not is_open else ["independent"] if obstacle else list(STRUCTURES)
+        fits = {}
+        for name in names:
+            log(self.verbose >= 1, "structure of the labels: %s", name)
+            fits[name] = STRUCTURES[name](settings, given)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        comparison = compare_structures(fits, given, settings["cv"], seed) if len(fits) > 1 else None
         self._write(table, fits, comparison)
+        self._obstacle = obstacle
         return self
 
+    def _settings(self) -> dict[str, Any]:
+        """Settings of the classifier inside, checked before any work."""
+        self._check_arguments()
+        settings = self.get_params(deep=False)
+        del settings["structure"]
+        check_classification(read_parameters(KernelLogisticClassifier(**settings)))
+        if not (hasattr(self.cv, "split") or isinstance(self.cv, numbers.Integral | str | None)):
+            settings["cv"] = list(self.cv)  # splits may be readable only once
+        return settings
+
     def _check_arguments(self) -> None:
-        """Reject arguments that a single-label classifier would accept; it checks all others before its work."""
+        """Reject arguments that a classifier of single labels would accept."""
         check_name("structure", self.structure, ("auto", *STRUCTURES))
         check_name("tying", self.tying, ("auto", "shared", "scaled", "separate"))
         check_name("solver", self.solver, ("auto", "newton", "exact"))
@@ -309,8 +330,8 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
     def explain(self) -> str:
         """The structure of the labels, the final model, what it was compared with, and the plan, in words."""
         check_is_fitted(self)
-        compared = [] if self.comparison_ is None else [f"  {self.comparison_}"]
-        told = "\n".join([f"Structure of the labels: {self.structure_}.", *compared])
+        reason = self._obstacle or (str(self.comparison_) if self.comparison_ else "")
+        told = f"Structure of the labels: {self.structure_}." + (f"\n  {reason}" if reason else "")
         return f"{told}\n\n{explain(self._fitted.classifier.__dict__, self._fitted.words)}"
 
     def __sklearn_is_fitted__(self) -> bool:
