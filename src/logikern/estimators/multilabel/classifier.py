@@ -1,6 +1,7 @@
 """The multilabel classifier that scikit-learn's users see."""
 
 import numbers
+import textwrap
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from logikern.decisions.indicators import as_indicator
 from logikern.decisions.label_sets import DECISIONS, SetDistribution, decide_sets
 from logikern.estimators._callbacks import log
 from logikern.estimators._fitted.frames import labelled_frame
-from logikern.estimators._fitted.story import explain
+from logikern.estimators._fitted.story import COLUMNS, explain
 from logikern.estimators._inputs.arguments import check_name
 from logikern.estimators._parameters import check_classification, read_parameters
 from logikern.estimators._results import forget_fit
@@ -331,7 +332,8 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         """The structure of the labels, the final model, what it was compared with, and the plan, in words."""
         check_is_fitted(self)
         reason = self._obstacle or (str(self.comparison_) if self.comparison_ else "")
-        told = f"Structure of the labels: {self.structure_}." + (f"\n  {reason}" if reason else "")
+        indented = textwrap.fill(reason, COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        told = f"Structure of the labels: {self.structure_}." + (f"\n{indented}" if reason else "")
         return f"{told}\n\n{explain(self._fitted.classifier.__dict__, self._fitted.words)}"
 
     def __sklearn_is_fitted__(self) -> bool:
