@@ -7,6 +7,8 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -234,6 +236,15 @@ def test_frames_give_labels_their_names():
     found = model.predict_proba_frame(frame)
     assert found.columns.tolist() == ["p", "q", "r"] and found.index.equals(frame.index)
     np.testing.assert_array_equal(found, model.predict_proba(frame))
+
+
+@pytest.mark.parametrize("make", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
+def test_other_frames_give_labels_their_names(make):
+    model = fixed(structure="independent").fit(X, make(pd.DataFrame(Y, columns=["p", "q", "r"])))
+    assert model.classes_.tolist() == ["p", "q", "r"]
+    np.testing.assert_array_equal(
+        model.predict_proba(NEW), fixed(structure="independent").fit(X, Y).predict_proba(NEW)
+    )
 
 
 @every_structure

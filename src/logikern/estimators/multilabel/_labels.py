@@ -64,7 +64,8 @@ def read_table(owner: str, y: Any, sample_weight: Any) -> LabelTable:
             f"{owner} requires y to be passed, but the target y is None. Pass an indicator matrix of labels."
         )
     refuse_missing(y)
-    indicator, names = as_indicator(y, "y"), getattr(y, "columns", None)
+    # The `columns` of a pyarrow table are its values.
+    indicator, names = as_indicator(y, "y"), getattr(y, "column_names", getattr(y, "columns", None))
     weights = sample_weights(len(indicator), sample_weight)
     n_labels = indicator.shape[1]
     used = weights > 0
