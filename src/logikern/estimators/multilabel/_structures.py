@@ -126,7 +126,7 @@ class StructurePolicy:
     """When "auto" does not try the joint structure."""
 
     # Label sets times rows. On one core, 240,000 take a minute (yeast), and the time grows faster than this number.
-    most_entries: int = 1_000_000
+    most_entries: int = 500_000
     # Share of rows whose set no other row has. As many new rows have a set that was never seen.
     most_unseen: float = 0.5
 
