@@ -34,7 +34,7 @@ PUBLISHED = {"scene": 0.077, "yeast_ml": 0.19}
 YEAST_ROWS = 1500
 QUICK_ROWS = 300
 N_TREES = 500
-STRUCTURES = ("independent", "joint", "auto")
+STRUCTURES = ("independent", "joint", "auto", "coupled")
 DECISIONS = ("hamming", "subset", "f1")
 
 

@@ -23,7 +23,8 @@ from logikern import KernelLogisticClassifier, KernelMultilabelClassifier, joint
 from logikern.estimators.multilabel import _structures, classifier
 
 FIXED = {"kernel": "gaussian", "rate": 0.7, "variance": 5.0, "criterion": None, "random_state": 0}
-STRUCTURES = ("independent", "joint")
+COMPARED = ("independent", "joint")
+STRUCTURES = (*COMPARED, "coupled")
 every_structure = pytest.mark.parametrize("structure", STRUCTURES)
 
 
@@ -134,10 +135,10 @@ def test_structures_are_compared_by_the_loss_of_refitted_folds():
     model = fixed(cv=iter(SPLITS)).fit(X, Y)
     # Every fold keeps every set; otherwise folds of the comparison would know sets that refits do not.
     assert all(len(np.unique(set_numbers(Y[kept]))) == len(model.label_sets_) for kept, _ in SPLITS)
-    for structure in STRUCTURES:
+    for structure in COMPARED:
         expected = sum(held_out(structure, kept, out) for kept, out in SPLITS) / len(X)
         np.testing.assert_allclose(getattr(model.comparison_, structure), expected, atol=2e-5)
-    assert model.structure_ == min(STRUCTURES, key=lambda name: getattr(model.comparison_, name))
+    assert model.structure_ == min(COMPARED, key=lambda name: getattr(model.comparison_, name))
     assert f"Structure of the labels: {model.structure_}" in model.explain()
     assert str(model.comparison_) in " ".join(model.explain().split())
 
@@ -307,7 +308,7 @@ def test_wrong_labels_are_refused(y, told):
 @pytest.mark.parametrize(
     "settings, told",
     [
-        ({"structure": "coupled"}, "`structure` must be one of"),
+        ({"structure": "linked"}, "`structure` must be one of"),
         ({"structure": "joined"}, "Did you mean 'joint'"),
         ({"tying": [0, 1, 1]}, "`tying` must be one of"),
         ({"solver": "smo"}, "`solver` must be one of"),
@@ -345,8 +346,19 @@ def test_tools_of_scikit_learn_work():
     assert clone(model).get_params() == model.get_params()
 
 
+@pytest.mark.parametrize("tying", ["auto", "shared", "scaled", "separate"])
+def test_coupled_structure_learns_variances_of_labels_and_of_label_sets(tying):
+    model = KernelMultilabelClassifier("gaussian", structure="coupled", tying=tying, cv=3, random_state=0).fit(X, Y)
+    n_sets = len(model.label_sets_)
+    assert len(model.variances_) == 3 + n_sets
+    assert len(set(model.variances_[:3])) == 1
+    assert "labels" in set(model.hyperparameters_["classes"])
+    assert np.isfinite(model.set_log_proba(NEW, NEW_Y)).all()
+    assert "those of labels" in model.explain() or "Functions of labels" in model.explain()
+
+
 def test_sparse_inputs_and_precomputed_kernels_give_the_same_probabilities():
-    for structure in STRUCTURES:
+    for structure in COMPARED:
         expected = fixed(structure=structure).fit(X, Y).predict_proba(NEW)
         found = fixed(structure=structure).fit(sparse.csr_array(X), Y).predict_proba(sparse.csr_array(NEW))
         np.testing.assert_allclose(found, expected, atol=1e-8)

@@ -18,8 +18,13 @@ from logikern.estimators.classifier import KernelLogisticClassifier
 from logikern.estimators.multilabel._labels import LabelTable, independent_data
 from logikern.numerics.outcome import Array, Mask
 from logikern.numerics.simplex import soft_maximum
+from logikern.structure.loadings import LabelLoadings
 
 _CRITERION = "the mean held-out log loss of label sets per row"
+
+
+# Tyings of functions of labels and of label sets, by the tying that a user sets.
+TYINGS_OF_LOADINGS = {"auto": "auto", "shared": "level", "scaled": "leaf", "separate": "separate"}
 
 
 class GivenLabels(NamedTuple):
@@ -109,10 +114,20 @@ def fit_independent(settings: dict[str, Any], given: GivenLabels) -> Independent
     return Independent(classifier)
 
 
+def fit_coupled(settings: dict[str, Any], given: GivenLabels) -> Joint:
+    """A joint model whose label sets share the functions of their labels."""
+    mixing = LabelLoadings(_seen_sets(given.table))
+    return fit_joint(settings | {"hierarchy": mixing, "tying": TYINGS_OF_LOADINGS[settings["tying"]]}, given)
+
+
+def _seen_sets(table: LabelTable) -> Mask:
+    """The different sets of rows of positive weight, (S, V)."""
+    return np.unique(table.learned[table.weights > 0], axis=0)
+
+
 def fit_joint(settings: dict[str, Any], given: GivenLabels) -> Joint:
     """A softmax over the sets that rows of positive weight have."""
-    used = given.table.weights > 0
-    sets = np.unique(given.table.learned[used], axis=0)
+    sets = _seen_sets(given.table)
     # Rows of weight zero may have other sets, whose number does not matter.
     place = {own.tobytes(): number for number, own in enumerate(sets)}
     numbers = np.array([place.get(own.tobytes(), 0) for own in given.table.learned])
@@ -149,4 +164,7 @@ def obstacle_to_joint(table: LabelTable, policy: StructurePolicy = USUAL) -> str
 STRUCTURES: dict[str, Callable[[dict[str, Any], GivenLabels], FittedStructure]] = {
     "independent": fit_independent,
     "joint": fit_joint,
+    "coupled": fit_coupled,
 }
+# The structures that "auto" compares.
+COMPARED = ("independent", "joint")

@@ -21,6 +21,7 @@ from logikern.estimators.classifier import KernelLogisticClassifier
 from logikern.estimators.multilabel._comparison import StructureComparison, compare_structures
 from logikern.estimators.multilabel._labels import LabelTable, read_table
 from logikern.estimators.multilabel._structures import (
+    COMPARED,
     STRUCTURES,
     FittedStructure,
     GivenLabels,
@@ -39,18 +40,20 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
     """Kernel classifier for rows with any number of labels.
 
     Labels are independent given the inputs, or all label sets seen in training are the classes of one softmax
-    (a joint model, as in Memisevic 2006, sec. 4, with all sets enumerated). Hyperparameters are learned by
-    cross-validation, as in `KernelLogisticClassifier`.
+    (Memisevic 2006, sec. 4, with all sets enumerated). Hyperparameters are learned by cross-validation, as in
+    `KernelLogisticClassifier`.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="auto"
         As in `KernelLogisticClassifier`.
-    structure : {"auto", "independent", "joint"}, default="auto"
+    structure : {"auto", "independent", "joint", "coupled"}, default="auto"
         "independent": a latent function for each label, whose hyperparameters are learned together, from the sum of
-        the log losses of all labels. "joint": one softmax over the label sets seen in training. "auto" fits both and
-        uses the one whose cross-validated joint log loss on the training rows is lower. It does not try "joint" if
-        there are very many label sets, or if more than half of the rows have a set of their own; `explain` says so.
+        the log losses of all labels. "joint": one softmax over the label sets seen in training. "coupled": the same,
+        but label sets also share functions of their labels; it takes several times as long. "auto" fits "independent"
+        and "joint", and uses the one whose cross-validated joint log loss on the training rows is lower. It does not
+        try "joint" if there are very many label sets, or if more than half of the rows have a set of their own;
+        `explain` says so.
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
         As in `KernelLogisticClassifier`.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
@@ -58,7 +61,8 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
     tying : {"auto", "shared", "scaled", "separate"}, default="auto"
         "shared": one kernel and one variance for all labels (or label sets); "scaled": one kernel, a variance for
         each; "separate": a kernel and a variance for each. "auto" grows from shared to separate as long as that is
-        better.
+        better. In the coupled structure, functions of labels and functions of label sets have a variance each with
+        "shared", and a kernel each with "separate"; with "scaled", each label set has its own variance.
     rate : float, sequence of float or None, default=None
         As in `KernelLogisticClassifier`.
     variance : float or None, default=None
@@ -102,7 +106,7 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
     ----------
     classes_ : array of shape (n_labels,)
         The names of the columns of y if it was a frame, otherwise 0 to n_labels - 1.
-    structure_ : {"independent", "joint"}
+    structure_ : {"independent", "joint", "coupled"}
         The structure that is used.
     comparison_ : StructureComparison or None
         With structure="auto", the held-out joint log losses of both structures; `print` shows them. None if only one
@@ -110,16 +114,16 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
     label_sets_ : array of shape (n_sets, n_labels)
         The label sets of the training rows, as indicators.
     unseen_share_ : float
-        Joint models: the share r of sets that no training row has, estimated from the sets that occur once
-        (Good 1953). P(set) is 1 - r times the softmax over `label_sets_`, plus r times the product of the marginal
-        probabilities. 1 for independent labels, whose sets have the product alone.
+        Joint and coupled models: the share r of sets that no training row has, estimated from the sets that occur
+        once (Good 1953). P(set) is 1 - r times the softmax over `label_sets_`, plus r times the product of the
+        marginal probabilities. 1 for independent labels, whose sets have the product alone.
     set_classifier_ : KernelLogisticClassifier
-        Joint models: the softmax over label sets. Its classes are the rows of `label_sets_`.
+        Joint and coupled models: the softmax over label sets. Its classes are the rows of `label_sets_`.
     criterion_value_ : float
         Criterion at the learned hyperparameters: mean held-out log loss of label sets.
     kernels_ : tuple of Kernel
     variances_ : array of shape (n_functions,)
-        One for each label that varies, or for each label set.
+        One for each label that varies, or for each label set; in the coupled structure, for both.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
     n_features_in_ : int
@@ -209,7 +213,7 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         given = GivenLabels(X, table, sample_weight, groups)
         is_open = self.structure == "auto"
         obstacle = obstacle_to_joint(table) if is_open else ""
-        names = [self.structure] if not is_open else ["independent"] if obstacle else list(STRUCTURES)
+        names = [self.structure] if not is_open else ["independent"] if obstacle else list(COMPARED)
         fits = {}
         for name in names:
             log(self.verbose >= 1, "structure of the labels: %s", name)
@@ -251,7 +255,7 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         seen = np.unique(table.indicator[table.weights > 0], axis=0)
         self.classes_, self.structure_, self.comparison_ = table.names, name, comparison
         self.label_sets_, self.unseen_share_ = seen.astype(np.int64), own.unseen_share
-        if name == "joint":
+        if name != "independent":
             self.set_classifier_ = own.classifier
         self._table, self._fitted = table, own
 
