@@ -49,6 +49,7 @@ LEARNED = (
     "kernel_gradient",
     "temperature",
     "regression",
+    "multilabel",
     "tables",
     "density",
     "large",

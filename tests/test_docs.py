@@ -9,6 +9,7 @@ import pytest
 from logikern.criteria.base import Criterion
 from logikern.estimators._cells import plan
 from logikern.estimators._subsets import policy
+from logikern.estimators.multilabel import _comparison, _structures
 from logikern.fitting.newton.method import NewtonSolver
 from logikern.fitting.newton.systems import NewtonSystem
 from logikern.fitting.pointwise import schedule
@@ -88,3 +89,10 @@ def test_numbers_of_large_data_are_those_of_the_policies():
     )
     assert not [sentence for sentence in told if sentence not in page]
     assert final.check_share == 0.25 and "at most a quarter of the time" in page
+
+
+def test_numbers_of_several_labels_are_those_of_the_policies():
+    page = (ROOT / "docs" / "multilabel.md").read_text()
+    assert f"label sets times rows exceed {_structures.USUAL.most_entries:,}" in page
+    assert f"at most {_comparison.USUAL.most_rows} rows" in page
+    assert _structures.USUAL.most_unseen == 0.5 and "more than half of the rows" in page

@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 # and loads neither scikit-learn nor any optional library.
 _EXPORTS: dict[str, tuple[str, ...]] = {
     "estimators.classifier": ("KernelLogisticClassifier",),
+    "estimators.multilabel.classifier": ("KernelMultilabelClassifier",),
     "estimators.regressor": ("KernelRegressor",),
     "estimators._fitted.pipelines": ("explain", "predict_decisions", "predict_proba_frame", "suspects"),
     "estimators._inputs.transformer": ("TableEncoder",),
@@ -38,6 +39,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "brier_score",
         "calibration_error",
         "error_reject_curve",
+        "joint_log_loss",
         "reliability_bins",
         "target_information",
     ),

@@ -11,6 +11,7 @@ from logikern.fitting.newton.dense import Exact
 from logikern.fitting.newton.free_bias import FreeBias
 from logikern.fitting.problem import Problem, Solver
 from logikern.likelihoods.base import Likelihood
+from logikern.likelihoods.bernoulli import Bernoulli
 from logikern.likelihoods.softmax import Softmax
 from logikern.likelihoods.squared import Squared
 from logikern.operators.choose import Choice
@@ -26,7 +27,12 @@ N = catalogue.N_POINTS
 TOLERANCE = 1e-11
 SOLVER = Exact(TOLERANCE)
 
-LIKELIHOODS: dict[str, Likelihood] = {"softmax": Softmax(), "squared": Squared(), "poisson": Poisson()}
+LIKELIHOODS: dict[str, Likelihood] = {
+    "softmax": Softmax(),
+    "squared": Squared(),
+    "poisson": Poisson(),
+    "bernoulli": Bernoulli(),
+}
 
 
 def _targets(name: str, n_classes: int) -> np.ndarray:
@@ -36,6 +42,7 @@ def _targets(name: str, n_classes: int) -> np.ndarray:
         "soft": generator.dirichlet(np.full(n_classes, 0.5), N).T,
         "numbers": generator.standard_normal((n_classes, N)),
         "counts": generator.poisson(3.0, (n_classes, N)).astype(float),
+        "present": generator.integers(0, 2, (n_classes, N)).astype(float),
     }[name]
 
 
@@ -151,7 +158,7 @@ ALL = (
     *(
         Setting("gaussian", tying, weights, n_classes, targets, likelihood, grouped)
         for (likelihood, targets), tying, weights, n_classes, grouped in product(
-            (("squared", "numbers"), ("poisson", "counts")),
+            (("squared", "numbers"), ("poisson", "counts"), ("bernoulli", "present")),
             ("scaled", "separate"),
             ("random", "zeros"),
             (1, 3),

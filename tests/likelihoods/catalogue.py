@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from logikern.likelihoods.base import Likelihood
+from logikern.likelihoods.bernoulli import Bernoulli
 from logikern.likelihoods.softmax import Softmax
 from logikern.likelihoods.squared import Squared
 from tests.likelihoods.poisson import Poisson
@@ -18,6 +19,14 @@ def labels() -> np.ndarray:
 
 def distributions() -> np.ndarray:
     return np.random.default_rng(1).dirichlet(np.ones(N_CLASSES), N_POINTS).T
+
+
+def present() -> np.ndarray:
+    return np.random.default_rng(5).integers(0, 2, (N_CLASSES, N_POINTS)).astype(float)
+
+
+def shares() -> np.ndarray:
+    return np.random.default_rng(6).random((N_CLASSES, N_POINTS))
 
 
 def numbers() -> np.ndarray:
@@ -47,6 +56,8 @@ class Case:
 ALL = (
     Case("softmax of labels", Softmax(), labels()),
     Case("softmax of distributions", Softmax(), distributions()),
+    Case("bernoulli of labels", Bernoulli(), present()),
+    Case("bernoulli of shares", Bernoulli(), shares()),
     Case("squared", Squared(), numbers()),
     Case("poisson", Poisson(), counts()),
 )

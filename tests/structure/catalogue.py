@@ -10,6 +10,7 @@ from logikern.kernels import Gaussian, Kernel, Matern32, RationalQuadratic
 from logikern.operators.choose import Choice
 from logikern.structure.covariance import ClassCovariance
 from logikern.structure.hierarchy import read_tree
+from logikern.structure.loadings import LabelLoadings
 from logikern.structure.mixing import Flat, Mixing
 
 N_POINTS = 9
@@ -45,7 +46,15 @@ BALANCED = read_tree(["p/a", "p/b", "q/c", "q/d"])
 # A leaf at the top, and a chain from r to s; functions at a, p, p/b, p/r, p/r/s/c and p/r/s/d.
 RAGGED = read_tree(["a", "p/b", "p/r/s/c", "p/r/s/d"])
 
-MIXINGS = {"flat": Flat(N_CLASSES), "by matrix": combinations(), "balanced tree": BALANCED, "ragged tree": RAGGED}
+LOADED = LabelLoadings(np.array([[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 1]], dtype=bool))
+
+MIXINGS = {
+    "flat": Flat(N_CLASSES),
+    "by matrix": combinations(),
+    "balanced tree": BALANCED,
+    "ragged tree": RAGGED,
+    "label sets": LOADED,
+}
 
 
 def points() -> np.ndarray:

@@ -43,6 +43,12 @@ def test_diagonal_after_mixing_is_that_of_the_mixed_covariance(mixing):
 
 
 @every_mixing
+def test_usage_is_the_sum_of_squared_loadings(mixing):
+    matrix = mixing.forward(np.eye(mixing.n_latent))
+    np.testing.assert_allclose(mixing.usage, (matrix**2).sum(axis=0), rtol=1e-12)
+
+
+@every_mixing
 def test_mixing_leaves_its_argument_alone(mixing):
     latent, per_class = state(0, (3, mixing.n_latent, 5)), state(1, (3, mixing.n_classes, 5))
     mixing.forward(latent)

@@ -1,4 +1,4 @@
-"""Scores of probabilities: error-reject curve, information, Brier score and calibration."""
+"""Scores of probabilities: error-reject curve, information, Brier score, calibration, log loss of label sets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,8 +7,20 @@ from typing import Any
 import numpy as np
 from scipy.special import xlog1py
 
-from logikern.decisions.cases import Cases, Labels, align, as_numbers, as_probabilities, as_scores, check_count
-from logikern.numerics.outcome import Array, Indices
+from logikern.decisions.cases import (
+    Cases,
+    Labels,
+    align,
+    as_numbers,
+    as_probabilities,
+    as_scores,
+    as_shares,
+    as_weights,
+    check_count,
+)
+from logikern.decisions.indicators import as_indicator, as_marginals, as_share
+from logikern.decisions.label_sets import independent_labels, listed_sets
+from logikern.numerics.outcome import Array, Indices, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +178,55 @@ def brier_score(y: Any, proba: Any, classes: Labels | None = None, sample_weight
     cases = align(y, as_probabilities(proba), classes, sample_weight)
     truth = np.eye(cases.scores.shape[1])[cases.true]
     return float(cases.weights @ np.sum((cases.scores - truth) ** 2, axis=1))
+
+
+def joint_log_loss(
+    y: Any, proba: Any, label_sets: Any = None, unseen_share: float = 0.0, sample_weight: Any = None
+) -> float:
+    """Mean of -log P(the set of labels of a row): the log loss of sets, in nats.
+
+    For independent labels it is the sum of the log losses of all labels. It is infinite if a set has probability 0.
+
+    Parameters
+    ----------
+    y : array or sparse matrix of shape (n, L)
+        Indicator matrix: 1 if a row has a label, else 0.
+    proba : array of shape (n, L), or (n, S) with `label_sets`
+        Probabilities of the labels, which are then independent, or a distribution over the label sets.
+    label_sets : array of shape (S, L), default=None
+        Indicators of the sets that the columns of `proba` refer to.
+    unseen_share : float, default=0.0
+        With `label_sets`, the share r of sets that are not listed. The probability of a set is 1 - r times its
+        probability in `proba`, plus r times the product of the marginal probabilities of its labels.
+    sample_weight : array of shape (n,), default=None
+        Weights of the mean.
+
+    Examples
+    --------
+    >>> round(joint_log_loss([[1, 0], [1, 1]], [[0.5, 0.5], [0.5, 0.5]]), 3)
+    1.386
+    """
+    sets = as_indicator(y, "y")
+    if label_sets is None:
+        distribution = independent_labels(as_marginals(proba, sets.shape))
+    else:
+        listed, own = as_indicator(label_sets, "label_sets"), as_probabilities(proba)
+        _check_sets(sets, own, listed)
+        distribution = listed_sets(own, listed, as_share(unseen_share, "unseen_share"))
+    shares = as_shares(as_weights(sample_weight, len(sets)))
+    used = shares > 0
+    return float(shares[used] @ -distribution.log_probability(sets)[used])
+
+
+def _check_sets(sets: Mask, proba: Array, listed: Mask) -> None:
+    """Raise unless sets, distributions over the listed sets, and listed sets have matching shapes."""
+    if proba.shape != (len(sets), len(listed)):
+        raise ValueError(
+            f"`proba` must have a row for each of the {len(sets)} rows of `y` and a column for each of the "
+            f"{len(listed)} rows of `label_sets`, but has shape {proba.shape!r}."
+        )
+    if listed.shape[1] != sets.shape[1]:
+        raise ValueError(f"`label_sets` must have {sets.shape[1]} columns like `y`, but has {listed.shape[1]}.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,13 +95,13 @@ def describe(n_bytes: float) -> str:
 def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **others: Any) -> Size:
     """Sizes of a model on all points, or on `n_points`."""
     n_classes = len(data.classes)
-    is_pair, is_shared = n_classes == 2 and data.labels is not None, tying.n_kernels == tying.n_variances == 1
+    is_coupled, is_shared = not data.likelihood.has_separate_functions, tying.n_kernels == tying.n_variances == 1
     return Size(
         len(data.weights) if n_points is None else n_points,
         n_classes,
         data.mixing.n_latent,
-        1 if is_pair else n_classes,
-        n_classes > 2 and data.labels is not None,
+        1 if is_coupled and n_classes == 2 else n_classes,
+        is_coupled and n_classes > 2,
         data.mixing.is_coupled,
         tying.n_kernels,
         1 if is_shared else n_classes,

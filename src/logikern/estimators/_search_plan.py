@@ -202,7 +202,7 @@ def _excluded(data: TrainingData, start: Specification) -> set[str]:
     excluded |= {name for name, count in counts.items() if count * USUAL.rows_per_parameter > n_rows} - {"shared"}
     if not has_parameters or len(data.classes) == 2:
         excluded |= {name for name, own in tyings.items() if own.n_kernels > 1}
-    if data.labels is not None and len(data.classes) == 2:
+    if len(data.classes) == 2 and not data.likelihood.has_separate_functions:
         # Only the difference of two class functions counts, and with one kernel only the sum of their variances.
         excluded |= {"scaled", "leaf"}
     return excluded

@@ -205,6 +205,8 @@ class KernelLogisticClassifier(
 
     # Who fits neighbourhoods; `logikern.dask` sets another one on an instance while it is fitted.
     _fit_cells = staticmethod(fit_here)
+    # Who reads targets; `KernelMultilabelClassifier` sets another one on an instance while it is fitted.
+    _read_data = staticmethod(training_data)
 
     def __init__(
         self,
@@ -300,7 +302,7 @@ class KernelLogisticClassifier(
         parameters = read_parameters(self)
         check_classification(parameters)
         forget_fit(self)
-        data = training_data(parameters, partial(check_together, self), X, y, sample_weight)
+        data = self._read_data(parameters, partial(check_together, self), X, y, sample_weight)
         if data.encoder is not None:
             warn_of_columns(data.encoder)
         check_groups(groups, data.n_rows)

@@ -46,6 +46,11 @@ class Likelihood(ABC):
         return False
 
     @property
+    def has_separate_functions(self) -> bool:
+        """Whether the loss is a sum over functions, one for each target, so that W is diagonal."""
+        return False
+
+    @property
     def has_entropy_dual(self) -> bool:
         """Whether the conjugate is the negative entropy of targets minus duals, as coordinate ascent requires."""
         return False

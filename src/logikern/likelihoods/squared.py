@@ -17,6 +17,10 @@ class Squared(Likelihood):
     def is_quadratic(self) -> bool:
         return True
 
+    @property
+    def has_separate_functions(self) -> bool:
+        return True
+
     def gap(self, dual: Array, latent: Array, targets: Array, weights: Array) -> Array:
         # The conjugate at -b is b' W^-1 b / 2 - b' t, so the gap is |W (u - t) + b|^2 / (2 W).
         residual = (latent - targets) * weights[:, None, :] + dual

@@ -37,11 +37,11 @@ def inherit_curvature(
     hessian = np.eye(len(free_before))
     hessian[np.ix_(free_before, free_before)] = np.linalg.inv(inverse_hessian)
     users = np.zeros_like(hessian)
-    n_classes = coarse.mixing.adjoint(np.ones((coarse.mixing.n_classes, 1)))[:, 0]
-    for own, count in zip(before, n_classes, strict=True):
+    usage = coarse.mixing.usage
+    for own, count in zip(before, usage, strict=True):
         users[np.ix_(own, own)] += count
     inherited = np.zeros((len(free),) * 2)
-    for own, new, count in zip(before, after, n_classes, strict=True):
+    for own, new, count in zip(before, after, usage, strict=True):
         pairs = np.ix_(own, own)
         inherited[np.ix_(new, new)] += count * hessian[pairs] / users[pairs]
     values, vectors = np.linalg.eigh(inherited[np.ix_(free, free)])

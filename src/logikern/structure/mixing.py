@@ -57,6 +57,17 @@ class Mixing(ABC):
         """The group of each latent function from groups of named nodes."""
         raise ValueError("`tying` as a dict needs a hierarchy. Pass a list with a group per class.")
 
+    def describe(self, members: Indices) -> str:
+        """Some latent functions in words."""
+        return "functions " + ", ".join(map(str, members))
+
+    @property
+    def usage(self) -> Array:
+        """Sum of squares of each column of B, (P,): if B has zeros and ones, how many classes use a function."""
+        if self.forest is not None:
+            return self.adjoint(np.ones((self.n_classes, 1)))[:, 0]
+        return np.asarray((self.as_matrix() ** 2).sum(axis=0))
+
     def as_matrix(self) -> Array:
         """B, (C, P)."""
         return self.forward(np.eye(self.n_latent))

@@ -31,9 +31,11 @@ def from_distributions(rows: Array, tolerance: float = 1e-6) -> Array:
     totals = rows.sum(axis=1)
     wrong = np.flatnonzero(~(np.abs(totals - 1.0) <= tolerance))  # catches NaN as well
     if wrong.size:
+        several = " For rows with any number of labels, use KernelMultilabelClassifier."
         raise ValueError(
             f"`y` with {rows.shape[1]} columns must hold distributions over classes, "
             f"but row {wrong[0]} sums to {totals[wrong[0]]:g}. "
             "Pass class labels as one column, or normalise the rows."
+            f"{several if np.isin(rows, (0.0, 1.0)).all() else ''}"
         )
     return np.ascontiguousarray((rows / totals[:, None]).T)

@@ -118,8 +118,8 @@ def _obstacle(parameters: Parameters, data: TrainingData, model: Specification) 
     """Why the fit cannot be divided, in words; empty if it can."""
     if not all(isinstance(kernel, DistanceKernel) for kernel in model.kernels):
         return f"neighbourhoods need a distance-based kernel, and `kernel` is {model.kernels[0]!r}"
-    if data.labels is None:
-        return "a regression is fitted as a whole"
+    if data.likelihood.has_separate_functions:
+        return f"{'a regression' if data.labels is None else 'a model of independent labels'} is fitted as a whole"
     if parameters.is_bias_free:
         return "`bias_variance` is infinite"
     if not (isinstance(parameters.solver, str) and parameters.solver in ("auto", "newton")):

@@ -8,6 +8,7 @@ from logikern.encoding.encoder import Encoder
 from logikern.estimators._fitted.frames import rate_names, users
 from logikern.kernels import Kernel, leaves
 from logikern.numerics.outcome import Array
+from logikern.structure.loadings import LabelLoadings
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
 from logikern.structure.tying import tie
@@ -105,8 +106,19 @@ def sharing(found: Specification, unit: str) -> str:
     return f"The {several} are grouped, with {tying.n_kernels} kernels and {tying.n_variances} variances in total."
 
 
+SHARINGS_OF_LABEL_SETS = {
+    "shared": "All functions, of labels and of label sets, share one kernel and one variance.",
+    "level": "All functions share one kernel; those of labels have one variance, and those of label sets another.",
+    "leaf": "All functions share one kernel; those of labels have one variance, and each label set has its own.",
+    "separate": "Functions of labels and functions of label sets have a kernel and a variance each.",
+    "leaves": "Functions of labels share a kernel and a variance; each label set has its own kernel and variance.",
+}
+
+
 def sharings_of(found: Specification, unit: str) -> dict[str, str]:
     """Names of tyings, and a sentence about each."""
+    if isinstance(found.mixing, LabelLoadings):
+        return SHARINGS_OF_LABEL_SETS
     one, several = _units(found, unit)
     return {
         "shared": f"All {several} share one kernel and one variance.",

@@ -91,7 +91,7 @@ def users(group_of: tuple[int, ...], number: int, found: Specification, classes:
     if not tree.is_coupled:
         return ", ".join(str(classes[member]) for member in members)
     if not isinstance(tree, Tree):
-        return "functions " + ", ".join(map(str, members))
+        return tree.describe(members)
     own = np.unique(tree.levels[members])
     one_each = len(set(group_of)) == len(group_of)
     if not one_each and len(own) == 1 and len(members) == np.count_nonzero(tree.levels == own[0]):

@@ -1,0 +1,130 @@
+"""The labels of a fit: an indicator matrix, checked once here and trusted inside."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from logikern.decisions.indicators import as_indicator
+from logikern.decisions.label_sets import SetDistribution
+from logikern.estimators._inputs.data import CheckTogether, TrainingData, is_precomputed, names_of_rows
+from logikern.estimators._inputs.labels import N_NAMED, refuse_missing
+from logikern.estimators._inputs.weights import sample_weights
+from logikern.estimators._names.likelihoods import LIKELIHOODS
+from logikern.estimators._parameters import Parameters
+from logikern.kernels import training_points
+from logikern.numerics.outcome import Array, Indices, Mask
+from logikern.structure.mixing import Flat
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTable:
+    """The labels of all given rows."""
+
+    indicator: Mask  # (n, L)
+    names: Array  # (L,)
+    shares: Array  # (L,): the share of the weight that has each label
+    weights: Array  # (n,): sample weights, some of which may be zero
+
+    @property
+    def varying(self) -> Mask:
+        """Labels that some rows have and others lack, (L,)."""
+        return (self.shares > 0) & (self.shares < 1)
+
+    @property
+    def learned(self) -> Mask:
+        """Indicators of the varying labels, (n, V)."""
+        return self.indicator[:, self.varying]
+
+    def complete(self, distribution: SetDistribution) -> SetDistribution:
+        """The distribution over sets of all labels, from a distribution over sets of the varying ones."""
+        if self.varying.all():
+            return distribution
+        marginals = np.tile(self.shares, (len(distribution.marginals), 1))
+        marginals[:, self.varying] = distribution.marginals
+        return SetDistribution(
+            marginals, distribution.listed, self.complete_sets(distribution.sets), distribution.rest
+        )
+
+    def complete_sets(self, sets: Mask) -> Mask:
+        """Sets of all labels, from sets of the varying ones, (S, V) -> (S, L)."""
+        found = np.tile(self.shares == 1, (len(sets), 1))
+        found[:, self.varying] = sets
+        return found
+
+
+def read_table(owner: str, y: Any, sample_weight: Any) -> LabelTable:
+    """Check labels and weights; warns of constant labels.
+
+    Rows of weight zero do not count: a label that varies among them only is constant.
+    """
+    if y is None:
+        raise ValueError(
+            f"{owner} requires y to be passed, but the target y is None. Pass an indicator matrix of labels."
+        )
+    refuse_missing(y)
+    # The `columns` of a pyarrow table are its values.
+    indicator, names = as_indicator(y, "y"), getattr(y, "column_names", getattr(y, "columns", None))
+    weights = sample_weights(len(indicator), sample_weight)
+    n_labels = indicator.shape[1]
+    used = weights > 0
+    # Shares of constant labels are exactly zero or one.
+    shares = np.average(indicator[used], axis=0, weights=weights[used]) if used.any() else np.zeros(n_labels)
+    shares = np.where(indicator[used].all(axis=0), 1.0, np.where(indicator[used].any(axis=0), shares, 0.0))
+    table = LabelTable(indicator, np.arange(n_labels) if names is None else np.asarray(names), shares, weights)
+    _check_varying(table)
+    return table
+
+
+def _check_varying(table: LabelTable) -> None:
+    """Warn of constant labels; raise if there are no others."""
+    constant = table.names[~table.varying]
+    if len(constant) == len(table.names):
+        raise ValueError(
+            "`y` must have a label that some rows have and others lack, but each label has one class only: it is "
+            "present in all rows or in none. Add rows, or drop these labels."
+        )
+    if len(constant):
+        named = ", ".join(repr(str(name)) for name in constant[:N_NAMED])
+        more = f" and {len(constant) - N_NAMED} more" if len(constant) > N_NAMED else ""
+        warnings.warn(
+            f"Labels {named}{more} are present in all rows or in none. Their probability in new rows is 1 or 0.",
+            stacklevel=3,
+        )
+
+
+def rarest_labels(indicator: Mask) -> Indices:
+    """For each row, one more than the number of its rarest label, or 0 without labels: strata for subsets and folds.
+
+    Rare labels are then spread over folds, as by the iterative stratification of Sechidis, Tsoumakas & Vlahavas
+    (2011).
+    """
+    order = np.argsort(indicator.sum(axis=0), kind="stable")
+    first = order[indicator[:, order].argmax(axis=1)]
+    return np.where(indicator.any(axis=1), first + 1, 0)
+
+
+def independent_data(
+    names: Array, parameters: Parameters, check: CheckTogether, X: Any, y: Mask, sample_weight: Any
+) -> TrainingData:
+    """Training data whose targets are labels (L, n), each with a function of its own."""
+    row_names, strata = names_of_rows(X), rarest_labels(y)
+    X, _, encoder = check(X, strata)
+    weights = sample_weights(X.shape[0], sample_weight)
+    kept = np.flatnonzero(weights > 0)
+    points = training_points(X) if is_precomputed(parameters.kernel) else X
+    return TrainingData(
+        points=points[kept],
+        targets=np.ascontiguousarray(y[kept].T, dtype=np.float64),
+        weights=weights[kept],
+        classes=names,
+        mixing=Flat(len(names)),
+        likelihood=LIKELIHOODS["labels"](),
+        labels=strata[kept],
+        kept=kept,
+        n_rows=len(y),
+        row_labels=strata,
+        row_names=row_names,
+        encoder=encoder,
+    )

@@ -1,0 +1,352 @@
+"""The multilabel classifier that scikit-learn's users see."""
+
+import numbers
+import textwrap
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from logikern.decisions.indicators import as_indicator
+from logikern.decisions.label_sets import DECISIONS, SetDistribution, decide_sets
+from logikern.estimators._callbacks import log
+from logikern.estimators._fitted.frames import labelled_frame
+from logikern.estimators._fitted.story import COLUMNS, explain
+from logikern.estimators._inputs.arguments import check_name
+from logikern.estimators._parameters import check_classification, read_parameters
+from logikern.estimators._results import forget_fit
+from logikern.estimators.classifier import KernelLogisticClassifier
+from logikern.estimators.multilabel._comparison import StructureComparison, compare_structures
+from logikern.estimators.multilabel._labels import LabelTable, read_table
+from logikern.estimators.multilabel._structures import (
+    COMPARED,
+    STRUCTURES,
+    FittedStructure,
+    GivenLabels,
+    obstacle_to_joint,
+)
+from logikern.numerics.outcome import Array, Indices
+
+# Attributes that are those of the fitted classifier inside.
+_SHARED = (
+    *("n_features_in_", "feature_names_in_", "encoder_", "kernels_", "variances_", "criterion_value_", "outcome_"),
+    *("n_iter_", "trace_", "newton_trace_", "verdicts_", "stopped_early_", "plan_", "operator_"),
+)
+
+
+class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator):
+    """Kernel classifier for rows with any number of labels.
+
+    Labels are independent given the inputs, or all label sets seen in training are the classes of one softmax
+    (Memisevic 2006, sec. 4, with all sets enumerated). Hyperparameters are learned by cross-validation, as in
+    `KernelLogisticClassifier`.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="auto"
+        As in `KernelLogisticClassifier`.
+    structure : {"auto", "independent", "joint", "coupled"}, default="auto"
+        "independent": a latent function for each label, whose hyperparameters are learned together, from the sum of
+        the log losses of all labels. "joint": one softmax over the label sets seen in training. "coupled": the same,
+        but label sets also share functions of their labels; it takes several times as long. "auto" fits "independent"
+        and "joint", and uses the one whose cross-validated joint log loss on the training rows is lower. It does not
+        try "joint" if there are very many label sets, or if more than half of the rows have a set of their own;
+        `explain` says so.
+    categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
+        As in `KernelLogisticClassifier`.
+    inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
+        As in `KernelLogisticClassifier`.
+    tying : {"auto", "shared", "scaled", "separate"}, default="auto"
+        "shared": one kernel and one variance for all labels (or label sets); "scaled": one kernel, a variance for
+        each; "separate": a kernel and a variance for each. "auto" grows from shared to separate as long as that is
+        better. In the coupled structure, functions of labels and functions of label sets have a variance each with
+        "shared", and a kernel each with "separate"; with "scaled", each label set has its own variance.
+    rate : float, sequence of float or None, default=None
+        As in `KernelLogisticClassifier`.
+    variance : float or None, default=None
+        Variance of the latent functions. As in a softmax of two classes, the log odds of an independent label are the
+        difference of two functions, and have twice this variance. None estimates it from the size of the kernel. With
+        a criterion, the search starts there.
+    bias_variance : float, default=16.0
+        Prior variance of the constants of the latent functions. 0 omits constants.
+    criterion : {"cv", "loo", "auto"}, callable or None, default="cv"
+        As in `KernelLogisticClassifier`. The loss is the log loss of label sets.
+    cv : int, splitter or iterable of splits, default=5
+        Folds of the criterion and of the comparison of structures. A number of folds is stratified: for independent
+        labels by the rarest label of each row, for a joint model by label sets. A splitter gets these strata as y.
+    ard : {"auto"} or bool, default="auto"
+        Whether each input has its own rate, as in `KernelLogisticClassifier`.
+    search_size : int, "auto" or None, default="auto"
+        Maximum number of rows in the search, as in `KernelLogisticClassifier`.
+    max_time : float or None, default=None
+        Seconds for the search of each structure, after which the best hyperparameters so far are used.
+    solver : {"auto", "newton", "exact"}, default="auto"
+        Solver of the final fit: iterative or with dense factors.
+    operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
+        How products with kernel matrices are computed, as in `KernelLogisticClassifier`. Independent labels are
+        fitted as a whole for any number of rows.
+    precision : {"auto", "single", "double"}, default="auto"
+        Precision of kernel products.
+    tol : float, default=1e-4
+        Tolerance for the largest component of the gradient.
+    max_iter : int, default=60
+        Maximum number of Newton steps.
+    memory_limit : int, str or None, default=None
+        Memory that a call may use besides its data, in bytes or as text ("2GB").
+    n_jobs : int or None, default=None
+        Maximum number of threads.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random choices.
+    verbose : int, default=0
+        1 shows a line for every evaluation of the search and for the final fit, 2 also every Newton step.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_labels,)
+        The names of the columns of y if it was a frame, otherwise 0 to n_labels - 1.
+    structure_ : {"independent", "joint", "coupled"}
+        The structure that is used.
+    comparison_ : StructureComparison or None
+        With structure="auto", the held-out joint log losses of both structures; `print` shows them. None if only one
+        structure was fitted.
+    label_sets_ : array of shape (n_sets, n_labels)
+        The label sets of the training rows, as indicators.
+    unseen_share_ : float
+        Joint and coupled models: the share r of sets that no training row has, estimated from the sets that occur
+        once (Good 1953). P(set) is 1 - r times the softmax over `label_sets_`, plus r times the product of the
+        marginal probabilities. 1 for independent labels, whose sets have the product alone.
+    set_classifier_ : KernelLogisticClassifier
+        Joint and coupled models: the softmax over label sets. Its classes are the rows of `label_sets_`.
+    criterion_value_ : float
+        Criterion at the learned hyperparameters: mean held-out log loss of label sets.
+    kernels_ : tuple of Kernel
+    variances_ : array of shape (n_functions,)
+        One for each label that varies, or for each label set; in the coupled structure, for both.
+    outcome_ : Outcome
+        How the fit ended; its value is a sentence.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from logikern import KernelMultilabelClassifier
+    >>> X, Y = make_multilabel_classification(n_samples=150, n_classes=3, random_state=0)
+    >>> model = KernelMultilabelClassifier(structure="independent", random_state=0).fit(X[:100], Y[:100])
+    >>> model.predict_proba(X[100:]).shape
+    (50, 3)
+    """
+
+    def __init__(
+        self,
+        kernel="auto",
+        *,
+        structure="auto",
+        categorical_features="from_dtype",
+        inputs="auto",
+        tying="auto",
+        rate=None,
+        variance=None,
+        bias_variance=16.0,
+        criterion="cv",
+        cv=5,
+        ard="auto",
+        search_size="auto",
+        max_time=None,
+        solver="auto",
+        operator="auto",
+        precision="auto",
+        tol=1e-4,
+        max_iter=60,
+        memory_limit=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.structure = structure
+        self.categorical_features = categorical_features
+        self.inputs = inputs
+        self.tying = tying
+        self.rate = rate
+        self.variance = variance
+        self.bias_variance = bias_variance
+        self.criterion = criterion
+        self.cv = cv
+        self.ard = ard
+        self.search_size = search_size
+        self.max_time = max_time
+        self.solver = solver
+        self.operator = operator
+        self.precision = precision
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            As in `KernelLogisticClassifier`.
+        y : array, sparse matrix or frame of shape (n_samples, n_labels)
+            Indicator matrix: 1 or True if a row has a label, else 0 or False. A label that all rows have, or none,
+            gets probability 1 or 0, with a warning.
+        sample_weight : array of shape (n_samples,) or None, default=None
+            Weights of the rows' likelihoods. A weight of two counts as two rows.
+        groups : array of shape (n_samples,) or None, default=None
+            Groups that are held out together.
+
+        Returns
+        -------
+        self : object
+        """
+        settings = self._settings()
+        forget_fit(self)
+        table = read_table(type(self).__name__, y, sample_weight)
+        given = GivenLabels(X, table, sample_weight, groups)
+        is_open = self.structure == "auto"
+        obstacle = obstacle_to_joint(table) if is_open else ""
+        names = [self.structure] if not is_open else ["independent"] if obstacle else list(COMPARED)
+        fits = {}
+        for name in names:
+            log(self.verbose >= 1, "structure of the labels: %s", name)
+            fits[name] = STRUCTURES[name](settings, given)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        comparison = compare_structures(fits, given, settings["cv"], seed) if len(fits) > 1 else None
+        self._write(table, fits, comparison)
+        self._obstacle = obstacle
+        return self
+
+    def _settings(self) -> dict[str, Any]:
+        """Settings of the classifier inside, checked before any work."""
+        self._check_arguments()
+        settings = self.get_params(deep=False)
+        del settings["structure"]
+        check_classification(read_parameters(KernelLogisticClassifier(**settings)))
+        if not (hasattr(self.cv, "split") or isinstance(self.cv, numbers.Integral | str | None)):
+            settings["cv"] = list(self.cv)  # splits may be readable only once
+        return settings
+
+    def _check_arguments(self) -> None:
+        """Reject arguments that a classifier of single labels would accept."""
+        check_name("structure", self.structure, ("auto", *STRUCTURES))
+        check_name("tying", self.tying, ("auto", "shared", "scaled", "separate"))
+        check_name("solver", self.solver, ("auto", "newton", "exact"))
+        if isinstance(self.bias_variance, float) and np.isinf(self.bias_variance):
+            raise ValueError("`bias_variance` must be finite for labels. Use a large value such as 1e4.")
+        if self.variance is not None and np.ndim(self.variance):
+            raise ValueError(f"`variance` must be one number or None, but is {self.variance!r}.")
+
+    def _write(
+        self, table: LabelTable, fits: dict[str, FittedStructure], comparison: StructureComparison | None
+    ) -> None:
+        """Set the fitted attributes."""
+        name = next(iter(fits)) if comparison is None else comparison.best
+        own = fits[name]
+        inner = vars(own.classifier)
+        self.__dict__.update({shared: inner[shared] for shared in _SHARED if shared in inner})
+        seen = np.unique(table.indicator[table.weights > 0], axis=0)
+        self.classes_, self.structure_, self.comparison_ = table.names, name, comparison
+        self.label_sets_, self.unseen_share_ = seen.astype(np.int64), own.unseen_share
+        if name != "independent":
+            self.set_classifier_ = own.classifier
+        self._table, self._fitted = table, own
+
+    def _distribution(self, X: Any) -> SetDistribution:
+        check_is_fitted(self)
+        return self._table.complete(self._fitted.distribution(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each label, (n_samples, n_labels)."""
+        return self._distribution(X).marginals
+
+    def predict_proba_frame(self, X: Any) -> Any:
+        """Probabilities as a frame with one column per label and the rows named as in X.
+
+        A polars frame for polars input, a pandas frame otherwise.
+        """
+        return labelled_frame(X, self.predict_proba(X), self.classes_)
+
+    def predict(self, X: Any) -> Indices:
+        """Indicators of the labels of probability above one half, (n_samples, n_labels)."""
+        return self.decide(X, "hamming")
+
+    def decide(self, X: Any, loss: str = "hamming") -> Indices:
+        """The label set of smallest expected loss for each row, as indicators (n_samples, n_labels).
+
+        Parameters
+        ----------
+        X : rows to predict
+        loss : {"hamming", "subset", "f1"}, default="hamming"
+            "hamming": the share of wrong labels; "subset": 1 unless all labels are right; "f1": one minus the F1
+            score of the row's labels, which is 1 for two empty sets. Each is minimised exactly.
+        """
+        check_name("loss", loss, tuple(DECISIONS))
+        return decide_sets(self._distribution(X), loss).astype(np.int64)
+
+    def predict_set_proba(self, X: Any, label_sets: Any = None) -> Array:
+        """Probability of whole label sets, (n_samples, n_sets).
+
+        Parameters
+        ----------
+        X : rows to predict
+        label_sets : array of shape (n_sets, n_labels) or None, default=None
+            Sets as indicators. None means `label_sets_`, the sets of the training rows; a row then sums to less than
+            1, because other sets have some probability too.
+        """
+        distribution = self._distribution(X)
+        return distribution.at_sets(self._sets(self.label_sets_ if label_sets is None else label_sets, "label_sets"))
+
+    def set_log_proba(self, X: Any, y: Any) -> Array:
+        """Log probability of the label set of each row, (n_samples,); minus its mean is the joint log loss.
+
+        Parameters
+        ----------
+        X : rows to predict
+        y : array, sparse matrix or frame of shape (n_samples, n_labels)
+            Label sets as indicators.
+        """
+        distribution, sets = self._distribution(X), self._sets(y, "y")
+        if len(sets) != len(distribution.marginals):
+            raise ValueError(f"`y` must have {len(distribution.marginals)} rows like `X`, but has {len(sets)}.")
+        return distribution.log_probability(sets)
+
+    def _sets(self, values: Any, name: str) -> Array:
+        sets = as_indicator(values, name)
+        if sets.shape[1] != len(self.classes_):
+            raise ValueError(
+                f"`{name}` must have a column for each of the {len(self.classes_)} labels, but has {sets.shape[1]}."
+            )
+        return sets
+
+    @property
+    def hyperparameters_(self) -> Any:
+        """Name, label or label set, value and start of every hyperparameter, as a frame."""
+        check_is_fitted(self)
+        return self._fitted.classifier.hyperparameters_
+
+    def explain(self) -> str:
+        """The structure of the labels, the final model, what it was compared with, and the plan, in words."""
+        check_is_fitted(self)
+        reason = self._obstacle or (str(self.comparison_) if self.comparison_ else "")
+        indented = textwrap.fill(reason, COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        told = f"Structure of the labels: {self.structure_}." + (f"\n{indented}" if reason else "")
+        return f"{told}\n\n{explain(self._fitted.classifier.__dict__, self._fitted.words)}"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "structure_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = KernelLogisticClassifier(self.kernel).__sklearn_tags__().input_tags
+        tags.target_tags.single_output = False
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -1,0 +1,71 @@
+"""Labels that may be present or absent independently of each other."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from logikern.likelihoods.base import Expansion, Likelihood
+from logikern.likelihoods.curvature import PointwiseCurvature
+from logikern.likelihoods.softmax import LARGEST_LEAD
+from logikern.numerics.outcome import Array
+
+# Each label is a softmax of two classes with functions u_0 and u_1. The latent is their contrast of unit length,
+# u = (u_1 - u_0) / sqrt(2), which has the same variance as u_0 and u_1. The log odds are sqrt(2) u.
+_ODDS = 2.0**0.5
+
+
+@dataclass(frozen=True)
+class Bernoulli(Likelihood):
+    """-log P = sum_i w_i sum_c (log(1 + exp(z_ic)) - t_ic z_ic), log odds z = sqrt(2) u, targets t in [0, 1].
+
+    With the same kernels, variances and bias variance, each label has the probabilities of a softmax of two classes.
+    """
+
+    @property
+    def has_separate_functions(self) -> bool:
+        return True
+
+    def loss_and_gradient(self, latent: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
+        gradient = expit(_ODDS * latent)
+        gradient -= targets
+        gradient *= _ODDS * weights[:, None, :]
+        return np.einsum("bn,bn->b", weights, self.losses(latent, targets)), gradient
+
+    def expand(self, latent: Array, targets: Array, weights: Array) -> Expansion:
+        loss, gradient = self.loss_and_gradient(latent, targets, weights)
+        scale = np.sqrt(weights)[:, None, :] * _root_slope(latent)
+        return Expansion(loss, gradient, PointwiseCurvature(scale, None))
+
+    def smoothed_label_latents(self, targets: Array) -> Array:
+        # The mean of the target and one half, as for the softmax.
+        share = 0.5 * targets + 0.25
+        return np.log(share / (1.0 - share)) / _ODDS
+
+    def correct_predictions(self, latent: Array, targets: Array) -> Array:
+        """Raise the lead of the more probable target of a label where it is too small, as the softmax does."""
+        side = np.where(targets > 0.5, 1.0, -1.0)
+        lead = side * _ODDS * latent
+        enough = np.clip(np.median(lead, axis=1, keepdims=True), 0.0, LARGEST_LEAD)
+        return latent + side * np.maximum(enough - lead, 0.0) / _ODDS
+
+    def losses(self, latent: Array, targets: Array) -> Array:
+        odds = _ODDS * latent
+        return (np.logaddexp(0.0, odds) - targets * odds).sum(axis=-2)
+
+    def derivatives_along(
+        self, latent: Array, direction: Array, targets: Array, weights: Array
+    ) -> tuple[Array, Array]:
+        first = np.einsum("bcn,bcn->bn", _ODDS * (expit(_ODDS * latent) - targets), direction)
+        second = np.square(_root_slope(latent) * direction).sum(axis=1)
+        return np.einsum("bn,bn->b", weights, first), np.einsum("bn,bn->b", weights, second)
+
+    def third_derivative(self, latent: Array, products: Array) -> Array:
+        # W = 2 w p (1 - p), so d W / d u = sqrt(2) (1 - 2 p) W.
+        return -_ODDS * np.tanh(0.5 * _ODDS * latent) * products
+
+
+def _root_slope(latent: Array) -> Array:
+    """The root of 2 p (1 - p), the slope of sqrt(2) p, (B, C, n)."""
+    # p (1 - p) = p(z) p(-z) keeps its digits where p is close to one.
+    return _ODDS * np.sqrt(expit(_ODDS * latent) * expit(-_ODDS * latent))
