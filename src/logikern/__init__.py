@@ -52,9 +52,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "taxonomic_loss",
     ),
     "decisions.tree_errors": ("confused_siblings", "node_scores"),
-    "report.curves": ("plot_error_reject", "plot_reliability"),
-    "report.search": ("plot_search",),
-    "report.tree": ("plot_tree", "render_tree"),
+    "reporting.curves": ("plot_error_reject", "plot_reliability"),
+    "reporting.search": ("plot_search",),
+    "reporting.tree": ("plot_tree", "render_tree"),
 }
 _HOMES = {name: f"{__name__}.{module}" for module, names in _EXPORTS.items() for name in names}
 

@@ -12,7 +12,7 @@ import numpy as np
 from logikern.decisions.cases import as_numbers, check_count
 from logikern.decisions.tree_errors import NodeScores
 from logikern.numerics.outcome import Array
-from logikern.report.curves import new_axes
+from logikern.reporting.curves import new_axes
 from logikern.structure.taxonomy import short_name, subtree_sums
 from logikern.structure.tree import ROOT, Tree
 

@@ -7,7 +7,7 @@ import pytest
 
 from logikern import error_reject_curve
 from logikern.decisions.metrics import reliability_bins
-from logikern.report.curves import plot_error_reject, plot_reliability
+from logikern.reporting.curves import plot_error_reject, plot_reliability
 from tests.decisions.catalogue import draw, round_off
 
 
