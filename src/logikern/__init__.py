@@ -11,7 +11,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "estimators.classifier": ("KernelLogisticClassifier",),
     "estimators.regressor": ("KernelRegressor",),
     "estimators._fitted.pipelines": ("explain", "predict_decisions", "predict_proba_frame", "suspects"),
-    "estimators._fitted.report": ("report",),
+    "estimators._report.contents": ("report",),
     "estimators._inputs.transformer": ("TableEncoder",),
     "estimators._cells.settings": ("NeighbourhoodSettings",),
     "model.persistence": ("load_model", "save_model"),

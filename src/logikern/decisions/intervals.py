@@ -52,5 +52,7 @@ def wilson_intervals(shares: Array, counts: Array, policy: IntervalPolicy = USUA
     """
     square = policy.quantile**2
     centre = (shares + square / (2 * counts)) / (1 + square / counts)
-    half = policy.quantile * np.sqrt(shares * (1 - shares) / counts + square / (4 * counts**2)) / (1 + square / counts)
+    half = (
+        policy.quantile * np.sqrt(shares * (1 - shares) / counts + square / (4 * counts**2)) / (1 + square / counts)
+    )
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)

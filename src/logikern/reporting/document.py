@@ -7,7 +7,7 @@ from logikern.reporting.assessment import Assessment
 from logikern.reporting.confusion import Matrix, TreeErrors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Origin:
     """Where a model and its rows come from, as far as the caller knows."""
 
@@ -16,7 +16,12 @@ class Origin:
     model: str | None = None  # model file
     command: str | None = None  # that fitted the model
     versions: dict[str, Any] = field(default_factory=dict)  # of the libraries that wrote the model file
-    first_row: int = 0  # number of the first row
+    first_row: int = 0  # number of the first row of a table
+    rows: Any = None  # (n,): positions of the rows of the report in their table; None if it has no others
+
+    def number(self, row: int) -> int:
+        """The number by which the reader knows a row of the report."""
+        return self.first_row + (row if self.rows is None else int(self.rows[row]))
 
 
 @dataclass(frozen=True)

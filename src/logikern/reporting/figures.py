@@ -53,7 +53,7 @@ def draw_search(records: Sequence[Record]) -> str:
     with page_style():
         figure = new_figure(5.2, 3.2 + 0.2 * len({record.stage for record in records}))
         axes = plot_search(records, figure.subplots())
-        axes.get_legend().remove()
+        axes.legend().remove()
         figure.legend(*axes.get_legend_handles_labels(), fontsize="small", loc="outside lower left")
         return to_svg(figure, "search")
 

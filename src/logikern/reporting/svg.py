@@ -41,8 +41,7 @@ SIZE = re.compile(r'<svg[^>]*?\swidth="([\d.]+)pt"[^>]*?>')
 def page_style() -> Iterator[None]:
     """Settings of matplotlib for figures of a page; labels are never read as formulas."""
     matplotlib = load_matplotlib()
-    from cycler import cycler
-
+    cycler = matplotlib.cycler
     inks = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK)
     lines = dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color", "grid.color", "legend.edgecolor"), LINE)
     settings: dict[str, Any] = {

@@ -7,7 +7,9 @@ from logikern.structure.links import SEPARATOR
 
 LONGEST_WORD = re.compile(r"\S{81,}")
 # Control characters, and marks that change the direction of the text around them.
-UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]")
+UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]"
+)
 
 
 def printable(text: str) -> str:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from logikern.estimators._fitted.prediction import new_data
 from logikern.estimators._inputs.data import TrainingData, is_precomputed
 from logikern.estimators._names.likelihoods import LIKELIHOODS
+from logikern.kernels.inputs import is_sparse
 from logikern.model.fitted import FittedModel
-from logikern.numerics.outcome import Array
+from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.simplex import log_probabilities
 from logikern.operators.expansion import tiles_of
 from logikern.structure.targets import from_labels
@@ -29,6 +31,45 @@ def with_training(classifier: Any) -> Any:
     complete = copy.copy(classifier)
     vars(complete).update(_training=_recover(classifier), _seed=0)
     return complete
+
+
+def find_rows(classifier: Any, inputs: Any, labels: Array) -> Indices:
+    """The place of each training row among rows with labels, (n_rows,); -1 for training rows without weight.
+
+    The classifier comes from `with_training`.
+    Rows with the same inputs and the same label are interchangeable. A ValueError says how many rows are missing.
+    """
+    data: TrainingData = classifier._training
+    place = {label: number for number, label in enumerate(data.classes.tolist())}
+    waiting: dict[Any, list[int]] = {}
+    given = [place.get(label, -1) for label in labels.tolist()]
+    for row, key in enumerate(zip(given, _keys(new_data(classifier, inputs)), strict=True)):
+        waiting.setdefault(key, []).append(row)
+    found = np.full(data.n_rows, -1)
+    classes = data.targets.argmax(axis=0)[::-1]
+    for row, label, values in zip(data.kept[::-1], classes, _keys(data.points)[::-1], strict=True):
+        same = waiting.get((label, values))
+        found[row] = same.pop() if same else -1
+    n_missing = int((found[data.kept] < 0).sum())
+    if n_missing:
+        raise ValueError(
+            f"{n_missing} of the {len(data.kept)} rows that the model was fitted on are not among the {len(labels)} "
+            "given rows, or have other labels there. Pass the table of the fit, unchanged."
+        )
+    return found
+
+
+def _keys(points: Any) -> list[bytes]:
+    """The values of each row in single precision, as bytes."""
+    if not is_sparse(points):
+        return [row.tobytes() for row in np.asarray(points, dtype=np.float32)]
+    rows = points.tocsr().astype(np.float32)
+    rows.sort_indices()
+    parts = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    return [
+        rows.indices[own].astype(np.int64).tobytes() + rows.data[own].tobytes()
+        for own in (slice(*ends) for ends in parts)
+    ]
 
 
 def _recover(classifier: Any) -> TrainingData:
@@ -72,8 +113,8 @@ def _labels(model: FittedModel) -> Array:
     deviation = np.abs(targets - from_labels(labels, model.n_classes)).max()
     if not deviation <= LARGEST_DEVIATION:
         raise ValueError(
-            "Leave-one-out needs the training labels, which a model file does not contain. They can be recovered only "
-            "from a converged fit without weights whose labels are classes; here, targets would deviate from 0 and 1 "
-            f"by {deviation:.2g}. Use `suspects` in Python, after the fit."
+            "Leave-one-out needs the training labels, which a model file does not contain. They can be recovered "
+            "only from a converged fit without weights whose labels are classes; here, targets would deviate from 0 "
+            f"and 1 by {deviation:.2g}. Use `suspects` in Python, after the fit."
         )
     return labels

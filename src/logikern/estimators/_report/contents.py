@@ -4,8 +4,6 @@ import datetime
 import importlib.metadata
 import os
 import platform
-import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,17 @@ import numpy as np
 
 from logikern import __version__
 from logikern.decisions.tree_errors import node_scores
-from logikern.estimators._fitted import report_tables as tables
 from logikern.estimators._fitted.influence import USUAL as INFLUENCE
 from logikern.estimators._fitted.parts import largest_part
-from logikern.estimators._fitted.pipelines import _estimator, _fitted, _inputs
+from logikern.estimators._fitted.pipelines import fitted_model
 from logikern.estimators._fitted.prediction import new_data
 from logikern.estimators._fitted.recovery import with_training
 from logikern.estimators._inputs.data import is_precomputed, takes_objects
+from logikern.estimators._report import tables
+from logikern.estimators._report.subject import Subject, read_subject, rows_of_classes
 from logikern.kernels.inputs import is_sparse
 from logikern.model.persistence import write_atomically
-from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.outcome import Indices
 from logikern.reporting import figures
 from logikern.reporting.assessment import Assessment, assess
 from logikern.reporting.confusion import Matrix, TreeErrors, confuse, confuse_on_tree
@@ -31,7 +30,6 @@ from logikern.reporting.page import render
 from logikern.reporting.relevance import shuffle_columns
 from logikern.selection.search import Record
 from logikern.structure.taxonomy import labels_of, lowest_equivalents, nodes_of
-from logikern.structure.tree import Tree, as_labels
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
@@ -68,33 +66,10 @@ def write_report(model: Any, X: Any, y: Any, origin: Origin, out: Any = None) ->
     return page
 
 
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """What a report is about: a model and rows with known labels."""
-
-    model: Any  # as given
-    classifier: Any  # ours, which may be its last step
-    X: Any
-    inputs: Any  # of the classifier
-    labels: Array
-    log_probabilities: Array
-    seconds: float  # of the prediction
-    origin: Origin
-
-    @property
-    def tree(self) -> Tree | None:
-        tree: Tree | None = vars(self.classifier).get("tree_")
-        return tree
-
-    @property
-    def probabilities(self) -> Array:
-        return np.exp(self.log_probabilities)
-
-
 def describe(model: Any, X: Any, y: Any, origin: Origin) -> Document:
     """The contents of the report."""
-    subject = _subject(model, X, y, origin)
-    rows, true = _rows_of_classes(subject)
+    subject = read_subject(model, X, y, origin)
+    rows, true = rows_of_classes(subject)
     found = assess(subject.log_probabilities[rows], true) if len(rows) else None
     relevance = _relevance(subject, rows, true)
     return Document(
@@ -116,35 +91,6 @@ def describe(model: Any, X: Any, y: Any, origin: Origin) -> Document:
     )
 
 
-def _subject(model: Any, X: Any, y: Any, origin: Origin) -> Subject:
-    classifier = _estimator(model)
-    if "classes_" not in vars(classifier):
-        raise ValueError("`model` must be a classifier, but is a regressor, which has no probabilities to report.")
-    labels, began = as_labels(y if isinstance(y, list | tuple) else np.asarray(y)), time.perf_counter()
-    found = _fitted(model).predict_log_proba(X)
-    seconds = time.perf_counter() - began
-    if labels.shape != (len(found),):
-        raise ValueError(f"`y` must hold one label for each of the {len(found)} rows of X, but has {labels.shape!r}.")
-    return Subject(model, classifier, X, _inputs(model, X), labels, found, seconds, origin)
-
-
-def _rows_of_classes(subject: Subject) -> tuple[Indices, Indices]:
-    """The rows whose label is a class, and the column of each of them; other rows have inner nodes."""
-    tree, classes = subject.tree, subject.classifier.classes_.tolist()
-    labels = subject.labels
-    if tree is not None:
-        nodes = lowest_equivalents(nodes_of(labels, tree), tree)
-        rows = np.flatnonzero(tree.n_children[nodes] == 0)
-        column = np.zeros(len(tree.labels), dtype=np.intp)
-        column[tree.leaves] = np.arange(tree.n_classes)
-        return rows, column[nodes[rows]]
-    place = {label: number for number, label in enumerate(classes)}
-    unknown = [label for label in labels.tolist() if label not in place]
-    if unknown:
-        raise ValueError(f"`y` must hold classes of the model, but holds {unknown[0]!r}. Drop such rows.")
-    return np.arange(len(labels)), np.array([place[label] for label in labels.tolist()], dtype=np.intp)
-
-
 def _facts(subject: Subject) -> dict[str, Any]:
     classifier, origin = subject.classifier, subject.origin
     tree = subject.tree
@@ -164,8 +110,8 @@ def _warnings(subject: Subject) -> tuple[str, ...]:
     n_known = _n_known(subject)
     if n_known:
         told.append(
-            f"{n_known} of the {len(subject.labels)} rows have the same inputs as a training row. If they are training "
-            "rows, the scores are too good: pass rows that the model has not seen."
+            f"{n_known} of the {len(subject.labels)} rows have the same inputs as a training row. If they are "
+            "training rows, the scores are too good: pass rows that the model has not seen."
         )
     if not subject.classifier.outcome_.converged:
         told.append(f"The fit did not converge. {subject.classifier.outcome_.value}")
@@ -219,7 +165,7 @@ def _on_tree(subject: Subject) -> TreeErrors | None:
 def _relevance(subject: Subject, rows: Indices, true: Indices) -> Table | str:
     kernel = subject.classifier.kernels_[0]
     has_columns = len(rows) == len(subject.labels) and not (takes_objects(kernel) or is_precomputed(kernel))
-    found = shuffle_columns(_fitted(subject.model).predict_log_proba, subject.X, true) if has_columns else None
+    found = shuffle_columns(fitted_model(subject.model).predict_log_proba, subject.X, true) if has_columns else None
     if found is None:
         return "Not computed: the inputs have no columns that could be shuffled one at a time, or there are too many."
     return tables.relevance(found)
@@ -260,7 +206,7 @@ def _cost(subject: Subject) -> dict[str, Any]:
 def _reproduction(subject: Subject) -> dict[str, str]:
     given = {"Command of the fit": subject.origin.command}
     told = {name: command for name, command in given.items() if command}
-    return told | {"Model with its settings": tables.settings(_fitted(subject.model))}
+    return told | {"Model with its settings": tables.settings(fitted_model(subject.model))}
 
 
 def _versions(origin: Origin) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """Tables of a report: hyperparameters, relevance of columns, and rows that need attention."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from logikern.encoding.tables import is_frame
 from logikern.estimators._inputs.data import names_of_rows
+from logikern.estimators._report.subject import Subject
 from logikern.numerics.outcome import Array, Indices
-from logikern.reporting.document import Origin, Table
+from logikern.reporting.document import Table
 from logikern.reporting.relevance import Relevances, list_cells, names_of_columns
 
 
@@ -25,16 +26,6 @@ class TablePolicy:
 USUAL = TablePolicy()
 
 
-class Predicted(Protocol):
-    """Rows with labels and log probabilities."""
-
-    X: Any
-    labels: Array
-    log_probabilities: Array
-    classifier: Any
-    origin: Origin
-
-
 def hyperparameters(classifier: Any, policy: TablePolicy = USUAL) -> Table:
     """Name, classes, value and start of the first hyperparameters."""
     frame = classifier.hyperparameters_
@@ -49,15 +40,15 @@ def relevance(found: Relevances, policy: TablePolicy = USUAL) -> Table:
     rows = tuple((one.column, one.increase, one.error) for one in found.columns[: policy.columns])
     hidden = len(found.columns) - len(rows)
     note = (
-        f"Increase of the log loss when the values of a column are shuffled, on {found.n_rows} rows. If two columns say "
-        "the same, the increase may be small for both, although the model uses them."
+        f"Increase of the log loss when the values of a column are shuffled, on {found.n_rows} rows. If two columns "
+        "say the same, the increase may be small for both, although the model uses them."
     )
     more = f" {hidden} columns of smaller relevance are not shown." if hidden else ""
     return Table(("column", "increase of log loss", "standard error"), rows, note + more)
 
 
 def largest_losses(
-    subject: Predicted, rows: Indices, losses: Array, relevant: Table | str, policy: TablePolicy = USUAL
+    subject: Subject, rows: Indices, losses: Array, relevant: Table | str, policy: TablePolicy = USUAL
 ) -> Table:
     """The rows with the largest losses, with their cells in the most relevant columns."""
     order = np.argsort(-losses, kind="stable")[: policy.rows]
@@ -71,7 +62,7 @@ def largest_losses(
         name = () if names is None else (names[row],)
         probability = float(np.exp(-losses[order[place]]))
         numbers = (subject.labels[row], probability, likely[place], float(losses[order[place]]))
-        told.append((int(row) + subject.origin.first_row, *name, *map(_plain, numbers), *map(_plain, cells[place])))
+        told.append((subject.origin.number(int(row)), *name, *map(_plain, numbers), *map(_plain, cells[place])))
     headings = ("row", *(() if names is None else ("name",)), "label", "probability", "likely", "loss")
     return Table((*headings, *map(str, columns)), tuple(told))
 
@@ -97,7 +88,8 @@ def suspects(classifier: Any, first_row: int, policy: TablePolicy = USUAL) -> Ta
     frame = classifier.suspects(policy.rows)
     columns = [frame[name].tolist() for name in frame.columns]
     columns[0] = [row + first_row for row in columns[0]]
-    return Table(tuple(frame.columns), tuple(zip(*columns, strict=True)), f"Leave-one-out: {classifier.loo_method_}.")
+    note = f"Rows are numbered in the order of the fit, from {first_row}. Leave-one-out: {classifier.loo_method_}."
+    return Table(tuple(frame.columns), tuple(zip(*columns, strict=True)), note)
 
 
 def settings(model: Any) -> str:
