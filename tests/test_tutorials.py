@@ -16,6 +16,7 @@ PAGES = (
     "docs/hierarchies.md",
     "docs/large-data.md",
     "docs/regression.md",
+    "docs/report.md",
     "docs/solvers.md",
     "README.md",
 )

@@ -154,7 +154,7 @@ def _draw_dots(
         def variance(area: Any) -> Any:
             return (area - _STYLE.smallest_dot) / _STYLE.largest_growth * largest
 
-        handles, texts = dots.legend_elements("sizes", num=3, func=variance)
+        handles, texts = dots.legend_elements("sizes", num=3, func=variance, fmt="{x:.3g}")
         ax.legend(handles, texts, title="variance", loc="upper left", frameon=False)
     return dots
 

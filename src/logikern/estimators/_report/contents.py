@@ -4,6 +4,8 @@ import datetime
 import importlib.metadata
 import os
 import platform
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,16 +176,25 @@ def _relevance(subject: Subject, rows: Indices, true: Indices) -> Table | str:
 def _suspects(subject: Subject) -> Table | str:
     """Suspects, if the training labels are known or can be recovered, and leave-one-out takes seconds."""
     classifier = subject.classifier
-    n_rows, n_classes = classifier.dual_coef_.shape
     if "binaries_" in vars(classifier):
         return "Not computed: leave-one-out of all classes together needs a joint fit, without one_vs_rest."
-    if n_classes * n_rows * float(largest_part(classifier.model_)) ** 2 > INFLUENCE.largest_work:
-        return f"Not computed: leave-one-out on {n_rows} rows takes too long for a report. Use `suspects` in Python."
+    if _leave_one_out_work(classifier) > INFLUENCE.largest_work:
+        n_rows = len(classifier.dual_coef_)
+        return f"Not computed: leave-one-out on {n_rows} rows takes too long for a report. Use `suspects` instead."
     try:
-        complete = with_training(classifier)
-        return tables.suspects(complete, subject.origin.first_row)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            found = tables.suspects(with_training(classifier), subject.origin.first_row)
     except ValueError as error:
         return f"Not computed. {error}"
+    return replace(found, note=" ".join([found.note, *(str(warning.message) for warning in caught)]))
+
+
+def _leave_one_out_work(classifier: Any) -> float:
+    """Operations of leave-one-out: for each part one factor per class, or one of all classes if they are coupled."""
+    n_rows, n_classes = classifier.dual_coef_.shape
+    largest, is_coupled = float(largest_part(classifier.model_)), classifier.model_.specification.mixing.is_coupled
+    return n_rows / largest * ((n_classes * largest) ** 3 if is_coupled else n_classes * largest**3)
 
 
 def _cost(subject: Subject) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from logikern.estimators._report.subject import Subject
 from logikern.numerics.outcome import Array, Indices
 from logikern.reporting.document import Table
 from logikern.reporting.relevance import Relevances, list_cells, names_of_columns
+from logikern.reporting.wording import cut
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def largest_losses(
         name = () if names is None else (names[row],)
         probability = float(np.exp(-losses[order[place]]))
         numbers = (subject.labels[row], probability, likely[place], float(losses[order[place]]))
-        told.append((subject.origin.number(int(row)), *name, *map(_plain, numbers), *map(_plain, cells[place])))
+        told.append((subject.origin.number(int(row)), *name, *map(_plain, numbers), *map(_as_text, cells[place])))
     headings = ("row", *(() if names is None else ("name",)), "label", "probability", "likely", "loss")
     return Table((*headings, *map(str, columns)), tuple(told))
 
@@ -95,6 +96,12 @@ def suspects(classifier: Any, first_row: int, policy: TablePolicy = USUAL) -> Ta
 def settings(model: Any) -> str:
     """The model as Python code, with the settings that differ from the defaults."""
     return str(model.__repr__(N_CHAR_MAX=2000)) if hasattr(model, "get_params") else repr(model)
+
+
+def _as_text(value: Any) -> str:
+    """A cell of the user's table, which may have any type and any length."""
+    plain = _plain(value)
+    return f"{plain:.6g}" if isinstance(plain, float) else cut(plain)
 
 
 def _plain(value: Any) -> Any:
