@@ -44,6 +44,14 @@ def test_line_follows_the_curve_between_thresholds(curve):
     np.testing.assert_allclose(errors, curve.error_at(fractions), rtol=1e-12)
 
 
+def test_line_of_many_thresholds_has_few_points():
+    sample = draw(20_000, 2)
+    curve = error_reject_curve(sample.true, sample.probabilities)
+    fractions, errors = plot_error_reject(curve).lines[0].get_data()
+    assert len(curve.thresholds) > 10_000 and len(fractions) < 2500
+    np.testing.assert_allclose(errors, curve.error_at(fractions), rtol=1e-12)
+
+
 def test_each_labelled_curve_has_its_line(sample, curve):
     other = error_reject_curve(sample.true, sample.probabilities)
     lines = plot_error_reject({"coarse": curve, "fine": other}).lines

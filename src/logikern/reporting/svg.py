@@ -97,7 +97,7 @@ def to_svg(figure: Figure, name: str) -> str:
     # Text is escaped, so what looks like an attribute is one.
     used = frozenset(found[1] for found in REFERENCES.findall(drawn))
     drawn = re.sub("<[^>]*>", lambda tag: _clean_tag(tag[0], used, name), drawn)
-    return SIZE.sub(lambda found: _scalable(found[0], found[1]), drawn, count=1).strip()
+    return SIZE.sub(lambda found: _scalable(found[0], found[1], name), drawn, count=1).strip()
 
 
 def _clean_tag(tag: str, used: frozenset[str], name: str) -> str:
@@ -107,7 +107,7 @@ def _clean_tag(tag: str, used: frozenset[str], name: str) -> str:
     return COLOUR.sub(lambda found: COLOURS[found[0].lower()], tag)
 
 
-def _scalable(tag: str, width: str) -> str:
-    """The opening tag with a width that shrinks with the page."""
+def _scalable(tag: str, width: str, name: str) -> str:
+    """The opening tag with a width that shrinks with the page, and a name for screen readers."""
     tag = re.sub(r'\s(?:width|height)="[^"]*"', "", tag)
-    return tag.replace("<svg", f'<svg role="img" style="width: {width}pt"', 1)
+    return tag.replace("<svg", f'<svg role="img" aria-label="{name}" style="width: {width}pt"', 1)
