@@ -79,9 +79,14 @@ def test_other_tables_are_refused(run, fitted, fruit, tmp_path):
     assert result.exit_code == 1 and "3 of the 80 rows that the model was fitted on are not" in result.stderr
 
 
-def test_weighted_fits_are_refused(run, fitted):
-    result = run("suspects", fitted("--class-weight", "plum=3,pear=1"))
-    assert result.exit_code == 1 and "converged fit without weights" in result.stderr
+@pytest.mark.parametrize("weights", [("--class-weight", "plum=3,pear=1"), ("--weight", "id")])
+def test_weighted_fits_are_refused(weights, run, fruit, tmp_path):
+    fruit.to_csv(tmp_path / "fruit.csv", index=False)
+    ignored = ("--ignore", "id") if "id" not in weights else ()
+    out = ("--fixed", "--out", tmp_path / "m.skops")
+    assert run("fit", tmp_path / "fruit.csv", "--target", "kind", *weights, *ignored, *out).exit_code == 0
+    result = run("suspects", tmp_path / "m.skops")
+    assert result.exit_code == 1 and "fit without weights" in result.stderr
 
 
 def test_texts_have_suspects(listed, tree_model):

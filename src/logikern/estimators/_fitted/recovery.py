@@ -19,8 +19,11 @@ from logikern.numerics.simplex import log_probabilities
 from logikern.operators.expansion import tiles_of
 from logikern.structure.targets import from_labels
 
-# Largest deviation of recovered targets from 0 and 1; the tolerance of a fit is 1e-4 by default.
-LARGEST_DEVIATION = 0.01
+# Largest deviation of recovered targets from 0 and 1, in units of the tolerance of the fit. The tolerance bounds it,
+# except for rounding, which differs between a prediction of the training points and the fit.
+LARGEST_DEVIATION = 10.0
+NEED = "Leave-one-out needs the training labels, which a model file does not contain."
+ADVICE = "Use `suspects` in Python, after the fit."
 TILE_ENTRIES = 2**22  # kernel values at a time
 
 
@@ -76,10 +79,12 @@ def _recover(classifier: Any) -> TrainingData:
     model = vars(classifier).get("model_")
     if not isinstance(model, FittedModel) or is_precomputed(model.specification.kernels[0]):
         raise ValueError(
-            "Leave-one-out needs the training labels, which cannot be recovered from the file of a model with "
-            "neighbourhoods, a precomputed kernel or one_vs_rest=True. Use `suspects` in Python, after the fit."
+            f"{NEED} They cannot be recovered if it has neighbourhoods, a precomputed kernel or one_vs_rest=True. "
+            f"{ADVICE}"
         )
-    labels = _labels(model)
+    if classifier.class_weight is not None:
+        raise ValueError(f"{NEED} They can be recovered only from a fit without weights. {ADVICE}")
+    labels = _labels(model, LARGEST_DEVIATION * classifier.tol)
     return TrainingData(
         points=model.points,
         targets=from_labels(labels, model.n_classes),
@@ -104,17 +109,16 @@ def _kept(coefficients: Array, n_points: int) -> Array:
     return kept
 
 
-def _labels(model: FittedModel) -> Array:
+def _labels(model: FittedModel, largest_deviation: float) -> Array:
     """The class of each training point, (n,), as a position in the classes."""
     tiles = tiles_of(model.points, model.points.shape[0], TILE_ENTRIES)
     latent = np.concatenate([model.functions_at(part) for part in tiles])
     targets = model.dual.astype(np.float64) + np.exp(log_probabilities(latent.T))
     labels: Array = targets.argmax(axis=0)
     deviation = np.abs(targets - from_labels(labels, model.n_classes)).max()
-    if not deviation <= LARGEST_DEVIATION:
+    if not deviation <= largest_deviation:
         raise ValueError(
-            "Leave-one-out needs the training labels, which a model file does not contain. They can be recovered "
-            "only from a converged fit without weights whose labels are classes; here, targets would deviate from 0 "
-            f"and 1 by {deviation:.2g}. Use `suspects` in Python, after the fit."
+            f"{NEED} They can be recovered only from a converged fit without weights whose labels are classes; here, "
+            f"targets would deviate from 0 and 1 by {deviation:.2g}. {ADVICE}"
         )
     return labels
