@@ -61,6 +61,16 @@ def hostile_page():
     return html, read_page(html)
 
 
+def test_explanation_cuts_long_names():
+    table = hostile_table()
+    model = logikern.KernelLogisticClassifier(criterion=None, rate=[0.1, 2.0, 0.1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(table.drop(columns="label"), table["label"])
+    told = " ".join(model.explain().split())
+    assert "largest for awww" in told and len(told) < 2000
+
+
 @pytest.fixture(scope="module")
 def hostile_tree_page():
     rng = np.random.default_rng(0)
