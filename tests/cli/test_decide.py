@@ -60,6 +60,23 @@ def test_decisions_need_not_be_classes(decided, probabilities, tmp_path):
     assert found["decision"].tolist() == np.where(5 * probabilities[:, 2] <= 1, "sell", "wait").tolist()
 
 
+def test_numbers_as_classes_can_be_rejected(run, make_table, tmp_path):
+    frame = make_table().assign(kind=lambda own: own["kind"].map({"apple": 1, "pear": 2, "plum": 10}))
+    frame.to_csv(tmp_path / "numbers.csv", index=False)
+    assert run("fit", tmp_path / "numbers.csv", "-t", "kind", "--fixed", "-o", tmp_path / "m.skops").exit_code == 0
+    arguments = ("decide", tmp_path / "m.skops", tmp_path / "numbers.csv", "--out", tmp_path / "out.parquet")
+    assert run(*arguments, "--reject-cost", 0.1).exit_code == 0
+    assert set(pd.read_parquet(tmp_path / "out.parquet")["decision"]) == {"1", "2", "10", "rejected"}
+    assert run(*arguments).exit_code == 0
+    assert set(pd.read_parquet(tmp_path / "out.parquet")["decision"]) == {1, 2, 10}
+
+
+def test_label_of_rejected_rows_must_not_be_a_class(run, model, data):
+    result = run("decide", model, data, "--reject-cost", 0.1, "--reject-label", "plum")
+    assert result.exit_code == 1 and "'plum' is one of them" in result.stderr
+    assert run("decide", model, data, "--reject-label", "plum").exit_code == 0
+
+
 def test_columns_are_kept(decided):
     assert decided("--keep", "id")["id"].tolist() == list(range(90))
 

@@ -1,6 +1,7 @@
 """`logikern report`, and `--report` of `evaluate`."""
 
 import json
+import sys
 
 import pandas as pd
 import pytest
@@ -82,6 +83,13 @@ def test_svmlight_has_a_report(report, run, tmp_path):
 def test_page_that_cannot_be_written_is_refused_first(run, model, tmp_path):
     result = run("report", model, tmp_path / "none.csv", "--out", tmp_path / "nowhere" / "page.html")
     assert result.exit_code == 1 and "there is no folder" in result.stderr
+
+
+def test_missing_library_is_named(run, model, unseen, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run("report", model, tmp_path / "test.csv", "--out", tmp_path / "page.html")
+    assert result.exit_code == 1 and "pip install 'logikern[report]'" in result.stderr and "bug" not in result.stderr
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_info_shows_the_target_and_the_command(run, model):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from logikern.cli.models import tree_of
+from logikern.cli.reading.cells import level
 from logikern.cli.reading.labels import joined
 from logikern.cli.reading.losses import NAMES, read_losses
 from logikern.decisions.rules import DecisionResult, decide, to_labels
@@ -26,10 +27,13 @@ class Rule:
 def decided_rows(model: Any, X: Any, rule: Rule) -> pd.DataFrame:
     """The decision for every row, and its expected loss."""
     decided, labels = _decide(model, model.predict_proba(X), rule)
-    names = np.array([joined(label) for label in labels], dtype=object)
-    return pd.DataFrame(
-        {"decision": to_labels(decided, names, rule.reject_label), "expected_loss": decided.expected_loss}
-    )
+    names = [joined(label) for label in labels]
+    if rule.reject_cost is None:
+        decisions: Any = [names[decision] for decision in decided.decisions]
+    else:
+        # As text, because the label of rejected rows is text, too.
+        decisions = to_labels(decided, np.array([level(name) for name in names], dtype=object), rule.reject_label)
+    return pd.DataFrame({"decision": decisions, "expected_loss": decided.expected_loss})
 
 
 def _decide(model: Any, probabilities: np.ndarray, rule: Rule) -> tuple[DecisionResult, Any]:
