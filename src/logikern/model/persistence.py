@@ -112,7 +112,7 @@ def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None)
             ) from error
 
 
-def _pack(model: Any, notes: Mapping[str, str]) -> bytes:
+def _pack(model: Any, notes: Mapping[str, str] | None = None) -> bytes:
     """The bytes of the file."""
     from skops import io as skops_io
 
@@ -120,7 +120,7 @@ def _pack(model: Any, notes: Mapping[str, str]) -> bytes:
     try:
         skops_io.dump(_bare(model), buffer)
         with zipfile.ZipFile(buffer, "a") as archive:
-            archive.writestr(HEADER, json.dumps(_header(notes)))
+            archive.writestr(HEADER, json.dumps(_header(notes or {})))
         with zipfile.ZipFile(buffer) as archive:
             audit(archive, file_size(buffer), float("inf"))
         buffer.seek(0)
