@@ -41,7 +41,8 @@ def hostile_table(n_rows: int = 90, seed: int = 0) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def iris():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    model = logikern.KernelLogisticClassifier(random_state=0, max_time=5, tying="shared").fit(X[::2], y[::2])
+    model = logikern.KernelLogisticClassifier("gaussian", inputs="raw", tying="shared", random_state=0)
+    model.fit(X[::2], y[::2])
     return model, X[1::2], y[1::2]
 
 
@@ -150,7 +151,7 @@ def test_file_is_the_page(iris, tmp_path):
 
 
 def test_settings_are_shown(iris_page):
-    assert "KernelLogisticClassifier(max_time=5, random_state=0, tying='shared')" in iris_page.text
+    assert "inputs='raw', kernel='gaussian', random_state=0, tying='shared')" in iris_page.text
 
 
 def test_training_rows_are_recognised(iris, iris_page):
