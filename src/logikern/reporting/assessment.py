@@ -60,7 +60,9 @@ def assess(log_probabilities: Array, true: Indices, policy: AssessmentPolicy = U
     shares = np.bincount(true, minlength=len(columns)) / len(true)
     with np.errstate(divide="ignore"):
         log_shares = np.log(shares)
-    own, base = _losses(log_probabilities, true), _losses(np.broadcast_to(log_shares, probabilities.shape), true)
+    # The baseline is the same in all rows of a class.
+    baseline = _losses(np.broadcast_to(log_shares, (len(columns), len(columns))), columns)
+    own, base = _losses(log_probabilities, true), baseline[true]
     curve = error_reject_curve(true, probabilities, columns)
     errors = curve.error_at(policy.rejected)
     return Assessment(
