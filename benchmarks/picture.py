@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from data import load, require_folder
 from logikern import KernelLogisticClassifier, error_reject_curve
-from logikern.report.curves import plot_error_reject, plot_reliability
+from logikern.reporting.curves import plot_error_reject, plot_reliability
 
 FOUND = {"C": 3, "gamma": 0.0556}
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "images" / "satimage.png"

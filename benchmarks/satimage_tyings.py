@@ -14,7 +14,7 @@ import numpy as np
 from data import Split, load
 from logikern import error_reject_curve
 from logikern.decisions.metrics import ErrorRejectCurve
-from logikern.report.curves import plot_error_reject
+from logikern.reporting.curves import plot_error_reject
 from report import RESULTS, Report, Row
 from tuned import Tuned, conduct, options, tune
 

@@ -17,6 +17,7 @@ PAGES = (
     "docs/multilabel.md",
     "docs/large-data.md",
     "docs/regression.md",
+    "docs/report.md",
     "docs/solvers.md",
     "README.md",
 )

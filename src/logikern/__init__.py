@@ -12,6 +12,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "estimators.multilabel.classifier": ("KernelMultilabelClassifier",),
     "estimators.regressor": ("KernelRegressor",),
     "estimators._fitted.pipelines": ("explain", "predict_decisions", "predict_proba_frame", "suspects"),
+    "estimators._report.contents": ("report",),
     "estimators._inputs.transformer": ("TableEncoder",),
     "estimators._cells.settings": ("NeighbourhoodSettings",),
     "model.persistence": ("load_model", "save_model"),
@@ -54,9 +55,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "taxonomic_loss",
     ),
     "decisions.tree_errors": ("confused_siblings", "node_scores"),
-    "report.curves": ("plot_error_reject", "plot_reliability"),
-    "report.search": ("plot_search",),
-    "report.tree": ("plot_tree", "render_tree"),
+    "reporting.curves": ("plot_error_reject", "plot_reliability"),
+    "reporting.search": ("plot_search",),
+    "reporting.tree": ("plot_tree", "render_tree"),
 }
 _HOMES = {name: f"{__name__}.{module}" for module, names in _EXPORTS.items() for name in names}
 

@@ -1,5 +1,7 @@
 """Roles of columns: numeric, categorical, text, left out."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -168,7 +170,8 @@ def test_ignored_column_is_not_an_input(run, table, tmp_path):
     table.assign(id=range(len(table))).to_csv(tmp_path / "t.csv", index=False)
     run("fit", tmp_path / "t.csv", "--target", "kind", "--fixed", "--ignore", "id", "--out", tmp_path / "m.skops")
     assert run("predict", tmp_path / "m.skops", tmp_path / "t.csv").exit_code == 0
-    assert "id" not in run("info", tmp_path / "m.skops").stdout.split()
+    inputs = json.loads(run("info", tmp_path / "m.skops", "--json").stdout)["inputs"]
+    assert inputs == {"numeric": ["width", "height"], "categorical": ["colour"]}
 
 
 def test_question_marks_are_missing_numbers(fit_csv):

@@ -29,6 +29,7 @@ def folder(make_table, make_corpus, model, tree_model, tmp_path, monkeypatch):
     reviews = fruit[["id"]].assign(stars=fruit["id"] % 3, review=fruit["kind"] + " was good")
     reviews.to_json("reviews.jsonl", orient="records", lines=True)
     fruit.assign(tree=fruit["id"] % 12).to_csv("trees.csv", index=False)
+    Path("costs.csv").write_text(",apple,pear,plum\napple,0,1,5\npear,1,0,1\nplum,1,1,0\n")
     shutil.copy(tree_model, "docs.skops")
     docs = make_corpus()
     for name in ("docs.jsonl", "new.jsonl"):

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from sklearn import metrics
 
+import logikern
+
 
 @pytest.fixture
 def unseen(make_table, tmp_path) -> pd.DataFrame:
@@ -102,8 +104,19 @@ def test_missing_targets_are_dropped_on_request(run, model, unseen, tmp_path):
     assert json.loads(result.stdout)["rows"] == 88
 
 
-def test_table_without_target_is_a_usage_error(run, model, unseen, tmp_path):
+def test_target_of_the_fit_is_remembered(run, model, unseen, scores, tmp_path):
+    assert json.loads(run("evaluate", model, tmp_path / "test.csv", "--json").stdout) == scores
+
+
+def test_table_without_the_remembered_target_is_refused(run, model, unseen, tmp_path):
+    unseen.rename(columns={"kind": "sort"}).to_csv(tmp_path / "test.csv", index=False)
     result = run("evaluate", model, tmp_path / "test.csv")
+    assert result.exit_code == 1 and "no column `kind`, which the model file names" in result.stderr
+
+
+def test_table_without_target_is_a_usage_error(run, model, unseen, tmp_path):
+    logikern.save_model(logikern.load_model(model), tmp_path / "nameless.skops")
+    result = run("evaluate", tmp_path / "nameless.skops", tmp_path / "test.csv")
     assert (result.exit_code, "--target COL" in result.stderr) == (2, True)
 
 

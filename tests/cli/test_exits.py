@@ -80,6 +80,19 @@ def test_traceback_in_a_shell_shows_where(tmp_path):
     assert result.returncode == 1 and "Traceback" in result.stderr
 
 
+@pytest.mark.parametrize("arguments", [("predict", "{data}"), ("info", "--json"), ("suspects",)])
+def test_closed_pipe_ends_quietly(arguments, model, make_table, tmp_path):
+    data = tmp_path / "many.csv"
+    make_table(n_points=6000).to_csv(data, index=False)
+    name, *rest = (word.format(data=data) for word in arguments)
+    command = [sys.executable, "-m", "logikern", name, str(model), *rest]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+        process.wait(timeout=60)
+    assert "Traceback" not in said and "BrokenPipe" not in said and "bug" not in said
+
+
 def test_interrupt_in_a_shell_ends_with_130_and_no_traceback():
     command = [sys.executable, "-m", "logikern.cli.main", "demo"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -90,7 +103,7 @@ def test_interrupt_in_a_shell_ends_with_130_and_no_traceback():
     assert process.returncode == 130 and "interrupted" in said and "Traceback" not in said
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "info", "demo"])
+@pytest.mark.parametrize("command", ["fit", "predict", "decide", "evaluate", "report", "suspects", "info", "demo"])
 def test_help_has_examples_and_exit_codes(command, run):
     shown = run(command, "--help").stdout
     assert "Examples:" in shown and f"logikern {command}" in shown and "Exit codes: 0" in shown

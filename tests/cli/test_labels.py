@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from logikern.cli.reading.labels import class_labels, known_labels, parse_class_weight
+from logikern.cli.reading.labels import class_labels, known_labels, parse_class_weight, suspect_measurements
 
 
 @pytest.mark.parametrize("values", [[1, 2, 10], [1.0, 2.0, 10.0], ["1", "2", "10"]])
@@ -36,3 +36,27 @@ def test_labels_are_matched_by_spelling(classes):
 
 def test_class_weight_names_classes():
     assert parse_class_weight("1=2,10=0.5", np.array([1, 10, 1])) == {1: 2.0, 10: 0.5}
+
+
+def test_fractional_targets_are_called_regression():
+    with pytest.raises(ValueError, match="regression, for which Python has `logikern.KernelRegressor`"):
+        class_labels(pd.Series(np.linspace(0.1, 5.2, 60)))
+
+
+def test_many_whole_numbers_are_suspected_to_be_a_measurement(fit_csv):
+    rows = "".join(f"{number % 7},{3 * number}\n" for number in range(60))
+    result = fit_csv(f"x,y\n{rows}")
+    assert "warning: the target `y` has 60 different whole numbers from 0 to 177" in result.stderr
+    assert "It looks like regression" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.tile(np.arange(60), 30),  # each class recurs
+        np.arange(40),  # few classes
+        np.array([f"a{number}" for number in range(60)]),  # names
+    ],
+)
+def test_classes_are_not_suspected(labels):
+    assert suspect_measurements(pd.Series(labels, name="y"), labels) is None

@@ -162,6 +162,21 @@ def test_file_says_its_format_and_who_wrote_it(path):
     assert {"scikit-learn", "skops", "numpy", "scipy"} <= header.keys()
 
 
+def test_notes_are_read_back(path):
+    persistence.write_model(fixed().fit(X, SPECIES), path, {"target": "species"})
+    assert persistence.read_notes(path) == {"target": "species"}
+    assert logikern.load_model(path).classes_.tolist() == sorted(set(SPECIES))
+
+
+@pytest.mark.parametrize(
+    ("notes", "read"), [(None, {}), ([1], {}), ({"target": 5, "command": "<b>"}, {"command": "<b>"})]
+)
+def test_notes_that_are_not_text_are_ignored(notes, read, path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("logikern.json", json.dumps({"format": persistence.FORMAT, "notes": notes}))
+    assert persistence.read_notes(path) == read
+
+
 def dot(x, z):
     return float(x @ z)
 

@@ -17,11 +17,15 @@ The scores are log loss (natural logarithm), error, Brier score (summed over the
 (15 bins of the largest probability), with a table of the classes and, for few classes, a confusion matrix. With a
 class tree there are also scores per level, taxonomic loss, hierarchical F1 and confused siblings.
 
+The target is the column that the model was fitted to predict, unless `--target` names another.
+
 Examples:
 
-  logikern evaluate iris.skops test.csv --target species
+  logikern evaluate iris.skops test.csv
 
   logikern evaluate iris.skops test.csv --target species --json > scores.json
+
+  logikern evaluate iris.skops test.csv --report iris.html
 
 Exit codes: 0 done, 1 invalid data or model, 2 wrong usage, 130 interrupted.
 """
@@ -31,10 +35,11 @@ Exit codes: 0 done, 1 invalid data or model, 2 wrong usage, 130 interrupted.
 def evaluate(
     model: options.ModelArgument,
     data: options.DataArgument,
-    target: options.TargetOption = None,
-    drop_missing_target: Annotated[
-        bool, typer.Option("--drop-missing-target", help="Drop rows without a target.")
-    ] = False,
+    target: options.KnownTargetOption = None,
+    drop_missing_target: options.DropOption = False,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="Also write a report as an HTML page.")
+    ] = None,
     json_output: options.JsonOption = False,
     format: options.FormatOption = None,
     encoding: options.EncodingOption = None,
@@ -43,21 +48,27 @@ def evaluate(
     quiet: options.QuietOption = False,
 ) -> None:
     from logikern.cli.models import load_model
-    from logikern.cli.reading.inputs import read_inputs
+    from logikern.cli.reading.labelled import LabelledSource, read_labelled
+    from logikern.cli.writing.outputs import require_writable
     from logikern.cli.writing.render import print_report, report_record
-    from logikern.cli.writing.scores import report_on_inputs
+    from logikern.cli.writing.reports import write_page
+    from logikern.cli.writing.scores import report_on
 
     messages = Messages(quiet)
+    if report is not None:
+        require_writable(report)
     loaded = load_model(model)
     reading = Reading(format.value if format else None, encoding, separator, zero_based)
-    inputs = read_inputs(loaded, data, reading, [target] if target else (), "`--target`")
-    for note in inputs.notes:
-        messages.info(note)
-    report = report_on_inputs(loaded, inputs, target, drop_missing_target, messages)
+    source = LabelledSource(model, data, reading, target, drop_missing_target)
+    known = read_labelled(loaded, source, messages)
+    # Before anything is printed, because the reader of standard output may go away.
+    if report is not None:
+        write_page(loaded, model, data, known, report, messages)
+    found = report_on(loaded, known.X, known.labels)
     if json_output:
-        print(json.dumps(report_record(report), indent=2))
+        print(json.dumps(report_record(found), indent=2))
     else:
-        print_report(report)
+        print_report(found)
 
 
 evaluate.__doc__ = HELP

@@ -180,7 +180,7 @@ def fit(
     data_set = training.read_training_set(data, reading, columns, messages)
     classifier = fitting.classifier(context.params, data_set)
     kept, held_out = fitting.split(data_set, test_fraction, seed)
-    fitting.fit_and_write(classifier, kept, held_out, path, messages)
+    fitting.fit_and_write(classifier, kept, held_out, path, fitting.notes_on(context), messages)
 
 
 fit.__doc__ = HELP

@@ -1,5 +1,6 @@
 """The work of `logikern fit`: from options and a training set to a model file."""
 
+import shlex
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from enum import StrEnum
@@ -24,12 +25,13 @@ from logikern.cli.writing.description import hyperparameters
 from logikern.cli.writing.outputs import require_writable
 from logikern.cli.writing.render import LIMITS, print_hyperparameters, print_report
 from logikern.cli.writing.scores import report_on
-from logikern.model.persistence import save_model
+from logikern.model.persistence import write_model
 
 MAX_SPLITS = 50  # random splits by groups, until one has every class in both parts
 # Options with the name of an argument of the estimator; those in LEARNING have no effect with `--fixed`.
 MODEL = ("tying", "rate", "variance", "bias_variance", "solver", "operator", "precision", "n_jobs", "memory_limit")
 LEARNING = ("criterion", "max_time", "checkpoint", "cv", "ard", "sharpen", "learn_bias", "n_starts")
+FILES = ("data", "out", "checkpoint", "hierarchy")
 TREE_TYINGS = ("level", "subtree", "leaf", "leaves")
 
 
@@ -56,6 +58,33 @@ def check(given: Mapping[str, Any]) -> None:
     if given["fixed"] and idle:
         options = name_list(f"--{name.replace('_', '-')}" for name in idle)
         raise typer.BadParameter(f"with `--fixed` nothing is learned: remove {options}.")
+
+
+def notes_on(context: typer.Context) -> dict[str, str]:
+    """What a model file keeps about its fit: the target, and the command without the folders of files."""
+    words = ["logikern", "fit"]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if _is_given(context, name):
+            value = context.params[name]
+            words += _as_words(parameter, Path(value).name if name in FILES else value)
+    target = context.params["target"]
+    return {"command": shlex.join(words)} | ({} if target is None else {"target": target})
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE" and name not in ("quiet", "traceback")
+
+
+def _as_words(parameter: Any, value: Any) -> list[str]:
+    """An argument or option as words of a command."""
+    if parameter.param_type_name == "argument":
+        return [str(value)]
+    if isinstance(value, bool):
+        return [parameter.opts[0] if value else parameter.secondary_opts[0]]
+    values = value if isinstance(value, list | tuple) else [value]
+    return [word for own in values for word in (parameter.opts[0], str(own))]
 
 
 def classifier(given: Mapping[str, Any], data_set: TrainingSet) -> Any:
@@ -137,9 +166,14 @@ def _by_groups(
 
 
 def fit_and_write(
-    classifier: Any, kept: TrainingSet, held_out: TrainingSet | None, out: str, messages: Messages
+    classifier: Any,
+    kept: TrainingSet,
+    held_out: TrainingSet | None,
+    out: str,
+    notes: Mapping[str, str],
+    messages: Messages,
 ) -> None:
-    """Fit, write the model, summarise the search, and score the held-out rows."""
+    """Fit, write the model with notes, summarise the search, and score the held-out rows."""
     n_rows = len(kept.labels)
     n_classes = len(np.unique(kept.labels)) if kept.tree is None else kept.tree.n_classes
     model = classifier if kept.roles is None else build_model(kept.roles, classifier, n_rows)
@@ -151,7 +185,7 @@ def fit_and_write(
         report = fit_model(model, kept.X, kept.labels, kept.weights, kept.groups)
     for message in report.warnings:
         messages.warn(message)
-    save_model(report.model, out)
+    write_model(report.model, out, notes)
     _summarise(model, report.outcome, messages)
     messages.info(f"wrote {out} ({Path(out).stat().st_size / 1024:.0f} kB)")
     if held_out is not None:

@@ -6,11 +6,14 @@ from typing import Annotated
 import typer
 
 from logikern import __version__
+from logikern.cli.decide import decide
 from logikern.cli.demo import demo
 from logikern.cli.evaluate import evaluate
 from logikern.cli.fit import fit
 from logikern.cli.info import info
 from logikern.cli.predict import predict
+from logikern.cli.report import report
+from logikern.cli.suspects import suspects
 
 app = typer.Typer(
     name="logikern",
@@ -30,7 +33,7 @@ def unwrapped(text: str) -> str:
     )
 
 
-for command in (fit, predict, evaluate, info, demo):
+for command in (fit, predict, decide, evaluate, report, suspects, info, demo):
     app.command(help=unwrapped(command.__doc__ or ""))(command)
 
 

@@ -41,6 +41,15 @@ DataArgument = Annotated[
 ]
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by `logikern fit`.")]
 TargetOption = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="Column of the classes.")]
+KnownTargetOption = Annotated[
+    str | None,
+    typer.Option("--target", "-t", metavar="COL", help="Column of the classes (default: the target of the fit)."),
+]
+DropOption = Annotated[bool, typer.Option("--drop-missing-target", help="Drop rows without a target.")]
+KeepOption = Annotated[
+    list[str] | None, typer.Option("--keep", metavar="COL", help="Copy a column to the output. Repeatable.")
+]
+TableOption = Annotated[str, typer.Option("--out", "-o", help="CSV, TSV, Parquet or JSON lines, by suffix, or '-'.")]
 FormatOption = Annotated[
     Format | None, typer.Option("--format", **one_of(Format), help="Format of DATA (default: by its suffix).")
 ]

@@ -1,6 +1,5 @@
 """`logikern predict`: a model file and a table in, labelled probabilities out."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -37,13 +36,8 @@ Exit codes: 0 done, 1 invalid data or model, 2 wrong usage, 130 interrupted.
 def predict(
     model: options.ModelArgument,
     data: options.DataArgument,
-    out: Annotated[
-        str, typer.Option("--out", "-o", help="CSV, TSV, Parquet or JSON lines, by suffix, or '-'.")
-    ] = STANDARD,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", metavar="COL", help="Copy a column to the output. Repeatable."),
-    ] = None,
+    out: options.TableOption = STANDARD,
+    keep: options.KeepOption = None,
     loss: Annotated[
         options.Loss | None,
         typer.Option(
@@ -64,12 +58,10 @@ def predict(
 ) -> None:
     from logikern.cli.models import load_model
     from logikern.cli.reading.inputs import read_inputs
-    from logikern.cli.writing.outputs import beside, output_format, require_writable, write_table
+    from logikern.cli.writing.outputs import beside, require_table, write_table
 
     messages = Messages(quiet)
-    if out != STANDARD:
-        require_writable(out)
-        output_format(Path(out))
+    require_table(out)
     if allow_inner and loss not in (None, options.Loss.taxonomic):
         raise typer.BadParameter(f"`--allow-inner` needs `--loss taxonomic`, but `--loss` is {loss.value!r}.")
     keep = list(dict.fromkeys(keep or ()))

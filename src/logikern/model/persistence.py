@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,6 +29,7 @@ from logikern.numerics.outcome import Outcome
 
 FORMAT = 4
 HEADER = "logikern.json"
+NOTES = "notes"  # entry of the header
 # Attributes that only leave-one-out and further fits need.
 UNKEPT = ("_training", "_left_out", "_seed")
 
@@ -43,6 +45,11 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         A fitted model. A pipeline has transformers of scikit-learn and ends in one of the estimators.
     path : str or path
     """
+    write_model(model, path, {})
+
+
+def write_model(model: Any, path: str | os.PathLike[str], notes: Mapping[str, str]) -> None:
+    """`save_model` with notes that `read_header` returns, such as the target of the fit."""
     estimator = final_step(model)
     if not is_ours(estimator):
         raise ValueError(
@@ -56,7 +63,21 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
             f"A model with the function {estimator.kernel!r} as kernel cannot be saved: a model file holds no "
             "code. Use a kernel of logikern or kernel='precomputed', or save the model with pickle."
         )
-    write_atomically(Path(os.path.realpath(path)), _pack(model))
+    write_atomically(Path(os.path.realpath(path)), _pack(model, notes))
+
+
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Format, versions of libraries and notes of a model file that `load_model` accepts."""
+    with zipfile.ZipFile(path) as archive:
+        header: dict[str, Any] = json.loads(archive.read(HEADER))
+        return header
+
+
+def read_notes(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The notes of a model file, without those that are not text."""
+    notes = read_header(path).get(NOTES)
+    found = notes if isinstance(notes, dict) else {}
+    return {name: note for name, note in found.items() if isinstance(note, str)}
 
 
 def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None) -> Any:
@@ -91,7 +112,7 @@ def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None)
             ) from error
 
 
-def _pack(model: Any) -> bytes:
+def _pack(model: Any, notes: Mapping[str, str] | None = None) -> bytes:
     """The bytes of the file."""
     from skops import io as skops_io
 
@@ -99,7 +120,7 @@ def _pack(model: Any) -> bytes:
     try:
         skops_io.dump(_bare(model), buffer)
         with zipfile.ZipFile(buffer, "a") as archive:
-            archive.writestr(HEADER, json.dumps(_header()))
+            archive.writestr(HEADER, json.dumps(_header(notes or {})))
         with zipfile.ZipFile(buffer) as archive:
             audit(archive, file_size(buffer), float("inf"))
         buffer.seek(0)
@@ -114,10 +135,10 @@ def _pack(model: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _header() -> dict[str, Any]:
+def _header(notes: Mapping[str, str]) -> dict[str, Any]:
     libraries = ("scikit-learn", "skops", "numpy", "scipy")
     versions = {library: importlib.metadata.version(library) for library in libraries}
-    return {"format": FORMAT, "logikern": __version__, **versions}
+    return {"format": FORMAT, "logikern": __version__, **versions, **({NOTES: dict(notes)} if notes else {})}
 
 
 def _bare(model: Any) -> Any:

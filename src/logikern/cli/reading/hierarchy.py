@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 
 from logikern.cli.reading.cells import count, levels, name_list, row_names
-from logikern.cli.reading.labels import as_integers, class_labels
+from logikern.cli.reading.labels import as_integers, class_labels, suspect_measurements
 from logikern.cli.reading.sources import FORMATS, Reading, Source, open_source
 from logikern.cli.reading.tables import read_table, refuse_duplicates
 from logikern.cli.session.messages import Messages
@@ -47,6 +47,9 @@ def read_labels(target: pd.Series, hierarchy: str, encoding: str | None, message
     tree = None if hierarchy == NONE else _tree(target, hierarchy, encoding, messages)
     if tree is None:
         labels = class_labels(target)
+        suspicion = suspect_measurements(target, labels)
+        if suspicion is not None:
+            messages.warn(suspicion)
         if hierarchy == NONE and all(links.SEPARATOR in str(label) for label in labels):
             messages.info(
                 f"the target has paths such as {str(labels[0])!r}: pass `--hierarchy auto` to use their tree"

@@ -97,5 +97,19 @@ def _refuse_measurements(target: pd.Series, values: np.ndarray) -> None:
     if len(fractional) > POLICY.fractional_classes:
         raise ValueError(
             f"the target `{target.name}` has {len(fractional)} different fractional values, such as "
-            f"{fractional[0]:g}. It looks like a measurement, not like classes. Name another column, or bin it."
+            f"{fractional[0]:g}. It looks like a measurement, not like classes: this is regression, for which Python "
+            "has `logikern.KernelRegressor`. Name another column, or bin it."
         )
+
+
+def suspect_measurements(target: pd.Series, labels: np.ndarray) -> str | None:
+    """A warning if the classes are so many whole numbers that they look like a measurement."""
+    classes, counts = np.unique(labels, return_counts=True)
+    is_many = len(classes) > POLICY.whole_classes and counts.mean() < POLICY.rows_per_class
+    if classes.dtype.kind != "i" or not is_many:
+        return None
+    return (
+        f"the target `{target.name}` has {len(classes)} different whole numbers from {classes[0]} to {classes[-1]}, "
+        f"with {counts.mean():.1f} rows each on average. It looks like regression, for which Python has "
+        "`logikern.KernelRegressor`. If these are classes, ignore this warning."
+    )

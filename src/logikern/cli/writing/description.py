@@ -1,10 +1,8 @@
 """A fitted model and its search as plain values."""
 
 import dataclasses
-import json
 import math
 import re
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from logikern.cli.models import outcome_sentence, tree_of
 from logikern.cli.preprocessing import final_step, roles_of
 from logikern.cli.reading.inputs import wanted_columns
 from logikern.cli.reading.labels import joined
-from logikern.model.persistence import HEADER
+from logikern.model.persistence import NOTES, read_header, read_notes
 from logikern.structure.tree import ROOT
 
 INDEX = re.compile(r"\[(.+)\]$")  # the input in the name of a rate, such as rate[3] or rate[width]
@@ -47,7 +45,8 @@ def describe(model: Any, path: Path) -> dict[str, Any]:
         "hyperparameters": hyperparameters(model),
         "tree": nodes(model),
         "verdicts": verdicts(classifier),
-        "written_by": _header(path),
+        "fit": read_notes(path),
+        "written_by": {name: value for name, value in read_header(path).items() if name != NOTES},
     }
 
 
@@ -129,9 +128,3 @@ def _input_name(found: str, names: list[str]) -> str:
 
 def _numbers(row: dict[str, Any], *names: str) -> dict[str, float | str | None]:
     return {name: plain(row[name]) for name in names}
-
-
-def _header(path: Path) -> dict[str, Any]:
-    """Format and library versions of the file; `load_model` has checked them."""
-    with zipfile.ZipFile(path) as archive:
-        return json.loads(archive.read(HEADER))

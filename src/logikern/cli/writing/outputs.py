@@ -73,6 +73,13 @@ def output_format(path: Path) -> str:
     return chosen
 
 
+def require_table(out: str) -> None:
+    """Reject a path that no table can be written to, before any work."""
+    if out != STANDARD:
+        require_writable(out)
+        output_format(Path(out))
+
+
 def require_writable(out: str) -> None:
     """Reject a path that cannot be written, before any work."""
     path = Path(out)

@@ -9,7 +9,7 @@ from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.hierarchy import path_text
 from logikern.cli.writing.scores import Report, Scores
 from logikern.cli.writing.tree_scores import TreeScores, tree_record
-from logikern.report.tree import render_tree
+from logikern.reporting.tree import render_tree
 from logikern.structure.taxonomy import short_name
 from logikern.structure.tree import ROOT
 

@@ -4,16 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import typer
 
 from logikern.cli.models import tree_of
-from logikern.cli.reading.cells import count
-from logikern.cli.reading.inputs import SVMLIGHT_LABEL, Inputs
-from logikern.cli.reading.labels import known_labels, missing_targets
-from logikern.cli.session.messages import Messages
 from logikern.cli.writing.tree_scores import TreeScores, score_on_tree
 from logikern.decisions.metrics import brier_score, calibration_error
-from logikern.structure.tree import as_labels
 
 CALIBRATION_BINS = 15
 
@@ -52,20 +46,6 @@ class Report:
     tree: TreeScores | None = None
 
 
-def report_on_inputs(
-    model: Any, inputs: Inputs, target: str | None, drop_missing_target: bool, messages: Messages
-) -> Report:
-    """Scores of a model on the rows of a table that have a target."""
-    column = inputs.table[target or _label_column(inputs)]
-    missing = missing_targets(column, drop_missing_target)
-    if missing.any():
-        messages.info(f"dropped {count(int(missing.sum()), 'row')} without a target")
-    rows = np.flatnonzero(~missing)
-    tree = tree_of(model)
-    labels = known_labels(column.iloc[rows], model.classes_ if tree is None else as_labels(tree.labels))
-    return report_on(model, inputs.take(rows), labels)
-
-
 def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
     """Scores of a model on points with known classes or nodes."""
     log_probabilities, tree = model.predict_log_proba(X), tree_of(model)
@@ -74,12 +54,6 @@ def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
     at_leaf = np.flatnonzero([tree.n_children[tree.place[label]] == 0 for label in labels.tolist()])
     scores = score(log_probabilities[at_leaf], labels[at_leaf], model.classes_) if len(at_leaf) else None
     return Report(scores, score_on_tree(np.exp(log_probabilities), labels, tree))
-
-
-def _label_column(inputs: Inputs) -> str:
-    if SVMLIGHT_LABEL not in inputs.table.columns:
-        raise typer.BadParameter("a table needs `--target COL`, the column of the classes.")
-    return SVMLIGHT_LABEL
 
 
 def score(log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> Scores:

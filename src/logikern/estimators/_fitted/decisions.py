@@ -12,7 +12,7 @@ from logikern.decisions.tree_scores import align_nodes
 from logikern.estimators._fitted.frames import labelled_frame
 from logikern.estimators._inputs.hierarchy import as_column
 from logikern.numerics.outcome import Array
-from logikern.report.tree import plot_tree
+from logikern.reporting.tree import plot_tree
 from logikern.structure.taxonomy import ancestors_at, labels_of, paths_of
 from logikern.structure.tree import Tree, as_labels
 

@@ -22,6 +22,7 @@ class DescriptionPolicy:
     values: int = 6
     inputs: int = 3  # number of inputs that are named, by largest rate
     characters: int = 30  # longest name of a group of classes
+    column_characters: int = 60  # longest name of an input or column
 
 
 USUAL = DescriptionPolicy()
@@ -89,7 +90,9 @@ def _inputs(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:
     largest = np.argsort(-rates, kind="stable")[: USUAL.inputs]
     unit = "input" if getattr(kernels[0], "columns", None) is None else "column"
     names = None if encoder is None or encoder.names is None else rate_names(len(rates), encoder)
-    named = [f"{unit} {place}" if names is None else names[place] for place in largest]
+    named = [
+        f"{unit} {place}" if names is None else _short(names[place], USUAL.column_characters) for place in largest
+    ]
     return f" (one per {unit}, largest for {', '.join(named)})"
 
 
@@ -162,5 +165,5 @@ def _range(values: list[float], before: str = "from ") -> str:
     return f"{low:.3g}" if len(values) == 1 else f"{before}{low:.3g} to {high:.3g}"
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= USUAL.characters else f"{name[: USUAL.characters - 3]}..."
+def _short(name: str, length: int = USUAL.characters) -> str:
+    return name if len(name) <= length else f"{name[: length - 3]}..."

@@ -18,7 +18,7 @@ def explain(model: Any) -> str:
     ----------
     model : KernelLogisticClassifier, KernelRegressor, or Pipeline or search of scikit-learn with one of them
     """
-    return str(_estimator(model).explain())
+    return str(our_estimator(model).explain())
 
 
 def suspects(model: Any, n_suspects: int | None = None, X: Any = None) -> Any:
@@ -37,7 +37,7 @@ def suspects(model: Any, n_suspects: int | None = None, X: Any = None) -> Any:
     frame with the columns row, label, probability, likely, loss
         See `KernelLogisticClassifier.suspects`.
     """
-    found = _estimator(model).suspects(n_suspects)
+    found = our_estimator(model).suspects(n_suspects)
     names = names_of_rows(X)
     return found if names is None else found.set_axis(names[found["row"]], axis=0)
 
@@ -72,8 +72,8 @@ def predict_decisions(
     array of shape (n_samples,)
         Labels from `classes_`, labels of inner nodes, or `reject_label`.
     """
-    estimator = _estimator(model)
-    return estimator.decide(_inputs(model, X), loss, reject_cost, reject_label, allow_inner)
+    estimator = our_estimator(model)
+    return estimator.decide(our_inputs(model, X), loss, reject_cost, reject_label, allow_inner)
 
 
 def predict_proba_frame(model: Any, X: Any) -> Any:
@@ -94,15 +94,15 @@ def predict_proba_frame(model: Any, X: Any) -> Any:
     return labelled_frame(X, model.predict_proba(X), model.classes_)
 
 
-def _fitted(model: Any) -> Any:
+def fitted_model(model: Any) -> Any:
     """The best estimator of a search, or the model itself."""
     check_is_fitted(model)
     return vars(model).get("best_estimator_", model)
 
 
-def _estimator(model: Any) -> Any:
+def our_estimator(model: Any) -> Any:
     """Our estimator, which may be the last step of a pipeline."""
-    fitted = _fitted(model)
+    fitted = fitted_model(model)
     estimator = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
     if not is_ours(estimator):
         raise ValueError(
@@ -113,7 +113,7 @@ def _estimator(model: Any) -> Any:
     return estimator
 
 
-def _inputs(model: Any, X: Any) -> Any:
+def our_inputs(model: Any, X: Any) -> Any:
     """The inputs of our estimator: X after the earlier steps of a pipeline."""
-    fitted = _fitted(model)
+    fitted = fitted_model(model)
     return fitted[:-1].transform(X) if isinstance(fitted, Pipeline) and len(fitted.steps) > 1 else X

@@ -11,7 +11,7 @@ from logikern.estimators._inputs.data import is_precomputed, takes_objects
 from logikern.model import persistence
 from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.outcome import Outcome
-from logikern.report.search import plot_search
+from logikern.reporting.search import plot_search
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
 from logikern.structure.specification import Specification

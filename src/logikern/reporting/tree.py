@@ -12,7 +12,7 @@ import numpy as np
 from logikern.decisions.cases import as_numbers, check_count
 from logikern.decisions.tree_errors import NodeScores
 from logikern.numerics.outcome import Array
-from logikern.report.curves import new_axes
+from logikern.reporting.curves import new_axes
 from logikern.structure.taxonomy import short_name, subtree_sums
 from logikern.structure.tree import ROOT, Tree
 
@@ -154,7 +154,7 @@ def _draw_dots(
         def variance(area: Any) -> Any:
             return (area - _STYLE.smallest_dot) / _STYLE.largest_growth * largest
 
-        handles, texts = dots.legend_elements("sizes", num=3, func=variance)
+        handles, texts = dots.legend_elements("sizes", num=3, func=variance, fmt="{x:.3g}")
         ax.legend(handles, texts, title="variance", loc="upper left", frameon=False)
     return dots
 

@@ -7,7 +7,7 @@ import pytest
 
 from logikern import error_reject_curve
 from logikern.decisions.metrics import reliability_bins
-from logikern.report.curves import plot_error_reject, plot_reliability
+from logikern.reporting.curves import plot_error_reject, plot_reliability
 from tests.decisions.catalogue import draw, round_off
 
 
@@ -41,6 +41,14 @@ def test_line_passes_through_every_threshold(curve):
 def test_line_follows_the_curve_between_thresholds(curve):
     fractions, errors = plot_error_reject(curve).lines[0].get_data()
     assert len(fractions) > 10 * len(curve.thresholds)
+    np.testing.assert_allclose(errors, curve.error_at(fractions), rtol=1e-12)
+
+
+def test_line_of_many_thresholds_has_few_points():
+    sample = draw(20_000, 2)
+    curve = error_reject_curve(sample.true, sample.probabilities)
+    fractions, errors = plot_error_reject(curve).lines[0].get_data()
+    assert len(curve.thresholds) > 10_000 and len(fractions) < 2500
     np.testing.assert_allclose(errors, curve.error_at(fractions), rtol=1e-12)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from logikern.decisions.tree_errors import node_scores
-from logikern.report import tree as report
-from logikern.report.tree import plot_tree, render_tree
+from logikern.reporting import tree as report
+from logikern.reporting.tree import plot_tree, render_tree
 from logikern.structure.hierarchy import read_tree
 from logikern.structure.tree import Tree
 from tests.decisions.trees import ANIMALS, flat

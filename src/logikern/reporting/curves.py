@@ -9,12 +9,14 @@ import numpy as np
 
 from logikern.decisions.cases import Labels
 from logikern.decisions.metrics import ErrorRejectCurve, reliability_bins
+from logikern.numerics.outcome import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Added to the thresholds, because the curve is not linear between two of them.
 GRID = np.linspace(0.0, 1.0, 201)
+MOST_POINTS = 2000  # of a line; more cannot be seen, and make files large
 
 
 def plot_error_reject(curves: ErrorRejectCurve | Mapping[str, ErrorRejectCurve], ax: Axes | None = None) -> Axes:
@@ -34,7 +36,7 @@ def plot_error_reject(curves: ErrorRejectCurve | Mapping[str, ErrorRejectCurve],
     ax = new_axes(ax)
     labelled = {None: curves} if isinstance(curves, ErrorRejectCurve) else curves
     for label, curve in labelled.items():
-        fractions = np.union1d(GRID, curve.rejected)
+        fractions = np.union1d(GRID, thinned(curve.rejected))
         legend = None if label is None else f"{label} (area {curve.area:.4f})"
         ax.plot(fractions, curve.error_at(fractions), label=legend)
     ax.set(xlabel="fraction rejected", ylabel="error among kept cases", xlim=(0.0, 1.0))
@@ -82,6 +84,13 @@ def plot_reliability(
     _show_percent(ax)
     ax.legend()
     return ax
+
+
+def thinned(values: Array) -> Array:
+    """At most `MOST_POINTS` of the values, evenly spaced by rank, with the first and the last."""
+    if len(values) <= MOST_POINTS:
+        return values
+    return values[np.linspace(0, len(values) - 1, MOST_POINTS).astype(np.intp)]
 
 
 def new_axes(ax: Axes | None) -> Axes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from logikern.report.curves import new_axes
+from logikern.reporting.curves import new_axes
 from logikern.selection.search import Record
 
 if TYPE_CHECKING:

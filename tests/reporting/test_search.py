@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from logikern.report.search import plot_search
+from logikern.reporting.search import plot_search
 from logikern.selection.search import Record
 
 

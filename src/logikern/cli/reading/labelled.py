@@ -1,0 +1,79 @@
+"""DATA with known classes, for a fitted model."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from logikern.cli.models import tree_of
+from logikern.cli.reading.cells import count
+from logikern.cli.reading.inputs import SVMLIGHT_LABEL, Inputs, read_inputs
+from logikern.cli.reading.labels import known_labels, missing_targets
+from logikern.cli.reading.sources import STANDARD, Reading, format_of
+from logikern.cli.session.messages import Messages
+from logikern.model.persistence import read_notes
+from logikern.structure.tree import as_labels
+
+TARGET = "target"  # note in a model file
+
+
+@dataclass(frozen=True)
+class LabelledSource:
+    """Where labelled rows are, and what to do with them."""
+
+    model_file: str
+    data: str
+    reading: Reading
+    target: str | None = None
+    drop_missing_target: bool = False
+    keep: tuple[str, ...] = ()  # further columns of DATA
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Inputs of a model and their labels, classes or nodes; rows without a target are left out."""
+
+    X: Any
+    labels: np.ndarray
+    rows: np.ndarray  # their positions in DATA
+    table: pd.DataFrame  # DATA, with all its rows
+    target: str | None  # name of the target; None for svmlight
+
+
+def read_labelled(model: Any, source: LabelledSource, messages: Messages) -> LabelledRows:
+    """Read DATA for a model, whose file may remember its target."""
+    target = source.target or _remembered(source)
+    option = " or ".join(
+        [*(["`--keep`"] if source.keep else []), "`--target`" if source.target else "the model file"]
+    )
+    named = [*([target] if target else []), *(name for name in source.keep if name != target)]
+    inputs = read_inputs(model, source.data, source.reading, named, option)
+    for note in inputs.notes:
+        messages.info(note)
+    return _label(model, inputs, target, source.drop_missing_target, messages)
+
+
+def _remembered(source: LabelledSource) -> str | None:
+    """The target of the fit; None for svmlight, which contains the labels."""
+    is_named = source.reading.format is not None or source.data == STANDARD
+    format = source.reading.format if is_named else format_of(Path(source.data))
+    return None if format == "svmlight" else read_notes(source.model_file).get(TARGET)
+
+
+def _label(model: Any, inputs: Inputs, target: str | None, drop: bool, messages: Messages) -> LabelledRows:
+    column = inputs.table[target or _label_column(inputs)]
+    missing = missing_targets(column, drop)
+    if missing.any():
+        messages.info(f"dropped {count(int(missing.sum()), 'row')} without a target")
+    rows, tree = np.flatnonzero(~missing), tree_of(model)
+    labels = known_labels(column.iloc[rows], model.classes_ if tree is None else as_labels(tree.labels))
+    return LabelledRows(inputs.take(rows), labels, rows, inputs.table, target)
+
+
+def _label_column(inputs: Inputs) -> str:
+    if SVMLIGHT_LABEL not in inputs.table.columns:
+        raise typer.BadParameter("a table needs `--target COL`, the column of the classes.")
+    return SVMLIGHT_LABEL

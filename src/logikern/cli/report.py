@@ -1,0 +1,60 @@
+"""`logikern report`: a page about a model and its errors."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from logikern.cli import options
+from logikern.cli.reading.sources import Reading
+from logikern.cli.session.exits import ends_cleanly
+from logikern.cli.session.messages import Messages
+
+HELP = """
+Write a report on a model as one HTML page, which needs no network and no scripts.
+
+It shows scores with intervals, calibration, errors when uncertain rows are rejected, confused classes, what was
+learned, the relevance of the columns, rows that need attention, and how to reproduce the fit. DATA should be rows
+that the model has not seen. Reports need the libraries of `pip install 'logikern[report]'`.
+
+Examples:
+
+  logikern report iris.skops test.csv --out iris.html
+
+  logikern report iris.skops test.csv --target species
+
+Exit codes: 0 done, 1 invalid data or model, 2 wrong usage, 130 interrupted.
+"""
+
+
+@ends_cleanly
+def report(
+    model: options.ModelArgument,
+    data: options.DataArgument,
+    target: options.KnownTargetOption = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="Page to write (default: MODEL with the suffix .html).")
+    ] = None,
+    drop_missing_target: options.DropOption = False,
+    format: options.FormatOption = None,
+    encoding: options.EncodingOption = None,
+    separator: options.SeparatorOption = None,
+    zero_based: options.ZeroBasedOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    from logikern.cli.models import load_model
+    from logikern.cli.reading.labelled import LabelledSource, read_labelled
+    from logikern.cli.writing.outputs import require_writable
+    from logikern.cli.writing.reports import write_page
+
+    messages = Messages(quiet)
+    page = out or f"{Path(model).stem}.html"
+    require_writable(page)
+    loaded = load_model(model)
+    reading = Reading(format.value if format else None, encoding, separator, zero_based)
+    source = LabelledSource(model, data, reading, target, drop_missing_target)
+    known = read_labelled(loaded, source, messages)
+    write_page(loaded, model, data, known, page, messages)
+
+
+report.__doc__ = HELP
