@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from logikern.selection.judgement import Verdict
+from logikern.selection.judgement import Verdict, is_better
 from tests.selection.samples import N_LOSSES, Fixed, grow_on, plan, rung
 
 BEFORE = np.linspace(0.5, 1.5, N_LOSSES)
@@ -35,12 +35,19 @@ def judge(gain, gain_unseen, noise_unseen=0.0, failed=()):
 
 
 @pytest.mark.parametrize(
-    "gain_unseen, noise, kept", [(0.02, 0.01, True), (0.02, 0.03, True), (-0.02, 0.0, False), (0.0, 0.0, False)]
+    "gain_unseen, noise, kept", [(0.02, 0.01, True), (0.02, 0.03, False), (-0.02, 0.0, False), (0.0, 0.0, False)]
 )
-def test_unseen_rows_decide_without_regard_to_noise(gain_unseen, noise, kept):
+def test_more_kernels_must_gain_more_than_noise_on_unseen_rows(gain_unseen, noise, kept):
     verdict, _ = judge(0.1, gain_unseen, noise)
     assert verdict.kept is kept and verdict.n_unseen == N_UNSEEN
     assert (verdict.gain, verdict.noise) == pytest.approx((gain_unseen, noise))
+
+
+@pytest.mark.parametrize(
+    "unseen, costs_more, kept", [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_gain_below_its_noise_counts_on_unseen_rows_of_a_model_that_costs_the_same(unseen, costs_more, kept):
+    assert is_better(0.02, 0.03, unseen, costs_more) is kept and is_better(0.04, 0.03, unseen, costs_more)
 
 
 def test_unseen_rows_are_not_asked_about_a_model_that_the_criterion_rejects():

@@ -282,7 +282,6 @@ def test_search_on_texts_of_many_classes_goes_on_on_ever_more(monkeypatch):
     assert sizes(texts) == [30, 45]  # 50 are hardly more
     assert sizes(X) == [20]
     assert sizes(texts, search_size=30) == [20, 30]
-    assert sizes(texts, search_size=22) == [22]
     assert sizes(texts, cv=StratifiedKFold(3)) == [20]
     change_policy(monkeypatch, _search_plan, most_entries=35 * 3)  # 35 rows of three classes
     assert sizes(texts) == [30]

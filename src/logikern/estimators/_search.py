@@ -83,7 +83,7 @@ def predict_start(fits: WarmStart, data: TrainingData) -> Array | None:
     if model is None or rows is None:
         return None
     others = np.setdiff1d(np.arange(len(data.weights)), rows)
-    latent = np.empty(data.targets.shape)
+    latent = np.empty((model.n_classes, len(data.weights)))
     latent[:, rows] = fits.state.mean(axis=0)
     latent[:, others] = model.latents(data.points[others]).T
     return data.likelihood.correct_predictions(latent, data.targets)

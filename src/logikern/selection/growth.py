@@ -8,7 +8,7 @@ import numpy as np
 from logikern.kernels.parameters import RATES
 from logikern.numerics.outcome import Array
 from logikern.selection.inheritance import inherit_curvature, trace_parameters
-from logikern.selection.judgement import UnseenRows, Verdict, paired_gain
+from logikern.selection.judgement import UnseenRows, Verdict, is_better, paired_gain
 from logikern.selection.policy import USUAL
 from logikern.selection.prior import NestedPrior, NormalPrior
 from logikern.selection.refinement import (
@@ -270,11 +270,10 @@ class _Growth:
         if found is None:
             return
         gain, noise, n_unseen = self._gain(found)
-        # Unseen rows judge without bias, but more kernels multiply the time of everything that follows.
         costs_more = len(candidate.kernels) > len(self.best.specification.kernels)
-        is_better = gain > (0.0 if n_unseen and not costs_more else noise)
-        fate = "better" if is_better else "requested" if is_given else "not better"
-        kept = is_better or is_given
+        gains = is_better(gain, noise, n_unseen > 0, costs_more)
+        fate = "better" if gains else "requested" if is_given else "not better"
+        kept = gains or is_given
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, noise, kept, fate, n_unseen))
         if kept:
             self.best = found

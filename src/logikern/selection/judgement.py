@@ -60,6 +60,14 @@ class UnseenRows(Protocol):
         """
 
 
+def is_better(gain: float, noise: float, unseen: bool, costs_more: bool) -> bool:
+    """Whether a gain suffices: it exceeds its noise, or is positive on unseen rows, which judge without bias.
+
+    More kernels multiply the time of everything that follows, so a model that costs more must exceed the noise.
+    """
+    return gain > (0.0 if unseen and not costs_more else noise)
+
+
 def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:
     """Weighted mean decrease of the losses, and its standard error; losses of the same point are one case.
 
