@@ -29,6 +29,7 @@ ESTIMATORS = [
     fixed(structure="independent"),
     fixed(structure="joint"),
     fixed(structure="auto"),
+    fixed(structure="coupled"),
     KernelMultilabelClassifier(structure="independent", cv=2, random_state=0),
 ]
 
