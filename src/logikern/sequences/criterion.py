@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from logikern.numerics.outcome import Array, Outcome
-from logikern.sequences.likelihood import ChainLikelihood, FieldCovariance
+from logikern.numerics.outcome import Array, Indices, Outcome
+from logikern.sequences.chains import Chains
+from logikern.sequences.likelihood import ChainLikelihood, FieldCovariance, count_transitions
 from logikern.sequences.newton import POLICY, ChainPolicy, NewtonSystem, fit_chains
 from logikern.structure.covariance import CovarianceGradient
 
@@ -16,7 +17,9 @@ class HeldOutEvaluation(NamedTuple):
 
     value: float
     gradient: CovarianceGradient  # for each operator and latent function
-    transition_gradient: float
+    transition_gradient: float  # in the logarithm of the transition variance
+    count_gradient: float  # in the logarithm of the pseudocount
+    piecewise_gradient: float  # in the logarithm of the weight of places
     latents: tuple[Array, ...]  # of each fold: warm starts
     outcome: Outcome
     n_products: int
@@ -33,6 +36,8 @@ class _FoldResult(NamedTuple):
     loss: float
     dual: Array
     adjoint: Array
+    count_slope: float
+    piecewise_slope: float
     latent: Array
     outcome: Outcome
     n_products: int
@@ -44,11 +49,14 @@ class HeldOutChains:
 
     With alpha the dual field of a fold, q the gradient of its held-out loss and W the curvature of its own loss,
     e = (I + W K)^-1 q gives d Psi = sum_f alpha_f' dK e_f, as for single points (Seeger 2008, eq. 6). The fits are
-    rough; with rho their functional gradient, - rho' K e corrects the value up to terms of second order in rho.
+    rough; with rho their functional gradient, - rho' K e corrects the value up to terms of second order in rho. A
+    change dm of the prior mean adds e' dm; the mean of a fold is counted on the chains that it keeps. A change of the
+    weight of places adds - (K e)' g, with g the gradient of their losses. The held-out loss has no such term.
 
     Parameters
     ----------
-    likelihood : ChainLikelihood
+    chains : Chains
+    labels : integer array of shape (n,)
     held_out : boolean array of shape (F, S)
         Which chains each fold holds out.
     tolerance : float, default=0.01
@@ -58,38 +66,68 @@ class HeldOutChains:
     policy : ChainPolicy
     """
 
-    likelihood: ChainLikelihood
+    chains: Chains
+    labels: Indices
     held_out: Array
     tolerance: float = 0.01
     max_steps: int = 60
     policy: ChainPolicy = POLICY
 
-    def evaluate(self, covariance: FieldCovariance, starts: tuple[Array, ...] | None = None) -> HeldOutEvaluation:
+    def evaluate(
+        self,
+        covariance: FieldCovariance,
+        pseudocount: float = np.inf,
+        piecewise: float = 0.0,
+        starts: tuple[Array, ...] | None = None,
+    ) -> HeldOutEvaluation:
         """Value and gradient; `starts` are latents of an earlier evaluation."""
         warm = starts or (None,) * len(self.held_out)
-        folds = [self._fit(covariance, held, start) for held, start in zip(self.held_out, warm, strict=True)]
+        folds = [
+            self._fit(covariance, held, pseudocount, piecewise, start)
+            for held, start in zip(self.held_out, warm, strict=True)
+        ]
         n_products = sum(fold.n_products for fold in folds)
         outcome = next((fold.outcome for fold in folds if not fold.outcome.converged), Outcome.CONVERGED)
         if not outcome.converged:
             nothing = CovarianceGradient((), np.zeros(0), 0.0)
-            return HeldOutEvaluation(np.inf, nothing, 0.0, (), outcome, n_products)
-        n_places = float(self.held_out.sum(axis=0) @ np.diff(self.likelihood.chains.offsets))
+            return HeldOutEvaluation(np.inf, nothing, 0.0, 0.0, 0.0, (), outcome, n_products)
+        n_places = float(self.held_out.sum(axis=0) @ np.diff(self.chains.offsets))
         duals, adjoints = np.stack([fold.dual for fold in folds]), np.stack([fold.adjoint for fold in folds])
         places, transition = covariance.contract_gradient(duals, adjoints)
-        value = sum(fold.loss for fold in folds) / n_places
-        latents = tuple(fold.latent for fold in folds)
-        found = (value, places.scaled(1.0 / n_places), transition / n_places, latents)
-        return HeldOutEvaluation(*found, outcome, n_products)
+        return HeldOutEvaluation(
+            sum(fold.loss for fold in folds) / n_places,
+            places.scaled(1.0 / n_places),
+            transition / n_places,
+            sum(fold.count_slope for fold in folds) / n_places,
+            sum(fold.piecewise_slope for fold in folds) / n_places,
+            tuple(fold.latent for fold in folds),
+            outcome,
+            n_products,
+        )
 
-    def _fit(self, covariance: FieldCovariance, held_out: Array, start: Array | None) -> _FoldResult:
-        kept = self.likelihood.weighted(self.likelihood.weights * ~held_out)
-        judged = self.likelihood.weighted(self.likelihood.weights * held_out)
+    def _fit(
+        self,
+        covariance: FieldCovariance,
+        held_out: Array,
+        pseudocount: float,
+        piecewise: float,
+        start: Array | None,
+    ) -> _FoldResult:
+        weights, n = (~held_out).astype(float), self.chains.n_places
+        mean = count_transitions(self.chains, self.labels, weights, pseudocount)
+        kept = ChainLikelihood(self.chains, self.labels, weights, mean.value, piecewise)
+        judged = kept.weighted(1.0 - weights, 0.0)
         fit = fit_chains(kept, covariance, self.tolerance, self.max_steps, start, policy=self.policy)
-        system = NewtonSystem(kept, covariance, fit.posterior)
-        adjoint = system.respond(judged.gradient(fit.posterior), self.policy.adjoint_residual, self.policy)
-        rough = fit.dual + kept.gradient(fit.posterior)
-        loss = judged.loss(fit.posterior, fit.latent) - float(np.vdot(rough, adjoint.image))
-        outcome = fit.outcome if adjoint.converged else Outcome.OUT_OF_PRODUCTS
+        system = NewtonSystem(kept, covariance, fit.found)
+        adjoint = system.respond(judged.gradient(fit.found), self.policy.adjoint_residual, self.policy)
+        rough = fit.dual + kept.gradient(fit.found)
         return _FoldResult(
-            loss, fit.dual, adjoint.value, fit.latent, outcome, fit.n_products + adjoint.n_products
+            judged.loss(fit.found, fit.latent) - float(np.vdot(rough, adjoint.image)),
+            fit.dual,
+            adjoint.value,
+            float(np.vdot(adjoint.value[:, n:], mean.derivative)),
+            -piecewise * float(np.vdot(adjoint.image[:, :n], kept.place_gradient(fit.found))),
+            fit.latent,
+            fit.outcome if adjoint.converged else Outcome.OUT_OF_PRODUCTS,
+            fit.n_products + adjoint.n_products,
         )

@@ -16,29 +16,38 @@ from logikern.structure.specification import Specification
 
 @dataclass(frozen=True)
 class FieldSpecification:
-    """All hyperparameters of a field: those of the functions of labels, and the transition variance."""
+    """All hyperparameters of a field: of the functions of labels, and of transitions, first and last labels."""
 
     places: Specification
     transition_variance: float
+    pseudocount: float = np.inf  # of the prior mean of transitions; infinity for a mean of zero
+    piecewise: float = 0.0  # weight of places without their chains
+
+    @property
+    def _others(self) -> Array:
+        return np.array([self.transition_variance, self.pseudocount, self.piecewise])
 
     @property
     def log_parameters(self) -> Array:
-        """Logarithms: kernels, variances, bias variance, transition variance."""
-        return np.append(self.places.log_parameters, np.log(self.transition_variance or 1.0))
+        """Logarithms: kernels, variances, bias variance, transition variance, pseudocount, weight of places."""
+        usable = np.where(self.is_learned[-3:], self._others, 1.0)
+        return np.append(self.places.log_parameters, np.log(usable))
 
     @property
     def is_learned(self) -> Array:
-        """Which of them a search changes: not the bias variance, and no transition variance of zero."""
-        return np.append(np.full(len(self.places.log_parameters) - 1, True), [False, self.transition_variance > 0])
+        """Which of them a search changes: not the bias variance, and no value that is zero or infinite."""
+        places = np.full(len(self.places.log_parameters) - 1, True)
+        return np.concatenate([places, [False], (self._others > 0) & np.isfinite(self._others)])
 
     def with_log_parameters(self, values: Array) -> "FieldSpecification":
-        """The same model with other hyperparameters; variances of zero stay zero."""
-        transition_variance = float(np.exp(values[-1])) if self.transition_variance else 0.0
-        return FieldSpecification(self.places.with_log_parameters(values[:-1]), transition_variance)
+        """The same model with other hyperparameters; those that are not learned stay."""
+        others = np.where(self.is_learned[-3:], np.exp(values[-3:]), self._others)
+        return FieldSpecification(self.places.with_log_parameters(values[:-3]), *others.tolist())
 
-    def collect(self, evaluation: HeldOutEvaluation) -> Array:
+    def collect(self, found: HeldOutEvaluation) -> Array:
         """The gradient in the logarithms of the hyperparameters."""
-        return np.append(self.places.collect(evaluation.gradient), evaluation.transition_gradient)
+        others = [found.transition_gradient, found.count_gradient, found.piecewise_gradient]
+        return np.append(self.places.collect(found.gradient), others)
 
     def bind(self, points: PointSet) -> FieldCovariance:
         """The covariance of fields on the points."""
@@ -90,7 +99,7 @@ def search(
         values = origin.copy()
         values[learned] = free
         own = start.with_log_parameters(values)
-        found = criterion.evaluate(own.bind(points), state["start"])
+        found = criterion.evaluate(own.bind(points), own.pseudocount, own.piecewise, state["start"])
         if found.usable and found.value < state["best"]:
             state.update(best=found.value, start=found.latents, specification=own)
         record = SequenceRecord(len(records) + 1, found.value, state["best"], found.n_products, own)

@@ -9,8 +9,7 @@ import numpy as np
 
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
-from logikern.sequences.chains import Posterior, infer
-from logikern.sequences.likelihood import ChainLikelihood, FieldCovariance
+from logikern.sequences.likelihood import ChainLikelihood, FieldCovariance, Prediction
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Progress(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NewtonSystem:
-    """I + W K at one posterior, where K is the covariance of fields and W the curvature.
+    """I + W K at one found, where K is the covariance of fields and W the curvature.
 
     The system is symmetric in the metric of K, <x, y> = x' K y, so conjugate gradients take one product with K and
     one with W per step, and no factor of W is needed.
@@ -66,7 +65,7 @@ class NewtonSystem:
 
     likelihood: ChainLikelihood
     covariance: FieldCovariance
-    posterior: Posterior
+    found: Prediction
 
     def solve(
         self, constant: Array, is_enough: Callable[[Progress], bool], most: int, radius: float = np.inf
@@ -83,7 +82,7 @@ class NewtonSystem:
                 return self._finish(Solved(value, image, n_products, True), residual, residual_image)
             if n_products >= most or (value.any() and float(np.vdot(value, image)) > radius**2):
                 return Solved(value, image, n_products, False)
-            product = direction + self.likelihood.curve(self.posterior, direction_image)
+            product = direction + self.likelihood.curve(self.found, direction_image)
             step = square / float(np.vdot(direction_image, product))
             value += step * direction
             image += step * direction_image
@@ -101,7 +100,7 @@ class NewtonSystem:
 
         The metric does not see that space.
         """
-        if float(np.vdot(image, self.likelihood.curve(self.posterior, image) - residual)) > 0.0:
+        if float(np.vdot(image, self.likelihood.curve(self.found, image) - residual)) > 0.0:
             return solved
         return solved._replace(value=solved.value + residual, image=solved.image + image)
 
@@ -112,11 +111,11 @@ class NewtonSystem:
 
 @dataclass(frozen=True, eq=False)
 class ChainFit:
-    """A fit: dual and latent fields, the posterior there, and how the fit ended."""
+    """A fit: dual and latent fields, the found there, and how the fit ended."""
 
     dual: Array
     latent: Array
-    posterior: Posterior
+    found: Prediction
     gradient_norm: float
     outcome: Outcome
     n_products: int
@@ -151,7 +150,7 @@ class _Descent:
     policy: ChainPolicy
     dual: Array = field(init=False)
     latent: Array = field(init=False)
-    posterior: Posterior = field(init=False)
+    found: Prediction = field(init=False)
     gradient: Array = field(init=False)  # rho
     n_products: int = field(init=False, default=0)
     length: float = field(init=False, default=1.0)  # of the last step
@@ -173,7 +172,7 @@ class _Descent:
             if outcome is not None:
                 break
             self._advance()
-        found = (self.dual, self.latent, self.posterior, self.norm, outcome, self.n_products)
+        found = (self.dual, self.latent, self.found, self.norm, outcome, self.n_products)
         return ChainFit(*found, tuple(self.trace))
 
     @property
@@ -183,17 +182,17 @@ class _Descent:
 
     def _begin(self, latent: Array) -> None:
         """The Newton step from any latents f: dual = (I + W K)^-1 (W f - gradient)."""
-        posterior = infer(self.likelihood.chains, latent)
-        constant = self.likelihood.curve(posterior, latent) - self.likelihood.gradient(posterior)
-        system = NewtonSystem(self.likelihood, self.covariance, posterior)
+        found = self.likelihood.infer(latent)
+        constant = self.likelihood.curve(found, latent) - self.likelihood.gradient(found)
+        system = NewtonSystem(self.likelihood, self.covariance, found)
         solved = system.respond(constant, self.policy.start_residual, self.policy)
         self.dual, self.n_products = solved.value, solved.n_products
         self._look(solved.image)
 
-    def _look(self, latent: Array, posterior: Posterior | None = None) -> None:
+    def _look(self, latent: Array, found: Prediction | None = None) -> None:
         self.latent = latent
-        self.posterior = infer(self.likelihood.chains, latent) if posterior is None else posterior
-        self.gradient = self.dual + self.likelihood.gradient(self.posterior)
+        self.found = self.likelihood.infer(latent) if found is None else found
+        self.gradient = self.dual + self.likelihood.gradient(self.found)
 
     def _refresh(self) -> None:
         """Recompute the latent field in double precision."""
@@ -222,14 +221,14 @@ class _Descent:
 
     def _tell(self, step: int) -> None:
         penalty = 0.5 * float(np.vdot(self.dual, self.latent))
-        loss = self.likelihood.loss(self.posterior, self.latent) + penalty
+        loss = self.likelihood.loss(self.found, self.latent) + penalty
         self.trace.append(NewtonStep(step, loss, self.norm, self.length, self.n_products))
         self.callback(self.trace[-1])
 
     def _advance(self) -> None:
         # Gains are quadratic in the gradient, which need not fall far below the tolerance.
         missed = self.policy.missed_gain * min(1.0, max(self.norm, (0.5 * self.tolerance / self.norm) ** 2))
-        system = NewtonSystem(self.likelihood, self.covariance, self.posterior)
+        system = NewtonSystem(self.likelihood, self.covariance, self.found)
         # The model lies above its minimum by at most r' K r / 2.
         solved = system.solve(
             -self.gradient,
@@ -243,13 +242,13 @@ class _Descent:
     def _move(self, direction: Array, image: Array) -> None:
         """Take the best step along a direction, judged by slopes: values agree in all digits near the optimum."""
         linear, quadratic = float(np.vdot(self.dual, image)), float(np.vdot(direction, image))
-        tried = {0.0: self.posterior}
+        tried = {0.0: self.found}
 
         def slope_at(lengths: Array) -> Slope:
             length = float(lengths[0])
             if length not in tried:
                 tried.clear()  # each holds an array (n, C, C)
-                tried[length] = infer(self.likelihood.chains, self.latent + length * image)
+                tried[length] = self.likelihood.infer(self.latent + length * image)
             first = float(np.vdot(self.likelihood.gradient(tried[length]), image)) + linear + length * quadratic
             second = float(np.vdot(image, self.likelihood.curve(tried[length], image))) + quadratic
             return Slope(np.array([first]), np.array([second]))
