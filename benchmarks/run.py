@@ -47,6 +47,7 @@ LEARNED = (
     "loo_or_cv",
     "kernel_gradient",
     "temperature",
+    "sequences",
     "regression",
     "tables",
     "density",

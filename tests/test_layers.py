@@ -26,6 +26,7 @@ LAYERS = (
     "decisions",
     "report",
     "estimators",
+    "sequences",
     "cli",
     "dask",
 )

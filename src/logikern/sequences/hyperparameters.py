@@ -115,4 +115,3 @@ def search(
         while len(records) < policy.evaluations and not quasi_newton.finished(position, bounds, policy.worth):
             position = quasi_newton.advance(position, evaluate, bounds, policy.worth)
     return SearchResult(state["specification"], tuple(records))
-

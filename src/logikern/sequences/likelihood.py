@@ -96,7 +96,7 @@ class ChainLikelihood:
 
 
 class TransitionMean(NamedTuple):
-    """Prior mean of the scores of pairs, first and last labels, (C, C + 2), and its derivative in log(pseudocount)."""
+    """Prior mean of the scores of pairs, first and last labels (C, C + 2), and its derivative in log(pseudocount)."""
 
     value: Array
     derivative: Array

@@ -19,7 +19,6 @@ import numpy as np
 from logikern.numerics.compilation import compile_together
 from logikern.numerics.outcome import Array, Indices
 
-
 # Sums of products of exponentials above this have lost no term that matters.
 SAFE = 1e-200
 
@@ -81,9 +80,7 @@ def find_marginals(offsets: Indices, first: Array, conditional: Array, marginals
                 marginals[place] += marginals[place - 1, label] * conditional[place, label]
 
 
-def count_pairs(
-    offsets: Indices, conditional: Array, marginals: Array, weights: Array, pairs: Array
-) -> None:
+def count_pairs(offsets: Indices, conditional: Array, marginals: Array, weights: Array, pairs: Array) -> None:
     """Expected numbers of transitions, (C, C), with a weight for each chain."""
     for chain in range(len(offsets) - 1):
         for place in range(offsets[chain] + 1, offsets[chain + 1]):

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +57,7 @@ class Progress(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NewtonSystem:
-    """I + W K at one found, where K is the covariance of fields and W the curvature.
+    """I + W K at one prediction, where K is the covariance of fields and W the curvature.
 
     The system is symmetric in the metric of K, <x, y> = x' K y, so conjugate gradients take one product with K and
     one with W per step, and no factor of W is needed.
@@ -70,9 +70,7 @@ class NewtonSystem:
     def solve(
         self, constant: Array, is_enough: Callable[[Progress], bool], most: int, radius: float = np.inf
     ) -> Solved:
-        """x = (I + W K)^-1 c for a field c, and K x; or an estimate of x whose norm is just above the radius.
-
-        """
+        """x = (I + W K)^-1 c for a field c, and K x; or an estimate of x whose norm is just above the radius."""
         value, image, residual = np.zeros_like(constant), np.zeros_like(constant), constant.copy()
         residual_image, n_products, gained = self.covariance.matmul(residual), 1, 0.0
         direction, direction_image = residual.copy(), residual_image.copy()
@@ -111,7 +109,7 @@ class NewtonSystem:
 
 @dataclass(frozen=True, eq=False)
 class ChainFit:
-    """A fit: dual and latent fields, the found there, and how the fit ended."""
+    """A fit: dual and latent fields, the prediction there, and how the fit ended."""
 
     dual: Array
     latent: Array
@@ -170,8 +168,11 @@ class _Descent:
             outcome = self._judge(step)
             self._tell(step)
             if outcome is not None:
-                break
+                return self._result(outcome)
             self._advance()
+        raise AssertionError
+
+    def _result(self, outcome: Outcome) -> ChainFit:
         found = (self.dual, self.latent, self.found, self.norm, outcome, self.n_products)
         return ChainFit(*found, tuple(self.trace))
 
