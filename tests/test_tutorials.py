@@ -16,6 +16,7 @@ PAGES = (
     "docs/hierarchies.md",
     "docs/large-data.md",
     "docs/regression.md",
+    "docs/sequences.md",
     "docs/solvers.md",
     "README.md",
 )

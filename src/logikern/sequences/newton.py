@@ -129,7 +129,7 @@ def fit_chains(
     callback: Callable[[NewtonStep], None] = lambda step: None,
     policy: ChainPolicy = POLICY,
 ) -> ChainFit:
-    """Minimise loss(f) + dual' K dual / 2 with f = K dual, from a dual field; both terms are convex.
+    """Minimise loss(f) + dual' K dual / 2 with f = K dual, from zero or from given latents; both terms are convex.
 
     The functional gradient is rho = dual + gradient of the loss, and the Newton step is -(I + W K)^-1 rho.
     """
@@ -187,7 +187,7 @@ class _Descent:
         constant = self.likelihood.curve(found, latent) - self.likelihood.gradient(found)
         system = NewtonSystem(self.likelihood, self.covariance, found)
         solved = system.respond(constant, self.policy.start_residual, self.policy)
-        self.dual, self.n_products = solved.value, solved.n_products
+        self.dual, self.n_products, self.fresh = solved.value, solved.n_products, False
         self._look(solved.image)
 
     def _look(self, latent: Array, found: Prediction | None = None) -> None:
