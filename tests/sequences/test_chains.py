@@ -99,9 +99,9 @@ def test_prior_mean_is_the_logarithm_of_relative_frequencies():
     labels = np.array([0, 0, 1, 0, 1, 2, 0, 1, 1, 2])
     mean = count_transitions(CHAINS, labels, np.ones(4), 0.5).value
     shares = (np.bincount(labels) + 1) / (len(labels) + 3)
-    # Label 1 follows label 0 three times, and nothing else does.
-    assert mean[0, 1] == pytest.approx(np.log((3 + 0.5 * shares[1]) / 3.5 / shares[1]))
-    assert mean[0, 2] == pytest.approx(np.log(0.5 / 3.5))
+    # Label 1 follows label 0 twice, and nothing else does.
+    assert mean[0, 1] == pytest.approx(np.log((2 + 0.5 * shares[1]) / 2.5 / shares[1]))
+    assert mean[0, 2] == pytest.approx(np.log(0.5 / 2.5))
     assert mean[2, -1] == pytest.approx(
         np.log((1 + 0.5 * shares[2]) / 4.5 / shares[2])
     )  # the last label of one chain

@@ -190,7 +190,7 @@ def test_unfitted_model_says_so():
         ([X[0]], [np.zeros(len(X[0]) + 1)], None, "Sequence 0 has"),
         ([X[0], np.zeros((2, 3))], [Y[0], [0, 1]], None, "sequence 1 of `X` has 3 inputs"),
         ([np.zeros(3)], [[0, 1, 0]], None, "shape \\(length, inputs\\)"),
-        ([[[0.0], [np.nan]]], [[0, 1]], None, "Sequence 0 of `X`: Input X contains NaN"),
+        ([[[0.0], [np.nan]]], [[0, 1]], None, "Sequence 0 of `X`: Input contains NaN"),
         (X, [np.zeros(len(one)) for one in X], None, "two different labels"),
         (X[:1], [np.arange(len(Y[0])) % 2], None, "criterion=None"),
         (np.zeros((4, 2)), [0, 1, 0, 1], None, "Pass `groups`"),
