@@ -177,8 +177,26 @@ def test_few_steps_warn():
 
 
 def test_unfitted_model_says_so():
+    model = KernelSequenceClassifier()
+    with pytest.raises(ValueError):
+        model.fit(X, Y[:1])
     with pytest.raises(NotFittedError):
-        KernelSequenceClassifier().predict(X)
+        model.predict(X)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_fits_converge_at_random_settings(seed):
+    random = np.random.RandomState(seed)
+    model = fit(
+        rate=10 ** random.uniform(-3, 2),
+        variance=10 ** random.uniform(-2, 4),
+        transition_variance=random.choice([0.0, 10 ** random.uniform(-2, 4)]),
+        pseudocount=random.choice([np.inf, 1.0, 1e-3]),
+        piecewise=random.choice([0.0, 1.0]),
+        precision=random.choice(["single", "double"]),
+        tol=1e-4,
+    )
+    assert model.outcome_.converged
 
 
 @pytest.mark.parametrize(
@@ -217,6 +235,8 @@ def test_wrong_data_is_refused(own, labels, groups, told):
         ({"pseudocount": 0.0}, "`pseudocount` must be a positive number"),
         ({"variance": 0.0}, "`variance` must be a positive number"),
         ({"tol": 0.0}, "`tol` must be a positive number"),
+        ({"piecewise": "auto"}, "`piecewise` must be a number of at least 0"),
+        ({"kernel": "precomputed"}, "must not be precomputed"),
         ({"kernel": "gausian"}, "Did you mean 'gaussian'"),
     ],
 )

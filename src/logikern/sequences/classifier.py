@@ -262,7 +262,7 @@ class KernelSequenceClassifier(BaseEstimator):
 
     def _read(self, X: Any, groups: Any) -> SequenceRows:
         """New sequences, checked against the fit."""
-        check_is_fitted(self)
+        check_is_fitted(self, "transition_")
         sequences = read_sequences(X, groups, self.vectorizer_)
         if sequences.rows.shape[1] != self.n_features_in_:
             raise ValueError(

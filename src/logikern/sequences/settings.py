@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from logikern.estimators._inputs.arguments import check_positive, suggest
+from logikern.estimators._inputs.arguments import check_positive, is_number, suggest
+from logikern.estimators._inputs.data import is_precomputed
 from logikern.estimators._inputs.start import make_kernel
 from logikern.kernels.inputs import is_sparse
 from logikern.model.defaults import default_rate, default_variance, read_shape
@@ -53,11 +54,16 @@ def check_settings(settings: dict[str, Any]) -> None:
     check_positive("tol", settings["tol"])
     for name in ("bias_variance", "transition_variance", "piecewise"):
         value = settings[name]
-        if value is not None and not 0 <= value < np.inf:
+        if value is not None and not (is_number(value) and 0 <= value < np.inf):
             raise ValueError(f"`{name}` must be a number of at least 0, but is {value!r}.")
     for name in ("variance", "pseudocount"):
-        if settings[name] is not None and not settings[name] > 0:
-            raise ValueError(f"`{name}` must be a positive number, but is {settings[name]!r}.")
+        value = settings[name]
+        if value is not None and not (is_number(value) and value > 0):
+            raise ValueError(f"`{name}` must be a positive number, but is {value!r}.")
+    if is_precomputed(settings["kernel"]):
+        raise ValueError(
+            "`kernel` must not be precomputed here: pass the inputs of sequences, and a kernel for them."
+        )
 
 
 def first_specification(settings: dict[str, Any], rows: Any, n_labels: int) -> FieldSpecification:
