@@ -33,8 +33,8 @@ class KernelSequenceClassifier(BaseEstimator):
 
     The log score of labels y_1 .. y_T is sum_t u_{y_t}(x_t) + start_{y_1} + sum_t transition_{y_t y_{t+1}} +
     end_{y_T}. The functions u_c have a kernel each, or share one (Gaussian processes); all other scores have a
-    Gaussian prior. The penalised likelihood is convex and minimised by Newton's method, from products with the kernel
-    matrix and with the curvature of the chains (Memisevic 2006, sec. 4.2; Seeger 2008, sec. 7.4).
+    Gaussian prior. The penalised loss is convex and minimised by Newton's method, from products with the kernel matrix
+    and with the curvature of the chains (Memisevic 2006, sec. 4.2; Seeger 2008, sec. 7.4).
 
     Hyperparameters minimise the log loss of held-out sequences, with its exact gradient.
 
@@ -283,11 +283,16 @@ class KernelSequenceClassifier(BaseEstimator):
         labels : list of arrays of shape (length,), or array of shape (n_rows,) for a table
         """
         own = self._read(X, groups)
+        return own.give_back(self._decode(own))
+
+    def _decode(self, own: SequenceRows) -> Array:
+        """Labels of all rows, (n,)."""
         if self.decoding == "places":
             best = self._model.marginals(own.rows, own.offsets).argmax(axis=1)
         else:
             best = self._model.best_labels(own.rows, own.offsets)
-        return own.give_back(self.classes_[best])
+        labels: Array = self.classes_[best]
+        return labels
 
     def predict_marginals(self, X: Any, groups: Any = None) -> Any:
         """Probabilities of the labels at each place, given the whole sequence.
@@ -368,9 +373,8 @@ class KernelSequenceClassifier(BaseEstimator):
         y : list of sequences of labels, or array of shape (n_rows,) for a table
         groups : array of shape (n_rows,) or None, default=None
         """
-        predicted = self.predict(X, groups)
-        right = read_labels(y, self._read(X, groups))
-        return float(np.mean(read_labels(predicted, self._read(X, groups)) == right))
+        own = self._read(X, groups)
+        return float(np.mean(self._decode(own) == read_labels(y, own)))
 
 
 def _log_evaluation(verbose: int, record: SequenceRecord) -> None:
