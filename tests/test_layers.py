@@ -26,6 +26,7 @@ LAYERS = (
     "decisions",
     "reporting",
     "estimators",
+    "sequences",
     "cli",
     "dask",
 )

@@ -18,6 +18,7 @@ PAGES = (
     "docs/large-data.md",
     "docs/regression.md",
     "docs/report.md",
+    "docs/sequences.md",
     "docs/solvers.md",
     "README.md",
 )

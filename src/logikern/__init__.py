@@ -11,6 +11,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "estimators.classifier": ("KernelLogisticClassifier",),
     "estimators.multilabel.classifier": ("KernelMultilabelClassifier",),
     "estimators.regressor": ("KernelRegressor",),
+    "sequences.classifier": ("KernelSequenceClassifier",),
     "estimators._fitted.pipelines": ("explain", "predict_decisions", "predict_proba_frame", "suspects"),
     "estimators._report.contents": ("report",),
     "estimators._inputs.transformer": ("TableEncoder",),

@@ -1,0 +1,1 @@
+"""Labels of sequences: kernel conditional random fields."""

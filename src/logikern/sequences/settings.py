@@ -1,0 +1,119 @@
+"""The settings of a fit to sequences: checks, and the first hyperparameters."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from logikern.estimators._inputs.arguments import check_positive, is_number, suggest
+from logikern.estimators._inputs.data import is_precomputed
+from logikern.estimators._inputs.start import make_kernel
+from logikern.kernels.inputs import is_sparse
+from logikern.model.defaults import default_rate, default_variance, read_shape
+from logikern.numerics.outcome import Array, Indices
+from logikern.sequences.hyperparameters import FieldSpecification
+from logikern.sequences.inputs import SequenceRows
+from logikern.structure.mixing import Flat
+from logikern.structure.specification import Specification
+from logikern.structure.tying import tie
+
+CHOICES = {
+    "tying": ("shared", "scaled", "separate"),
+    "inputs": ("raw", "standard"),
+    "decoding": ("sequence", "places"),
+    "criterion": ("cv", None),
+    "precision": ("auto", "single", "double"),
+}
+COUNTS = {"search_size": 1, "max_iter": 1}
+
+
+@dataclass(frozen=True)
+class StartPolicy:
+    """First values of hyperparameters that are not estimated from the data."""
+
+    transition_variance: float = 4.0
+    pseudocount: float = 1.0
+    piecewise: float = 1.0
+
+
+POLICY = StartPolicy()
+
+
+def check_settings(settings: dict[str, Any]) -> None:
+    """Raise an error for a setting that is not possible."""
+    for name, known in CHOICES.items():
+        if settings[name] not in known:
+            hint = suggest(settings[name], [one for one in known if one is not None])
+            raise ValueError(f"`{name}` must be one of {list(known)}, but is {settings[name]!r}.{hint}")
+    for name, least in COUNTS.items():
+        if isinstance(settings[name], bool) or not isinstance(settings[name], int | np.integer):
+            raise ValueError(f"`{name}` must be a whole number, but is {settings[name]!r}.")
+        if settings[name] < least:
+            raise ValueError(f"`{name}` must be at least {least}, but is {settings[name]}.")
+    check_folds(settings["cv"])
+    check_positive("tol", settings["tol"])
+    for name in ("bias_variance", "transition_variance", "piecewise"):
+        value = settings[name]
+        if value is not None and not (is_number(value) and 0 <= value < np.inf):
+            raise ValueError(f"`{name}` must be a number of at least 0, but is {value!r}.")
+    for name in ("variance", "pseudocount"):
+        value = settings[name]
+        if value is not None and not (is_number(value) and value > 0):
+            raise ValueError(f"`{name}` must be a positive number, but is {value!r}.")
+    if is_precomputed(settings["kernel"]):
+        raise ValueError(
+            "`kernel` must not be precomputed here: pass the inputs of sequences, and a kernel for them."
+        )
+
+
+def first_specification(settings: dict[str, Any], rows: Any, n_labels: int) -> FieldSpecification:
+    """Hyperparameters as given, or estimated from the data."""
+    kernel, weights, mixing = settings["kernel"], np.ones(rows.shape[0]), Flat(n_labels)
+    if isinstance(kernel, str) and kernel == "auto":
+        kernel = "linear" if is_sparse(rows) and settings["rate"] is None else "gaussian"
+    made = make_kernel(kernel, settings["rate"], lambda name: default_rate(name, rows, weights))
+    if isinstance(kernel, str):
+        made = read_shape(made, rows, weights)
+    tying = tie(settings["tying"], mixing)
+    variance = default_variance(made, rows, weights) if settings["variance"] is None else settings["variance"]
+    places = Specification(
+        (made,) * tying.n_kernels,
+        (float(variance),) * tying.n_variances,
+        float(settings["bias_variance"]),
+        tying,
+        mixing,
+    )
+    names = ("transition_variance", "pseudocount", "piecewise")
+    others = [getattr(POLICY, name) if settings[name] is None else float(settings[name]) for name in names]
+    return FieldSpecification(places, *others)
+
+
+def choose_sequences(sequences: SequenceRows, search_size: int, random: np.random.RandomState) -> Indices:
+    """Sequences in random order, with at most `search_size` rows together, but at least two."""
+    order = random.permutation(sequences.n_sequences)
+    together = np.cumsum(np.diff(sequences.offsets)[order])
+    return order[: max(2, int(np.searchsorted(together, search_size, side="right")))]
+
+
+def divide(cv: Any, chosen: Indices, n_sequences: int) -> Array:
+    """Which of the chosen sequences each fold holds out, (F, S); they are in random order already."""
+    if isinstance(cv, int | np.integer):
+        n_folds = min(cv, len(chosen))
+        return np.arange(len(chosen)) % n_folds == np.arange(n_folds)[:, None]
+    folds = []
+    for _, held_out in cv:
+        mask = np.zeros(n_sequences, dtype=bool)
+        mask[held_out] = True
+        folds.append(mask[chosen])
+    usable = [fold for fold in folds if fold.any() and not fold.all()]
+    if not usable:
+        raise ValueError("`cv` must have a split that holds out some of the sequences of the search, and keeps some.")
+    return np.array(usable)
+
+
+def check_folds(cv: Any) -> None:
+    """Raise unless `cv` is a number of folds or a list of splits."""
+    if isinstance(cv, str) or not (isinstance(cv, int | np.integer) or hasattr(cv, "__iter__")):
+        raise ValueError(f"`cv` must be a number of folds or an iterable of splits, but is {cv!r}.")
+    if isinstance(cv, int | np.integer) and cv < 2:
+        raise ValueError(f"`cv` must be at least 2, but is {cv}.")
