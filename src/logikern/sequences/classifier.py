@@ -33,8 +33,8 @@ class KernelSequenceClassifier(BaseEstimator):
 
     The log score of labels y_1 .. y_T is sum_t u_{y_t}(x_t) + start_{y_1} + sum_t transition_{y_t y_{t+1}} +
     end_{y_T}. The functions u_c have a kernel each, or share one (Gaussian processes); all other scores have a
-    Gaussian prior. The penalised loss is convex and minimised by Newton's method, from products with the kernel
-    matrix and with the curvature of the chains (Memisevic 2006, sec. 4.2; Seeger 2008, sec. 7.4).
+    Gaussian prior. The penalised loss is convex. Newton's method minimises it, from products with the kernel matrix
+    and with the curvature of the chains (Memisevic 2006, sec. 4.2; Seeger 2008, sec. 7.4).
 
     Hyperparameters minimise the log loss of held-out sequences, with its exact gradient.
 
