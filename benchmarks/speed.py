@@ -109,6 +109,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, help="another checkout")
     parser.add_argument("--only", choices=("tables", "sets"), default="tables")
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="splits of the tables")
     parser.add_argument("--quick", action="store_true", help="three small tables; writes no results")
     parser.add_argument("--work", nargs=3, metavar=("KIND", "NAME", "SEED"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -120,7 +121,7 @@ def main() -> None:
     report = Report(f"speed_{options.only}")
     if options.quick:
         return measure(report, before, "tables", ["iris", "glass", "tae"], (0,))
-    measure(report, before, options.only, names, SEEDS if options.only == "tables" else (0,))
+    measure(report, before, options.only, names, tuple(options.seeds) if options.only == "tables" else (0,))
     report.write()
 
 
