@@ -40,7 +40,7 @@ def test_labels_are_inert(drawn):
 
 
 def test_figure_is_well_formed(drawn):
-    ElementTree.fromstring(drawn.replace("<svg", '<svg xmlns:xlink="x"', 1))
+    assert ElementTree.fromstring(drawn.replace("<svg", '<svg xmlns:xlink="x"', 1)).tag.endswith("svg")
 
 
 def test_figure_takes_the_colours_of_the_page(drawn):
