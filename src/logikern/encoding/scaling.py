@@ -112,7 +112,7 @@ def learn_scaling(
     policy: ScalingPolicy = DEFAULT_POLICY,
     weights: Array | None = None,
 ) -> Scaling:
-    """The scaling of a kind from training inputs.
+    """Learn a scaling of the given kind from training inputs.
 
     Parameters
     ----------

@@ -231,8 +231,8 @@ def _chunk(
     kept = np.flatnonzero(weights > 0)
     if not kept.size and fitted is None:
         raise ValueError(
-            "The first rows for `partial_fit` all have weight 0, by `sample_weight` or `class_weight`. Start with "
-            "rows of positive weight; later calls may pass only rows of weight 0."
+            "The first rows for `partial_fit` all have weight 0 because of `sample_weight` or `class_weight`. Start "
+            "with rows of positive weight; later calls may pass only rows of weight 0."
         )
     return TrainingData(
         X[kept],

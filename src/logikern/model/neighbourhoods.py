@@ -157,7 +157,7 @@ class Approximation:
 
     @property
     def gain(self) -> float:
-        """The decrease of the loss with neighbourhoods of twice the size."""
+        """The decrease in loss when neighbourhoods are twice as large."""
         return self.loss - self.larger_loss
 
     def __str__(self) -> str:

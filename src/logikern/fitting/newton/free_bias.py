@@ -109,7 +109,7 @@ def _step_length(problem: Problem, at: tuple[Array, Array], step: tuple[Array, A
 
 
 class _Measured(NamedTuple):
-    """Penalised loss, norm of the gradient in the units of `FitResult`, and in units of the weights; (1,) each."""
+    """Penalised loss, and norms of the gradient in the units of `FitResult` and of the weights; (1,) each."""
 
     loss: Array
     norm: Array
