@@ -7,6 +7,7 @@ the uninterrupted criterion value. Ctrl-C is SIGINT at three moments: `fit` must
 predicts.
 """
 
+import io
 import json
 import signal
 import subprocess
@@ -38,7 +39,7 @@ def search_alone(checkpoint: str, size: str) -> None:
     # A process in the background of a shell may have been started with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     split = load("satimage").head(ROWS[size])
-    model = KernelLogisticClassifier(checkpoint=checkpoint, random_state=0)
+    model = KernelLogisticClassifier(checkpoint=checkpoint, random_state=0, on_interrupt="keep")
     print(BEGUN, flush=True)
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -93,8 +94,10 @@ def evaluations_in(checkpoint: Path) -> int:
     """How many evaluations a checkpoint holds; 0 where there is none yet."""
     if not checkpoint.exists():
         return 0
-    with np.load(checkpoint, allow_pickle=False) as stored:
-        return len(stored["numbers"])
+    with open(checkpoint, "rb") as stream:
+        stream.readline()  # the header
+        with np.load(io.BytesIO(stream.read()), allow_pickle=False) as stored:
+            return len(stored["numbers"])
 
 
 def kill_once(checkpoint: Path, size: str, moment: float, whole: dict[str, Any]) -> Row | None:
