@@ -79,7 +79,7 @@ def describe(name: str, predicted: Any, marginals: Any, test: Words, joint: floa
     return {
         "model": name,
         "error %": 100 * float(np.mean(np.concatenate(predicted) != letters)),
-        "error %, best at each place": 100 * float(np.mean(chances.argmax(axis=1) != letters)),
+        "error %, best at each position": 100 * float(np.mean(chances.argmax(axis=1) != letters)),
         "log loss": -float(np.mean(np.log(own))),
         "joint": joint,
         "seconds": seconds,
@@ -150,7 +150,7 @@ def letter_rows(train: Words, test: Words) -> list[Row]:
         seconds,
     )
     row = describe("letters, counted transitions", decoded, marginals, test, float("nan"), seconds)
-    unknown = {"error %, best at each place": float("nan"), "log loss": float("nan")}
+    unknown = {"error %, best at each position": float("nan"), "log loss": float("nan")}
     return [{**letters, "joint": letters["log loss"]}, {**row, **unknown}]
 
 

@@ -16,25 +16,25 @@ class Enumerated(NamedTuple):
     covariance: np.ndarray
 
 
-def counts_of(labels, begin, n_places, n_labels):
+def counts_of(labels, begin, n_positions, n_labels):
     """The counts of one chain's labels as a field."""
-    field = np.zeros((n_labels, n_places + n_labels + 2))
-    for place, label in enumerate(labels):
-        field[label, begin + place] += 1
-        if place:
-            field[labels[place - 1], n_places + label] += 1
+    field = np.zeros((n_labels, n_positions + n_labels + 2))
+    for position, label in enumerate(labels):
+        field[label, begin + position] += 1
+        if position:
+            field[labels[position - 1], n_positions + label] += 1
     field[labels[0], -2] += 1
     field[labels[-1], -1] += 1
     return field
 
 
 def enumerate_chains(field, lengths, weights):
-    n_labels, n_places = len(field), sum(lengths)
+    n_labels, n_positions = len(field), sum(lengths)
     totals, expected, covariance = [], np.zeros(field.size), np.zeros((field.size, field.size))
     begins = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     for begin, length, weight in zip(begins, lengths, weights, strict=True):
         every = itertools.product(range(n_labels), repeat=length)
-        counts = np.array([counts_of(labels, begin, n_places, n_labels).ravel() for labels in every])
+        counts = np.array([counts_of(labels, begin, n_positions, n_labels).ravel() for labels in every])
         scores = counts @ field.ravel()
         totals.append(logsumexp(scores))
         chances = np.exp(scores - totals[-1])
@@ -54,13 +54,13 @@ def _chain_loss(scores, pairs, labels):
     for t in range(length - 2, -1, -1):
         backward[t] = logsumexp(pairs + scores[t + 1] + backward[t + 1], axis=1)
     total = logsumexp(forward[-1])
-    places, both = np.exp(forward + backward - total), np.zeros_like(pairs)
+    positions, both = np.exp(forward + backward - total), np.zeros_like(pairs)
     for t in range(1, length):
         both += np.exp(forward[t - 1][:, None] + pairs + scores[t] + backward[t] - total)
         both[labels[t - 1], labels[t]] -= 1
     loss = total - scores[np.arange(length), labels].sum() - pairs[labels[:-1], labels[1:]].sum()
-    places[np.arange(length), labels] -= 1
-    return loss, places, both
+    positions[np.arange(length), labels] -= 1
+    return loss, positions, both
 
 
 def fit_linear_field(X, y, n_labels, variance, bias_variance, transition_variance):
@@ -81,9 +81,11 @@ def fit_linear_field(X, y, n_labels, variance, bias_variance, transition_varianc
             scores = rows @ weights + constants
             scores[0] += first
             scores[-1] += last
-            loss, places, both = _chain_loss(scores, pairs, labels)
+            loss, positions, both = _chain_loss(scores, pairs, labels)
             value += loss
-            for slope, own in zip(slopes, (rows.T @ places, places.sum(0), both, places[0], places[-1]), strict=True):
+            for slope, own in zip(
+                slopes, (rows.T @ positions, positions.sum(0), both, positions[0], positions[-1]), strict=True
+            ):
                 slope += own
         return value, np.concatenate([slope.ravel() for slope in slopes])
 

@@ -34,10 +34,10 @@ def chains_of(X, y, n_labels=3):
 def specify(n_labels=3, rate=0.5, variance=3.0, transition_variance=2.0, tying="shared", **others):
     mixing = Flat(n_labels)
     tied = tie(tying, mixing)
-    places = Specification((Gaussian(rate),) * tied.n_kernels, (variance,) * tied.n_variances, 1.0, tied, mixing)
-    return FieldSpecification(places, transition_variance, **others)
+    positions = Specification((Gaussian(rate),) * tied.n_kernels, (variance,) * tied.n_variances, 1.0, tied, mixing)
+    return FieldSpecification(positions, transition_variance, **others)
 
 
 def bind(specification, rows):
-    points = choose(specification.places.kernels, rows, precision="double").points(rows)
+    points = choose(specification.positions.kernels, rows, precision="double").points(rows)
     return specification.bind(points)

@@ -43,17 +43,17 @@ def test_derivative_matches_differences():
 
 def test_split_and_join_are_adjoint():
     field, random = draw_field(1.0), np.random.RandomState(1)
-    per_place, pairs = random.randn(CHAINS.n_places, N_LABELS), random.randn(N_LABELS, N_LABELS)
+    per_place, pairs = random.randn(CHAINS.n_positions, N_LABELS), random.randn(N_LABELS, N_LABELS)
     scores, transition = CHAINS.split(field)
     left = np.vdot(scores, per_place) + np.vdot(transition, pairs)
     assert left == pytest.approx(np.vdot(field, CHAINS.join(per_place, pairs)))
 
 
 def test_scores_are_inner_products_with_counts():
-    field, labels = draw_field(2.0), np.random.RandomState(1).randint(N_LABELS, size=CHAINS.n_places)
+    field, labels = draw_field(2.0), np.random.RandomState(1).randint(N_LABELS, size=CHAINS.n_positions)
     parts = np.split(labels, CHAINS.offsets[1:-1])
     counts = [
-        counts_of(own, begin, CHAINS.n_places, N_LABELS)
+        counts_of(own, begin, CHAINS.n_positions, N_LABELS)
         for own, begin in zip(parts, CHAINS.offsets[:-1], strict=True)
     ]
     np.testing.assert_allclose(CHAINS.scores_of(field, labels), [np.vdot(field, one) for one in counts])
@@ -64,7 +64,7 @@ def test_best_labels_have_the_largest_score_of_all():
     field = draw_field(2.0)
     best = CHAINS.scores_of(field, CHAINS.best_labels(field))
     random = np.random.RandomState(1)
-    tried = [CHAINS.scores_of(field, random.randint(N_LABELS, size=CHAINS.n_places)) for _ in range(5000)]
+    tried = [CHAINS.scores_of(field, random.randint(N_LABELS, size=CHAINS.n_positions)) for _ in range(5000)]
     np.testing.assert_allclose(best, np.max(tried, axis=0))  # 81 sequences at most: all are tried
 
 
@@ -81,7 +81,7 @@ def test_draws_have_the_frequencies_of_marginals_and_pairs():
 @pytest.mark.parametrize("piecewise", [0.0, 0.7])
 def test_gradient_and_curvature_of_the_likelihood_match_differences(piecewise):
     random = np.random.RandomState(1)
-    labels, mean = random.randint(N_LABELS, size=CHAINS.n_places), random.randn(N_LABELS, N_LABELS + 2)
+    labels, mean = random.randint(N_LABELS, size=CHAINS.n_positions), random.randn(N_LABELS, N_LABELS + 2)
     likelihood = ChainLikelihood(CHAINS, labels, WEIGHTS, mean, piecewise)
     field, direction, step = draw_field(1.0), draw_field(1.0, seed=2), 1e-5
     at = [field + sign * step * direction for sign in (1, -1)]

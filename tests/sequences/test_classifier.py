@@ -50,7 +50,7 @@ def test_linear_kernel_is_the_linear_field_in_its_primal_form():
     np.testing.assert_allclose(model.transition_, pairs, atol=1e-4)
     np.testing.assert_allclose(model.start_, first, atol=1e-4)
     np.testing.assert_allclose(model.end_, last, atol=1e-4)
-    latent = model._model.places.latents(np.concatenate(NEW))
+    latent = model._model.positions.latents(np.concatenate(NEW))
     np.testing.assert_allclose(latent, np.concatenate(NEW) @ weights + constants, atol=1e-4)
 
 
@@ -112,14 +112,14 @@ def test_strings_are_features_and_labels():
 
 
 def test_places_have_the_most_probable_label():
-    model = fit(decoding="places")
+    model = fit(decoding="positions")
     for labels, chances in zip(model.predict(NEW), model.predict_marginals(NEW), strict=True):
         np.testing.assert_array_equal(labels, model.classes_[chances.argmax(axis=1)])
 
 
 def test_best_sequence_is_at_least_as_probable_as_best_places():
-    sequence, places = fit(), fit(decoding="places")
-    best, other = sequence.predict(NEW), places.predict(NEW)
+    sequence, positions = fit(), fit(decoding="positions")
+    best, other = sequence.predict(NEW), positions.predict(NEW)
     assert (sequence.log_likelihood(NEW, best) >= sequence.log_likelihood(NEW, other) - 1e-12).all()
 
 

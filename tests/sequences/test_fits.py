@@ -37,9 +37,9 @@ def test_fit_satisfies_the_conditions_of_the_optimum_by_enumeration(transition_v
     fit = fit_chains(likelihood, covariance, 1e-9, 60)
     chains, lengths = likelihood.chains, [len(labels) for labels in y]
     field = fit.latent.copy()
-    field[:, chains.n_places :] += likelihood.mean
+    field[:, chains.n_positions :] += likelihood.mean
     observed = sum(
-        weight * counts_of(labels, begin, chains.n_places, 3)
+        weight * counts_of(labels, begin, chains.n_positions, 3)
         for weight, labels, begin in zip(likelihood.weights, y, chains.offsets[:-1], strict=True)
     )
     expected = enumerate_chains(field, lengths, likelihood.weights).expected
@@ -124,11 +124,11 @@ def test_value_of_the_criterion_is_the_loss_of_held_out_sequences():
         likelihood = ChainLikelihood(judge.chains, judge.labels, weights, mean, 0.4)
         fit = fit_chains(likelihood, covariance, 1e-10, 60)
         lengths, field = np.diff(judge.chains.offsets), fit.latent.copy()
-        field[:, judge.chains.n_places :] += mean
+        field[:, judge.chains.n_positions :] += mean
         totals = enumerate_chains(field, lengths, weights).log_partition
         total += (totals - judge.chains.scores_of(field, judge.labels))[held_out].sum()
     found = judge.evaluate(covariance, own.pseudocount, own.piecewise)
-    assert found.value == pytest.approx(total / judge.chains.n_places, abs=1e-9)
+    assert found.value == pytest.approx(total / judge.chains.n_positions, abs=1e-9)
 
 
 def test_rough_fits_are_corrected():
@@ -146,10 +146,10 @@ def test_search_lowers_the_criterion_and_keeps_fixed_values():
     found = search(judge, start, points, lambda record: None)
     assert found.records[-1].best < found.records[0].value - 0.05
     assert found.specification.transition_variance == 0.0 and np.isinf(found.specification.pseudocount)
-    assert found.specification.places.bias_variance == pytest.approx(start.places.bias_variance)
+    assert found.specification.positions.bias_variance == pytest.approx(start.positions.bias_variance)
 
 
 def bind_points(specification, rows):
     from logikern.operators.choose import choose
 
-    return choose(specification.places.kernels, rows, precision="double").points(rows)
+    return choose(specification.positions.kernels, rows, precision="double").points(rows)

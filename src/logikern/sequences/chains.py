@@ -1,4 +1,4 @@
-"""The labels of chains: a conditional random field given the scores of labels at places and of pairs of labels."""
+"""The labels of chains: a conditional random field given the scores of labels at positions and of pairs of labels."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,16 +12,16 @@ from logikern.sequences import loops
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """Places of chains, and the layout of everything that is scored.
+    """Positions of chains, and the layout of everything that is scored.
 
-    A field has shape (C, n + C + 2): the scores of C labels at n places, of pairs of successive labels (column n + j
-    has the pairs that end in label j), of first labels and of last labels. The log score of labels y is the inner
-    product of the field with their counts, so latents, duals, gradients and counts all are fields.
+    A field of shape (C, n + C + 2) has the scores of C labels at n positions, of pairs of successive labels (column
+    n + j has the pairs that end in label j), of first and of last labels. The log score of labels y is the inner product
+    of the field with their counts, so latents, duals, gradients and counts all are fields.
 
     Parameters
     ----------
     offsets : integer array of shape (S + 1,)
-        Chain s has the places from offsets[s] to offsets[s + 1]; none is empty.
+        Chain s has the positions from offsets[s] to offsets[s + 1]; none is empty.
     n_labels : int
     """
 
@@ -33,22 +33,22 @@ class Chains:
         return len(self.offsets) - 1
 
     @property
-    def n_places(self) -> int:
+    def n_positions(self) -> int:
         return int(self.offsets[-1])
 
     @property
     def shape(self) -> tuple[int, int]:
         """Shape of a field."""
-        return self.n_labels, self.n_places + self.n_labels + 2
+        return self.n_labels, self.n_positions + self.n_labels + 2
 
     @cached_property
     def chain_of(self) -> Indices:
-        """The chain of each place, (n,)."""
+        """The chain of each position, (n,)."""
         return np.repeat(np.arange(self.n_chains), np.diff(self.offsets))
 
     def split(self, field: Array) -> tuple[Array, Array]:
-        """Scores (n, C) with those of first and last labels added to their places, and of pairs (C, C)."""
-        n = self.n_places
+        """Scores (n, C) with those of first and last labels added to their positions, and of pairs (C, C)."""
+        n = self.n_positions
         scores = np.ascontiguousarray(field[:, :n].T, dtype=np.float64)
         scores[self.offsets[:-1]] += field[:, -2]
         scores[self.offsets[1:] - 1] += field[:, -1]
@@ -56,7 +56,7 @@ class Chains:
 
     def join(self, per_place: Array, pairs: Array) -> Array:
         """The adjoint of `split`."""
-        field, n = np.empty(self.shape), self.n_places
+        field, n = np.empty(self.shape), self.n_positions
         field[:, :n], field[:, n:-2] = per_place.T, pairs
         field[:, -2] = per_place[self.offsets[:-1]].sum(axis=0)
         field[:, -1] = per_place[self.offsets[1:] - 1].sum(axis=0)
@@ -64,26 +64,29 @@ class Chains:
 
     def count(self, labels: Indices, weights: Array) -> Array:
         """The counts of labels (n,) as a field, with a weight for each chain."""
-        per_place, pairs = np.zeros((self.n_places, self.n_labels)), np.zeros((self.n_labels, self.n_labels))
+        per_place, pairs = np.zeros((self.n_positions, self.n_labels)), np.zeros((self.n_labels, self.n_labels))
         each = weights[self.chain_of]
-        per_place[np.arange(self.n_places), labels] = each
-        later = np.delete(np.arange(self.n_places), self.offsets[:-1])
+        per_place[np.arange(self.n_positions), labels] = each
+        later = np.delete(np.arange(self.n_positions), self.offsets[:-1])
         np.add.at(pairs, (labels[later - 1], labels[later]), each[later])
         return self.join(per_place, pairs)
 
     def scores_of(self, field: Array, labels: Indices) -> Array:
         """The log score of labels (n,) for each chain, (S,)."""
         scores, transition = self.split(field)
-        each = scores[np.arange(self.n_places), labels]
+        each = scores[np.arange(self.n_positions), labels]
         each[1:] += transition[labels[:-1], labels[1:]]
-        # No pair ends at a first place.
+        # No pair ends at a first position.
         inner = self.offsets[1:-1]
         each[inner] -= transition[labels[inner - 1], labels[inner]]
         return np.add.reduceat(each, self.offsets[:-1])
 
     def best_labels(self, field: Array) -> Indices:
         """The most probable labels of each chain, (n,)."""
-        best, came = np.empty(self.n_places, dtype=np.intp), np.empty((self.n_places, self.n_labels), dtype=np.intp)
+        best, came = (
+            np.empty(self.n_positions, dtype=np.intp),
+            np.empty((self.n_positions, self.n_labels), dtype=np.intp),
+        )
         loops.compiled(loops.find_best_labels)(*self.split(field), self.offsets, best, came)
         return best
 
@@ -93,7 +96,7 @@ class Posterior(NamedTuple):
 
     chains: Chains
     first: Array  # (S, C): probabilities of first labels
-    conditional: Array  # (n, C, C): probabilities of labels after each previous label; undefined at first places
+    conditional: Array  # (n, C, C): probabilities of labels after each previous label; undefined at first positions
     marginals: Array  # (n, C)
     log_partition: Array  # (S,)
 
@@ -113,8 +116,8 @@ class Posterior(NamedTuple):
         return self.chains.join(change, pairs)
 
     def draw(self, n: int, random: np.random.RandomState) -> Indices:
-        """Independent draws of all labels, (n, n_places)."""
-        uniform = random.uniform(size=(n, self.chains.n_places))
+        """Independent draws of all labels, (n, n_positions)."""
+        uniform = random.uniform(size=(n, self.chains.n_positions))
         labels = np.zeros(uniform.shape, dtype=np.intp)
         loops.compiled(loops.draw)(self.chains.offsets, self.first, self.conditional, uniform, labels)
         return labels
@@ -122,7 +125,7 @@ class Posterior(NamedTuple):
 
 def infer(chains: Chains, field: Array) -> Posterior:
     """The distribution of labels, given the scores."""
-    n, size = chains.n_places, chains.n_labels
+    n, size = chains.n_positions, chains.n_labels
     first, totals = np.empty((chains.n_chains, size)), np.empty(chains.n_chains)
     conditional, marginals = np.empty((n, size, size)), np.empty((n, size))
     loops.compiled(loops.find_conditionals)(*chains.split(field), chains.offsets, first, conditional, totals)

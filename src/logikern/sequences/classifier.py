@@ -63,7 +63,7 @@ class KernelSequenceClassifier(BaseEstimator):
         are shrunk towards P(j) by this many pseudo-observations. The search starts there, and at 1 for None.
         Infinity is a mean of zero.
     piecewise : float or None, default=None
-        Weight of the log loss of each place without its neighbours, in addition to the log loss of sequences. If
+        Weight of the log loss of each position without its neighbours, in addition to the log loss of sequences. If
         neighbours nearly determine the training labels, the functions learn little without it. The search starts
         there, and at 1 for None. 0 is the maximum likelihood of the conditional random field.
     criterion : {"cv", None}, default="cv"
@@ -76,9 +76,9 @@ class KernelSequenceClassifier(BaseEstimator):
     search_size : int, default=2000
         Maximum number of rows of the sequences in the search, which are drawn at random. The final fit uses all
         sequences, at the hyperparameters of the search.
-    decoding : {"sequence", "places"}, default="sequence"
-        What `predict` returns: the most probable sequence of labels, or the most probable label at each place, which
-        has fewer wrong labels on average.
+    decoding : {"sequence", "positions"}, default="sequence"
+        What `predict` returns: the most probable sequence of labels, or the most probable label at each position,
+        which has fewer wrong labels on average.
     precision : {"auto", "single", "double"}, default="auto"
         Precision of kernel products. "auto" is single from 2000 rows on; the gradient at the end is in double.
     tol : float, default=1e-4
@@ -212,7 +212,7 @@ class KernelSequenceClassifier(BaseEstimator):
         _warn(fit, self.tol)
         n = len(labels)
         self._model = SequenceModel(
-            FittedModel(self.specification_.places, sequences.rows, fit.dual[:, :n]),
+            FittedModel(self.specification_.positions, sequences.rows, fit.dual[:, :n]),
             transitions + fit.latent[:, n:],
         )
         found = self._model.transitions
@@ -252,7 +252,7 @@ class KernelSequenceClassifier(BaseEstimator):
         return fit, mean
 
     def _points(self, specification: FieldSpecification, rows: Any) -> PointSet:
-        kernels = specification.places.kernels
+        kernels = specification.positions.kernels
         return choose(kernels, rows, precision=self.precision).points(rows, keep_distances=True)
 
     def _scaled(self, sequences: SequenceRows) -> SequenceRows:
@@ -287,7 +287,7 @@ class KernelSequenceClassifier(BaseEstimator):
 
     def _decode(self, own: SequenceRows) -> Array:
         """Labels of all rows, (n,)."""
-        if self.decoding == "places":
+        if self.decoding == "positions":
             best = self._model.marginals(own.rows, own.offsets).argmax(axis=1)
         else:
             best = self._model.best_labels(own.rows, own.offsets)
@@ -295,7 +295,7 @@ class KernelSequenceClassifier(BaseEstimator):
         return labels
 
     def predict_marginals(self, X: Any, groups: Any = None) -> Any:
-        """Probabilities of the labels at each place, given the whole sequence.
+        """Probabilities of the labels at each position, given the whole sequence.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class KernelSequenceClassifier(BaseEstimator):
         return self._model.log_likelihoods(own.rows, own.offsets, np.searchsorted(self.classes_, labels))
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
-        """Share of places with the right label.
+        """Share of positions with the right label.
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ class HeldOutEvaluation(NamedTuple):
     gradient: CovarianceGradient  # for each operator and latent function
     transition_gradient: float  # in the logarithm of the transition variance
     count_gradient: float  # in the logarithm of the pseudocount
-    piecewise_gradient: float  # in the logarithm of the weight of places
+    piecewise_gradient: float  # in the logarithm of the weight of positions
     latents: tuple[Array, ...]  # of each fold: warm starts
     outcome: Outcome
     n_products: int
@@ -45,13 +45,13 @@ class _FoldResult(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeldOutChains:
-    """Psi = sum_f (loss of the chains that fold f holds out) / number of their places.
+    """Psi = sum_f (loss of the chains that fold f holds out) / number of their positions.
 
     With alpha the dual field of a fold, q the gradient of its held-out loss and W the curvature of its own loss,
     e = (I + W K)^-1 q gives d Psi = sum_f alpha_f' dK e_f, as for single points (Seeger 2008, eq. 6). The fits are
     rough; with rho their functional gradient, - rho' K e corrects the value up to terms of second order in rho. A
     change dm of the prior mean adds e' dm; the mean of a fold is counted on the chains that it keeps. A change of the
-    weight of places adds - (K e)' g, with g the gradient of their losses. The held-out loss has no such term.
+    weight of positions adds - (K e)' g, with g the gradient of their losses. The held-out loss has no such term.
 
     Parameters
     ----------
@@ -91,15 +91,15 @@ class HeldOutChains:
         if not outcome.converged:
             nothing = CovarianceGradient((), np.zeros(0), 0.0)
             return HeldOutEvaluation(np.inf, nothing, 0.0, 0.0, 0.0, (), outcome, n_products)
-        n_places = float(self.held_out.sum(axis=0) @ np.diff(self.chains.offsets))
+        n_positions = float(self.held_out.sum(axis=0) @ np.diff(self.chains.offsets))
         duals, adjoints = np.stack([fold.dual for fold in folds]), np.stack([fold.adjoint for fold in folds])
-        places, transition = covariance.contract_gradient(duals, adjoints)
+        positions, transition = covariance.contract_gradient(duals, adjoints)
         return HeldOutEvaluation(
-            sum(fold.loss for fold in folds) / n_places,
-            places.scaled(1.0 / n_places),
-            transition / n_places,
-            sum(fold.count_slope for fold in folds) / n_places,
-            sum(fold.piecewise_slope for fold in folds) / n_places,
+            sum(fold.loss for fold in folds) / n_positions,
+            positions.scaled(1.0 / n_positions),
+            transition / n_positions,
+            sum(fold.count_slope for fold in folds) / n_positions,
+            sum(fold.piecewise_slope for fold in folds) / n_positions,
             tuple(fold.latent for fold in folds),
             outcome,
             n_products,
@@ -113,7 +113,7 @@ class HeldOutChains:
         piecewise: float,
         start: Array | None,
     ) -> _FoldResult:
-        weights, n = (~held_out).astype(float), self.chains.n_places
+        weights, n = (~held_out).astype(float), self.chains.n_positions
         mean = count_transitions(self.chains, self.labels, weights, pseudocount)
         kept = ChainLikelihood(self.chains, self.labels, weights, mean.value, piecewise)
         judged = kept.weighted(1.0 - weights, 0.0)

@@ -18,10 +18,10 @@ from logikern.structure.specification import Specification
 class FieldSpecification:
     """All hyperparameters of a field: of the functions of labels, and of transitions, first and last labels."""
 
-    places: Specification
+    positions: Specification
     transition_variance: float
     pseudocount: float = np.inf  # of the prior mean of transitions; infinity for a mean of zero
-    piecewise: float = 0.0  # weight of places without their chains
+    piecewise: float = 0.0  # weight of positions without their chains
 
     @property
     def _others(self) -> Array:
@@ -29,29 +29,29 @@ class FieldSpecification:
 
     @property
     def log_parameters(self) -> Array:
-        """Logarithms: kernels, variances, bias variance, transition variance, pseudocount, weight of places."""
+        """Logarithms: kernels, variances, bias variance, transition variance, pseudocount, weight of positions."""
         usable = np.where(self.is_learned[-3:], self._others, 1.0)
-        return np.append(self.places.log_parameters, np.log(usable))
+        return np.append(self.positions.log_parameters, np.log(usable))
 
     @property
     def is_learned(self) -> Array:
         """Which of them a search changes: not the bias variance, and no value that is zero or infinite."""
-        places = np.full(len(self.places.log_parameters) - 1, True)
-        return np.concatenate([places, [False], (self._others > 0) & np.isfinite(self._others)])
+        positions = np.full(len(self.positions.log_parameters) - 1, True)
+        return np.concatenate([positions, [False], (self._others > 0) & np.isfinite(self._others)])
 
     def with_log_parameters(self, values: Array) -> "FieldSpecification":
         """The same model with other hyperparameters; those that are not learned stay."""
         others = np.where(self.is_learned[-3:], np.exp(values[-3:]), self._others)
-        return FieldSpecification(self.places.with_log_parameters(values[:-3]), *others.tolist())
+        return FieldSpecification(self.positions.with_log_parameters(values[:-3]), *others.tolist())
 
     def collect(self, found: HeldOutEvaluation) -> Array:
         """The gradient in the logarithms of the hyperparameters."""
         others = [found.transition_gradient, found.count_gradient, found.piecewise_gradient]
-        return np.append(self.places.collect(found.gradient), others)
+        return np.append(self.positions.collect(found.gradient), others)
 
     def bind(self, points: PointSet) -> FieldCovariance:
         """The covariance of fields on the points."""
-        return FieldCovariance(self.places.bind(points), self.transition_variance)
+        return FieldCovariance(self.positions.bind(points), self.transition_variance)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SequenceSearchPolicy:
     """How long a search takes."""
 
     evaluations: int = 40
-    worth: float = 3e-4  # stop if steps gain less log loss per place than this
+    worth: float = 3e-4  # stop if steps gain less log loss per position than this
     radius: float = 7.0  # largest change of a log parameter: a factor of 1000
 
 
@@ -70,7 +70,7 @@ class SequenceRecord(NamedTuple):
     """An evaluation of a search."""
 
     number: int
-    value: float  # held-out log loss per place; infinite if a fit failed
+    value: float  # held-out log loss per position; infinite if a fit failed
     best: float
     n_products: int
     specification: FieldSpecification

@@ -13,7 +13,7 @@ from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
 class Prediction(NamedTuple):
-    """The distribution of labels: of all labels of a chain, and at each place by itself, without transitions."""
+    """The distribution of labels: of all labels of a chain, and at each position by itself, without transitions."""
 
     posterior: Posterior
     alone: Array  # (C, n)
@@ -25,11 +25,11 @@ class ChainLikelihood:
     """sum_s w_s (log partition sum of chain s - score of its labels), convex in the field.
 
     Its gradient are expected minus observed counts, and its curvature the covariance of counts, which couples all
-    places of a chain.
+    positions of a chain.
 
-    If `piecewise` is positive, the loss of each place without its chain, -log softmax(u)_y, is added with this weight
-    (Sutton & McCallum 2005). Where neighbours determine the labels of the training chains, the functions of inputs
-    have nothing left to learn from the chains alone.
+    If `piecewise` is positive, the loss of each position without its chain, -log softmax(u)_y, is added with this
+    weight (Sutton & McCallum 2005). Where neighbours determine the labels of the training chains, the functions of
+    inputs have nothing left to learn from the chains alone.
     """
 
     chains: Chains
@@ -45,7 +45,7 @@ class ChainLikelihood:
 
     @cached_property
     def place_weights(self) -> Array:
-        """The weight of the chain of each place, (n,)."""
+        """The weight of the chain of each position, (n,)."""
         return self.weights[self.chains.chain_of]
 
     def weighted(self, weights: Array, piecewise: float) -> "ChainLikelihood":
@@ -54,19 +54,19 @@ class ChainLikelihood:
 
     def infer(self, latent: Array) -> Prediction:
         """The distribution of labels at a latent field."""
-        soft = soft_maximum(latent[None, :, : self.chains.n_places])
+        soft = soft_maximum(latent[None, :, : self.chains.n_positions])
         return Prediction(infer(self.chains, self._scores(latent)), soft.probabilities[0], soft.log_total[0])
 
     def _scores(self, latent: Array) -> Array:
         field = latent.copy()
-        field[:, self.chains.n_places :] += self.mean
+        field[:, self.chains.n_positions :] += self.mean
         return field
 
     def losses(self, found: Prediction, latent: Array) -> Array:
         """The loss of every chain without weights, (S,)."""
         chains = self.chains
         joint = found.posterior.log_partition - chains.scores_of(self._scores(latent), self.labels)
-        alone = found.log_total - latent[self.labels, np.arange(chains.n_places)]
+        alone = found.log_total - latent[self.labels, np.arange(chains.n_positions)]
         return joint + self.piecewise * np.add.reduceat(alone, chains.offsets[:-1])
 
     def loss(self, found: Prediction, latent: Array) -> float:
@@ -77,21 +77,21 @@ class ChainLikelihood:
         """The gradient as a field."""
         gradient = found.posterior.expect(self.weights) - self.counts
         if self.piecewise:
-            gradient[:, : self.chains.n_places] += self.piecewise * self.place_gradient(found)
+            gradient[:, : self.chains.n_positions] += self.piecewise * self.place_gradient(found)
         return gradient
 
     def place_gradient(self, found: Prediction) -> Array:
-        """The gradient of the weighted losses of places alone, (C, n)."""
-        return found.alone * self.place_weights - self.counts[:, : self.chains.n_places]
+        """The gradient of the weighted losses of positions alone, (C, n)."""
+        return found.alone * self.place_weights - self.counts[:, : self.chains.n_positions]
 
     def curve(self, found: Prediction, direction: Array) -> Array:
         """W times a field, W the curvature at the prediction."""
         product = found.posterior.differentiate(self.weights, direction)
         if self.piecewise:
-            along = found.alone * direction[:, : self.chains.n_places]
+            along = found.alone * direction[:, : self.chains.n_positions]
             along -= found.alone * along.sum(axis=0)
             along *= self.piecewise * self.place_weights
-            product[:, : self.chains.n_places] += along
+            product[:, : self.chains.n_positions] += along
         return product
 
 
@@ -108,7 +108,7 @@ def count_transitions(chains: Chains, labels: Indices, weights: Array, pseudocou
     P(j | i) = (n_ij + a p_j) / (n_i + a) shrinks the share of label j after label i towards its overall share p_j, by
     a pseudo-observations. Without transitions in the data, or for infinite a, the mean is zero.
     """
-    counts, n = chains.count(labels, weights), chains.n_places
+    counts, n = chains.count(labels, weights), chains.n_positions
     shares = counts[:, :n].sum(axis=1) + 1.0
     # Rows are what comes before: each label, the start, and (in reverse) the end.
     relative = np.vstack([counts[:, n:-2], counts[:, -2:].T])  # (C + 2, C)
@@ -123,29 +123,29 @@ def count_transitions(chains: Chains, labels: Indices, weights: Array, pseudocou
 
 @dataclass(frozen=True, eq=False)
 class FieldCovariance:
-    """The prior covariance of a field: K~ at places, and independent scores of pairs, first and last labels."""
+    """The prior covariance of a field: K~ at positions, and independent scores of pairs, first and last labels."""
 
-    places: ClassCovariance
+    positions: ClassCovariance
     transition_variance: float
 
     def matmul(self, field: Array) -> Array:
         """The covariance times a field."""
-        n = self.places.n_points
-        return self._join(field, self.places.matmul(field[None, :, :n]))
+        n = self.positions.n_points
+        return self._join(field, self.positions.matmul(field[None, :, :n]))
 
     def accurate_matmul(self, field: Array) -> Array:
         """`matmul` with kernel values computed in float64."""
-        n = self.places.n_points
-        return self._join(field, self.places.accurate_matmul(np.ascontiguousarray(field[None, :, :n])))
+        n = self.positions.n_points
+        return self._join(field, self.positions.accurate_matmul(np.ascontiguousarray(field[None, :, :n])))
 
     def _join(self, field: Array, image: Array) -> Array:
-        return np.hstack([image[0], self.transition_variance * field[:, self.places.n_points :]])
+        return np.hstack([image[0], self.transition_variance * field[:, self.positions.n_points :]])
 
     def contract_gradient(self, left: Array, right: Array) -> tuple[CovarianceGradient, float]:
-        """d/d log h of sum left . (covariance right), for the covariance of places and the transition variance.
+        """d/d log h of sum left . (covariance right), for the covariance of positions and the transition variance.
 
         Left and right are several fields each, (B, C, n + C + 2).
         """
-        n = self.places.n_points
-        places = self.places.contract_gradient(left[..., :n], right[..., :n])
-        return places, self.transition_variance * float(np.vdot(left[..., n:], right[..., n:]))
+        n = self.positions.n_points
+        positions = self.positions.contract_gradient(left[..., :n], right[..., :n])
+        return positions, self.transition_variance * float(np.vdot(left[..., n:], right[..., n:]))

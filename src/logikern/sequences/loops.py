@@ -1,11 +1,11 @@
-"""Recursions over the places of chains: compiled loops.
+"""Recursions over the positions of chains: compiled loops.
 
 The labels of a chain are a Markov chain, given its inputs. All functions work on its conditional probabilities
-P_t(j | i) of label j at place t after label i, which are normalised at every place: no product of small numbers
+P_t(j | i) of label j at position t after label i, which are normalised at every position: no product of small numbers
 occurs, however long the chain and however large the scores. Everything here is plain Python; `compiled` makes it
 fast.
 
-Places of all chains are rows; chain s has the rows from offsets[s] to offsets[s + 1]. Scores (n, C) include the
+Positions of all chains are rows; chain s has the rows from offsets[s] to offsets[s + 1]. Scores (n, C) include the
 scores of the first and of the last label.
 """
 
@@ -37,9 +37,9 @@ def normalise(logarithms: Array) -> float:
 def find_conditionals(
     scores: Array, transition: Array, offsets: Indices, first: Array, conditional: Array, totals: Array
 ) -> None:
-    """Backward recursion: P(label) at first places, (S, C), P_t(j | i), (n, C, C), and log partition sums, (S,).
+    """Backward recursion: P(label) at first positions, (S, C), P_t(j | i), (n, C, C), and log partition sums, (S,).
 
-    With b_t(i) the log sum over all labels after place t, P_t(j | i) is the softmax over j of
+    With b_t(i) the log sum over all labels after position t, P_t(j | i) is the softmax over j of
     transition_ij + scores_tj + b_t(j), and b_(t-1)(i) is the logarithm of its denominator. Exponentials of both parts
     are multiplied, and only if their sum is nearly zero is the softmax taken of the sum itself.
     """
@@ -50,57 +50,57 @@ def find_conditionals(
         shared[label] = np.exp(transition[label] - largest[label])
     for chain in range(len(offsets) - 1):
         after = scores[offsets[chain + 1] - 1].copy()
-        for place in range(offsets[chain + 1] - 1, offsets[chain], -1):
+        for position in range(offsets[chain + 1] - 1, offsets[chain], -1):
             highest = after.max()
             own = np.exp(after - highest)
             for label in range(n_labels):
                 total = 0.0
                 for successor in range(n_labels):
-                    conditional[place, label, successor] = shared[label, successor] * own[successor]
-                    total += conditional[place, label, successor]
+                    conditional[position, label, successor] = shared[label, successor] * own[successor]
+                    total += conditional[position, label, successor]
                 if total > SAFE:
-                    conditional[place, label] *= 1.0 / total
+                    conditional[position, label] *= 1.0 / total
                     rest = highest + largest[label] + math.log(total)
                 else:
-                    conditional[place, label] = transition[label] + after
-                    rest = normalise(conditional[place, label])
-                before[label] = scores[place - 1, label] + rest
+                    conditional[position, label] = transition[label] + after
+                    rest = normalise(conditional[position, label])
+                before[label] = scores[position - 1, label] + rest
             after[:] = before
         first[chain] = after
         totals[chain] = normalise(first[chain])
 
 
 def find_marginals(offsets: Indices, first: Array, conditional: Array, marginals: Array) -> None:
-    """Forward recursion: probabilities of labels at every place, (n, C)."""
+    """Forward recursion: probabilities of labels at every position, (n, C)."""
     for chain in range(len(offsets) - 1):
         marginals[offsets[chain]] = first[chain]
-        for place in range(offsets[chain] + 1, offsets[chain + 1]):
-            marginals[place] = 0.0
+        for position in range(offsets[chain] + 1, offsets[chain + 1]):
+            marginals[position] = 0.0
             for label in range(marginals.shape[1]):
-                marginals[place] += marginals[place - 1, label] * conditional[place, label]
+                marginals[position] += marginals[position - 1, label] * conditional[position, label]
 
 
 def count_pairs(offsets: Indices, conditional: Array, marginals: Array, weights: Array, pairs: Array) -> None:
     """Expected numbers of transitions, (C, C), with a weight for each chain."""
     for chain in range(len(offsets) - 1):
-        for place in range(offsets[chain] + 1, offsets[chain + 1]):
+        for position in range(offsets[chain] + 1, offsets[chain + 1]):
             for label in range(marginals.shape[1]):
-                pairs[label] += weights[chain] * marginals[place - 1, label] * conditional[place, label]
+                pairs[label] += weights[chain] * marginals[position - 1, label] * conditional[position, label]
 
 
 def find_gains(
     begin: int, end: int, conditional: Array, direction: Array, transition: Array, gains: Array, after: Array
 ) -> None:
-    """Mean change of the score from each place on, given its label: `gains`; without that place: `after`, (n, C)."""
+    """Mean change of the score from a position on, given its label: `gains`; without the position: `after`, (n, C)."""
     gains[end - 1], after[end - 1] = direction[end - 1], 0.0
-    for place in range(end - 1, begin, -1):
+    for position in range(end - 1, begin, -1):
         for label in range(gains.shape[1]):
             mean = 0.0
             for successor in range(gains.shape[1]):
-                change = transition[label, successor] + gains[place, successor]
-                mean += conditional[place, label, successor] * change
-            after[place - 1, label] = mean
-            gains[place - 1, label] = direction[place - 1, label] + mean
+                change = transition[label, successor] + gains[position, successor]
+                mean += conditional[position, label, successor] * change
+            after[position - 1, label] = mean
+            gains[position - 1, label] = direction[position - 1, label] + mean
 
 
 def differentiate(
@@ -128,14 +128,14 @@ def differentiate(
         find_gains(begin, end, conditional, direction, transition, gains, after)
         mean = (marginals[begin] * gains[begin]).sum()
         change[begin] = weight * marginals[begin] * (gains[begin] - mean)
-        for place in range(begin + 1, end):
+        for position in range(begin + 1, end):
             for label in range(marginals.shape[1]):
-                share, before = weight * marginals[place - 1, label], change[place - 1, label]
-                rest = before - share * after[place - 1, label]
+                share, before = weight * marginals[position - 1, label], change[position - 1, label]
+                rest = before - share * after[position - 1, label]
                 for successor in range(marginals.shape[1]):
-                    gain = transition[label, successor] + gains[place, successor]
-                    both = conditional[place, label, successor] * (rest + share * gain)
-                    change[place, successor] += both
+                    gain = transition[label, successor] + gains[position, successor]
+                    both = conditional[position, label, successor] * (rest + share * gain)
+                    change[position, successor] += both
                     pairs[label, successor] += both
 
 
@@ -145,15 +145,15 @@ def find_best_labels(scores: Array, transition: Array, offsets: Indices, best: I
     for chain in range(len(offsets) - 1):
         begin, end = offsets[chain], offsets[chain + 1]
         reached = scores[begin].copy()
-        for place in range(begin + 1, end):
+        for position in range(begin + 1, end):
             before = reached.copy()
             for label in range(n_labels):
-                came[place, label] = (before + transition[:, label]).argmax()
-                origin = came[place, label]
-                reached[label] = before[origin] + transition[origin, label] + scores[place, label]
+                came[position, label] = (before + transition[:, label]).argmax()
+                origin = came[position, label]
+                reached[label] = before[origin] + transition[origin, label] + scores[position, label]
         best[end - 1] = reached.argmax()
-        for place in range(end - 1, begin, -1):
-            best[place - 1] = came[place, best[place]]
+        for position in range(end - 1, begin, -1):
+            best[position - 1] = came[position, best[position]]
 
 
 def draw(offsets: Indices, first: Array, conditional: Array, uniform: Array, labels: Indices) -> None:
@@ -161,15 +161,15 @@ def draw(offsets: Indices, first: Array, conditional: Array, uniform: Array, lab
     last = first.shape[1] - 1
     for round_ in range(len(uniform)):
         for chain in range(len(offsets) - 1):
-            for place in range(offsets[chain], offsets[chain + 1]):
+            for position in range(offsets[chain], offsets[chain + 1]):
                 chances = first[chain]
-                if place > offsets[chain]:
-                    chances = conditional[place, labels[round_, place - 1]]
+                if position > offsets[chain]:
+                    chances = conditional[position, labels[round_, position - 1]]
                 label, below = 0, chances[0]
-                while label < last and below <= uniform[round_, place]:
+                while label < last and below <= uniform[round_, position]:
                     label += 1
                     below += chances[label]
-                labels[round_, place] = label
+                labels[round_, position] = label
 
 
 @cache

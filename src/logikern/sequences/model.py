@@ -18,19 +18,19 @@ TILE_ENTRIES = 2**23
 class SequenceModel:
     """Functions of labels, and scores of pairs, first and last labels (C, C + 2)."""
 
-    places: FittedModel
+    positions: FittedModel
     transitions: Array
 
     def fields(self, rows: Any, offsets: Indices) -> Iterator[tuple[Chains, Array, slice]]:
-        """Chains and their fields in parts of bounded size, and their places."""
-        n_labels = self.places.n_classes
+        """Chains and their fields in parts of bounded size, and their positions."""
+        n_labels = self.positions.n_classes
         most = max(1, TILE_ENTRIES // n_labels**2)
         begin = 0
         while begin < len(offsets) - 1:
             end = max(begin + 1, int(np.searchsorted(offsets, offsets[begin] + most, side="right")) - 1)
-            places = slice(offsets[begin], offsets[end])
+            positions = slice(offsets[begin], offsets[end])
             chains = Chains(offsets[begin : end + 1] - offsets[begin], n_labels)
-            yield chains, np.hstack([self.places.latents(rows[places]).T, self.transitions]), places
+            yield chains, np.hstack([self.positions.latents(rows[positions]).T, self.transitions]), positions
             begin = end
 
     def posteriors(self, rows: Any, offsets: Indices) -> Iterator[Posterior]:
@@ -38,7 +38,7 @@ class SequenceModel:
         return (infer(chains, field) for chains, field, _ in self.fields(rows, offsets))
 
     def marginals(self, rows: Any, offsets: Indices) -> Array:
-        """Probabilities of labels at every place, (n, C)."""
+        """Probabilities of labels at every position, (n, C)."""
         return np.concatenate([posterior.marginals for posterior in self.posteriors(rows, offsets)])
 
     def best_labels(self, rows: Any, offsets: Indices) -> Indices:
@@ -46,14 +46,14 @@ class SequenceModel:
         return np.concatenate([chains.best_labels(field) for chains, field, _ in self.fields(rows, offsets)])
 
     def draw(self, rows: Any, offsets: Indices, n: int, random: np.random.RandomState) -> Indices:
-        """Labels drawn from their distribution, (n, n_places)."""
+        """Labels drawn from their distribution, (n, n_positions)."""
         return np.hstack([posterior.draw(n, random) for posterior in self.posteriors(rows, offsets)])
 
     def log_likelihoods(self, rows: Any, offsets: Indices, labels: Indices) -> Array:
         """Log probability of the labels of each sequence, (S,)."""
         parts = self.fields(rows, offsets)
         scores = [
-            chains.scores_of(field, labels[places]) - infer(chains, field).log_partition
-            for chains, field, places in parts
+            chains.scores_of(field, labels[positions]) - infer(chains, field).log_partition
+            for chains, field, positions in parts
         ]
         return np.concatenate(scores)

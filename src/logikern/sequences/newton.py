@@ -94,9 +94,9 @@ class NewtonSystem:
             direction_image = residual_image + (square / before) * direction_image
 
     def _finish(self, solved: Solved, residual: Array, image: Array) -> Solved:
-        """Add the residual r, unless that is worse: the new one is - W K r, zero in the null space of K.
+        """Add the residual r to the solution, unless the new residual - W K r is larger.
 
-        The metric does not see that space.
+        The new residual vanishes in the null space of K, which the metric of the iterations does not see.
         """
         if float(np.vdot(image, self.likelihood.curve(self.found, image) - residual)) > 0.0:
             return solved

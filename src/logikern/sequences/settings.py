@@ -20,7 +20,7 @@ from logikern.structure.tying import tie
 CHOICES = {
     "tying": ("shared", "scaled", "separate"),
     "inputs": ("raw", "standard"),
-    "decoding": ("sequence", "places"),
+    "decoding": ("sequence", "positions"),
     "criterion": ("cv", None),
     "precision": ("auto", "single", "double"),
 }
@@ -76,7 +76,7 @@ def first_specification(settings: dict[str, Any], rows: Any, n_labels: int) -> F
         made = read_shape(made, rows, weights)
     tying = tie(settings["tying"], mixing)
     variance = default_variance(made, rows, weights) if settings["variance"] is None else settings["variance"]
-    places = Specification(
+    positions = Specification(
         (made,) * tying.n_kernels,
         (float(variance),) * tying.n_variances,
         float(settings["bias_variance"]),
@@ -85,7 +85,7 @@ def first_specification(settings: dict[str, Any], rows: Any, n_labels: int) -> F
     )
     names = ("transition_variance", "pseudocount", "piecewise")
     others = [getattr(POLICY, name) if settings[name] is None else float(settings[name]) for name in names]
-    return FieldSpecification(places, *others)
+    return FieldSpecification(positions, *others)
 
 
 def choose_sequences(sequences: SequenceRows, search_size: int, random: np.random.RandomState) -> Indices:

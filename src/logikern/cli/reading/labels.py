@@ -97,8 +97,8 @@ def _refuse_measurements(target: pd.Series, values: np.ndarray) -> None:
     if len(fractional) > POLICY.fractional_classes:
         raise ValueError(
             f"the target `{target.name}` has {len(fractional)} different fractional values, such as "
-            f"{fractional[0]:g}. It looks like a measurement, not like classes: this is regression, for which Python "
-            "has `logikern.KernelRegressor`. Name another column, or bin it."
+            f"{fractional[0]:g}. It looks like a measurement, not like classes. For regression use "
+            "`logikern.KernelRegressor` in Python. For classes, name another column or bin this one."
         )
 
 
@@ -110,6 +110,6 @@ def suspect_measurements(target: pd.Series, labels: np.ndarray) -> str | None:
         return None
     return (
         f"the target `{target.name}` has {len(classes)} different whole numbers from {classes[0]} to {classes[-1]}, "
-        f"with {counts.mean():.1f} rows each on average. It looks like regression, for which Python has "
-        "`logikern.KernelRegressor`. If these are classes, ignore this warning."
+        f"with {counts.mean():.1f} rows each on average. It looks like a measurement. For regression use "
+        "`logikern.KernelRegressor` in Python. If these are classes, ignore this warning."
     )

@@ -100,12 +100,12 @@ def _recover(classifier: Any) -> TrainingData:
 
 
 def _kept(coefficients: Array, n_points: int) -> Array:
-    """Places of the training points among the given rows: rows without weight have no coefficients."""
+    """Positions of the training points among the given rows: rows without weight have no coefficients."""
     if len(coefficients) == n_points:
         return np.arange(n_points)
     kept = np.flatnonzero(np.any(coefficients != 0, axis=1))
     if len(kept) != n_points:
-        raise ValueError("Leave-one-out needs the places of the training rows, which this model file does not show.")
+        raise ValueError("Leave-one-out needs to know which rows had weight, and this model file does not tell.")
     return kept
 
 

@@ -44,7 +44,9 @@ def read_subject(model: Any, X: Any, y: Any, origin: Origin) -> Subject:
     found = fitted_model(model).predict_log_proba(X)
     seconds = time.perf_counter() - began
     if labels.shape != (len(found),):
-        raise ValueError(f"`y` must hold one label for each of the {len(found)} rows of X, but has {labels.shape!r}.")
+        raise ValueError(
+            f"`y` must hold one label for each of the {len(found)} rows of X, but has shape {labels.shape!r}."
+        )
     return Subject(model, classifier, X, our_inputs(model, X), labels, found, seconds, origin)
 
 

@@ -240,7 +240,7 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         check_name("tying", self.tying, ("auto", "shared", "scaled", "separate"))
         check_name("solver", self.solver, ("auto", "newton", "exact"))
         if isinstance(self.bias_variance, float) and np.isinf(self.bias_variance):
-            raise ValueError("`bias_variance` must be finite for labels. Use a large value such as 1e4.")
+            raise ValueError("`bias_variance` must be finite, but is infinite. Use a large value such as 1e4.")
         if self.variance is not None and np.ndim(self.variance):
             raise ValueError(f"`variance` must be one number or None, but is {self.variance!r}.")
 
@@ -315,7 +315,9 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         """
         distribution, sets = self._distribution(X), self._sets(y, "y")
         if len(sets) != len(distribution.marginals):
-            raise ValueError(f"`y` must have {len(distribution.marginals)} rows like `X`, but has {len(sets)}.")
+            raise ValueError(
+                f"`y` must have as many rows as `X`, {len(distribution.marginals)}, but has {len(sets)}."
+            )
         return distribution.log_probability(sets)
 
     def _sets(self, values: Any, name: str) -> Array:
