@@ -14,9 +14,9 @@ from logikern.sequences import loops
 class Chains:
     """Positions of chains, and the layout of everything that is scored.
 
-    A field of shape (C, n + C + 2) has the scores of C labels at n positions, of pairs of successive labels (column
-    n + j has the pairs that end in label j), of first and of last labels. The log score of labels y is the inner product
-    of the field with their counts, so latents, duals, gradients and counts all are fields.
+    A field of shape (C, n + C + 2) has the scores of C labels at n positions, of pairs of successive labels (column n
+    + j has the pairs that end in label j), of first and of last labels. The log score of labels y is the inner
+    product of the field with their counts, so latents, duals, gradients and counts all are fields.
 
     Parameters
     ----------
