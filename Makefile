@@ -58,7 +58,7 @@ $(VENV)/.docs: $(INSTALLED)
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "Open build/site/index.html."
+	@echo "Open build/site/index.html. For the search box: $(BIN)/python -m http.server -d build/site"
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
