@@ -55,6 +55,13 @@ def test_links_of_the_site_stay_inside_it(page):
     assert all((page.parent / target).resolve().is_relative_to(DOCS) for target in targets)
 
 
+def test_every_image_is_small_and_on_a_page():
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    images = [image for image in (DOCS / "images").iterdir() if not image.name.startswith("diagram-")]
+    assert images and not [image.name for image in images if f"images/{image.name})" not in pages]
+    assert not [image.name for image in images if image.stat().st_size > 150_000]
+
+
 def test_the_reference_documents_every_public_name_once():
     pages = "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
     documented = sorted(re.findall(r"^::: (logikern\S+)$", pages, re.MULTILINE))
