@@ -1,4 +1,4 @@
-"""For mkdocs: shows each Mermaid diagram as the picture that docs/figures/diagrams.py drew of it.
+"""For mkdocs: shows each Mermaid diagram as the picture that docs/_tools/draw_diagrams.py drew of it.
 
 GitHub draws diagrams from their source. The theme would fetch the library that draws them from another host.
 """

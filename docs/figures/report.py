@@ -12,7 +12,7 @@ import logikern
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 BROWSER = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars")
-# Name of the picture -> width and height of the window, sections that it shows (all if none is named), further options.
+# Name of the picture -> width and height of the window, sections that it shows (none means all), further options.
 SHOTS: dict[str, tuple[int, int, tuple[str, ...], tuple[str, ...]]] = {
     "report_wide": (1100, 1250, (), ()),
     "report_columns": (1100, 700, ("relevance",), ()),

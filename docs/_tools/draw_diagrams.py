@@ -1,4 +1,4 @@
-"""Pictures of the Mermaid diagrams on all pages: python docs/figures/diagrams.py MERMAID.
+"""Pictures of the Mermaid diagrams on all pages: python docs/_tools/draw_diagrams.py MERMAID.
 
 MERMAID is the file dist/mermaid.min.js of the npm package mermaid. It runs in chromium.
 """
@@ -10,13 +10,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parents[1]
-sys.path.append(str(DOCS / "_tools"))
-
 from mermaid_pictures import DIAGRAM, picture
 
+DOCS = Path(__file__).resolve().parents[1]
 PAGE = """<!doctype html><meta charset="utf-8"><pre class="mermaid">{source}</pre>
-<script src="{mermaid}"></script><script>mermaid.initialize({{startOnLoad: true, theme: "neutral"}})</script>"""
+<script src="{mermaid}"></script><script>mermaid.initialize({{startOnLoad: true, deterministicIds: true, theme: "neutral"}})</script>"""
 BROWSER = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom")
 
 
@@ -29,10 +27,10 @@ def draw(source: str, mermaid: Path, folder: Path) -> str:
     if drawn is None or "Syntax error" in drawn[0]:
         raise ValueError(f"Mermaid cannot draw this diagram:\n{source}")
     # An SVG file is XML: void elements of HTML must be closed, and the root needs its name space and a size.
-    picture = re.sub(r"<br\s*>", "<br/>", drawn[0]).replace("&nbsp;", "&#160;")
-    width, height = re.search(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"', picture).groups()
-    picture = picture.replace('width="100%"', f'width="{width}" height="{height}"', 1)
-    return picture.replace('style="', 'style="background: white; ', 1)
+    image = re.sub(r"<br\s*>", "<br/>", drawn[0]).replace("&nbsp;", "&#160;")
+    width, height = re.search(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"', image).groups()
+    image = image.replace('width="100%"', f'width="{width}" height="{height}"', 1)
+    return image.replace('style="', 'style="background: white; ', 1)
 
 
 if __name__ == "__main__":
