@@ -14,7 +14,8 @@ from mermaid_pictures import DIAGRAM, picture
 
 DOCS = Path(__file__).resolve().parents[1]
 PAGE = """<!doctype html><meta charset="utf-8"><pre class="mermaid">{source}</pre>
-<script src="{mermaid}"></script><script>mermaid.initialize({{startOnLoad: true, deterministicIds: true, theme: "neutral"}})</script>"""
+<script src="{mermaid}"></script>
+<script>mermaid.initialize({{startOnLoad: true, deterministicIds: true, theme: "neutral"}})</script>"""
 BROWSER = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom")
 
 
