@@ -57,7 +57,7 @@ $(VENV)/.docs: $(INSTALLED)
 	@touch $@
 
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "Open build/site/index.html. For the search box: $(BIN)/python -m http.server -d build/site"
 
 clean:
