@@ -14,7 +14,7 @@ COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTA
 
 
 @pytest.fixture
-def folder(make_table, make_corpus, model, tree_model, tmp_path, monkeypatch):
+def folder(make_table, make_corpus, model, tree_model, number_model, tmp_path, monkeypatch):
     """The files that the page speaks of."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(model, "fruit.skops")
@@ -30,6 +30,8 @@ def folder(make_table, make_corpus, model, tree_model, tmp_path, monkeypatch):
     reviews.to_json("reviews.jsonl", orient="records", lines=True)
     fruit.assign(tree=fruit["id"] % 12).to_csv("trees.csv", index=False)
     Path("costs.csv").write_text(",apple,pear,plum\napple,0,1,5\npear,1,0,1\nplum,1,1,0\n")
+    shutil.copy(number_model, "houses.skops")
+    shutil.copy(number_model.with_suffix(".csv"), "houses.csv")
     shutil.copy(tree_model, "docs.skops")
     docs = make_corpus()
     for name in ("docs.jsonl", "new.jsonl"):

@@ -45,10 +45,10 @@ DataArgument = Annotated[
     ),
 ]
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by `logikern fit`.")]
-TargetOption = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="Column of the classes.")]
+TargetOption = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")]
 KnownTargetOption = Annotated[
     str | None,
-    typer.Option("--target", "-t", metavar="COL", help="Column of the classes (default: the target of the fit)."),
+    typer.Option("--target", "-t", metavar="COL", help="Column of the true values (default: the target of the fit)."),
 ]
 OptionalDataArgument = Annotated[
     str | None, typer.Argument(metavar="[DATA]", help="The table that the model was fitted on.")
@@ -114,7 +114,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that the user named, and the source of the class tree."""
+    """The columns that the user named, the source of the class tree, and whether the target is a number."""
 
     target: TargetOption = None
     text: Annotated[
@@ -146,6 +146,9 @@ class Columns:
             help="Class tree: from targets such as 'science/physics', or from a file with child and parent.",
         ),
     ] = "none"
+    regression: Annotated[
+        bool, _model("--regression", help="Predict the target as a number, by penalised least squares.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ class Model:
         _model(
             "--kernel",
             **one_of(KernelName) | {"metavar": "NAME"},
-            help=f"{', '.join(KernelName)} (default: auto; linear for text and wide svmlight).",
+            help=f"{', '.join(KernelName)} (default: auto; regression: gaussian; text and wide svmlight: linear).",
         ),
     ] = None
     tying: Annotated[
@@ -188,7 +191,7 @@ class Learning:
         _learning(
             "--criterion",
             **one_of(CriterionName),
-            help="Cross-validation, leave-one-out, or the cheaper of the two (default: cv).",
+            help="Cross-validation, leave-one-out, or the cheaper of the two (default: cv; for regression loo).",
         ),
     ] = None
     max_time: Annotated[

@@ -26,6 +26,16 @@ def labelled_probabilities(probabilities: np.ndarray, classes: np.ndarray) -> pd
     return pd.DataFrame(columns | _by_class(probabilities, classes))
 
 
+def numbers_with_deviations(values: np.ndarray, outputs: np.ndarray, deviations: np.ndarray) -> pd.DataFrame:
+    """The prediction of every row, and the standard deviation of its error if it is known."""
+    columns, suffixes = values.reshape(len(values), -1).T, [f"_{name}" for name in outputs]
+    if values.ndim == 1:
+        suffixes = [""]
+    found = {f"predicted{suffix}": column for suffix, column in zip(suffixes, columns, strict=True)}
+    known = {f"standard_deviation{suffix}": own for suffix, own in zip(suffixes, deviations, strict=True) if own > 0}
+    return pd.DataFrame(found).assign(**known)
+
+
 def labelled_nodes(probabilities: np.ndarray, tree: Tree, loss: str, allow_inner: bool) -> pd.DataFrame:
     """The decided node of every row with its path and probability, and the probability of each class."""
     nodes = decide_on_tree(probabilities, tree, loss, allow_inner).decisions
