@@ -23,6 +23,8 @@ def folder(make_table, make_corpus, model, tree_model, number_model, tmp_path, m
     fruit.to_csv("new.csv", index=False)
     fruit.to_csv("test.csv", index=False)
     Path("old.csv").write_bytes(fruit.replace("plum", "prüne").to_csv(index=False, sep=";").encode("latin-1"))
+    prices = fruit[["width", "kind"]].to_csv(index=False, sep=";", decimal=",")
+    Path("prices.csv").write_text(prices)
     Path("words.svm").write_text("".join(f"{row % 2} {row % 2 + 1}:1 {row % 5 + 3}:2\n" for row in range(20)))
     fruit.assign(importance=1.5).to_csv("weighted.csv", index=False)
     fruit.assign(kind=fruit["kind"].where(fruit["id"] > 102)).to_csv("gaps.csv", index=False)

@@ -42,13 +42,12 @@ def evaluate(
 ) -> None:
     from logikern.cli.models import load_classifier, load_model
     from logikern.cli.reading.labelled import LabelledSource, read_labelled
-    from logikern.cli.writing.outputs import require_writable
     from logikern.cli.writing.render import print_report, report_record
-    from logikern.cli.writing.reports import write_page
+    from logikern.cli.writing.reports import require_page, write_page
     from logikern.cli.writing.scores import report_on
 
     if report is not None:
-        require_writable(report)
+        require_page(report)
     loaded = load_model(model) if report is None else load_classifier(model, "evaluate --report")
     source = LabelledSource(model, data, reading, target, drop_missing_target)
     known = read_labelled(loaded, source, messages)

@@ -29,6 +29,7 @@ from logikern.cli.writing.scores import report_on
 from logikern.model.persistence import write_model
 
 MAX_SPLITS = 50  # random splits by groups, until one has every class in both parts
+SUFFIX = ".skops"  # of model files
 FILES = ("data", "out", "checkpoint", "hierarchy")
 TREE_TYINGS = ("level", "subtree", "leaf", "leaves")
 
@@ -37,7 +38,7 @@ def default_path(data: str) -> str:
     """The default model file: the name of the data in the current folder."""
     if data == sources.STANDARD:
         raise typer.BadParameter("standard input has no name: pass the model file as `--out`.")
-    return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}.skops"
+    return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}{SUFFIX}"
 
 
 def check(
@@ -48,6 +49,10 @@ def check(
     test_fraction: float | None,
 ) -> None:
     """Reject contradictory options and paths that cannot be written, before any work."""
+    if Path(out).suffix != SUFFIX:
+        raise typer.BadParameter(
+            f"`--out` must end with {SUFFIX}, but is {out!r}. Pass `--out {Path(out).stem}{SUFFIX}`."
+        )
     require_writable(out)
     if learning.checkpoint is not None:
         require_writable(learning.checkpoint)

@@ -20,6 +20,7 @@ Precision = StrEnum("Precision", "auto single double")
 CriterionName = StrEnum("CriterionName", "cv loo auto")
 Format = StrEnum("Format", "csv tsv parquet jsonl svmlight")
 Tying = StrEnum("Tying", "auto shared scaled separate level subtree leaf leaves")
+Decimal = StrEnum("Decimal", {"point": ".", "comma": ","})
 Loss = StrEnum("Loss", "zero_one taxonomic parent")
 
 
@@ -34,7 +35,10 @@ def one_of(names: type[StrEnum]) -> dict[str, Any]:
         known = ", ".join(repr(name.value) for name in names)
         raise typer.BadParameter(f"{text!r} is not one of {known}.{suggest(text, names)}")
 
-    return {"parser": parse, "metavar": f"[{'|'.join(names)}]"}
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return {"parser": parse, "metavar": f"[{'|'.join(names)}]", "autocompletion": complete}
 
 
 DataArgument = Annotated[
@@ -71,6 +75,10 @@ EncodingOption = Annotated[
     str | None, typer.Option("--encoding", help="Encoding of text, for example latin-1 (default: utf-8).")
 ]
 SeparatorOption = Annotated[str | None, typer.Option("--separator", help="Separator of CSV, for example ';'.")]
+DecimalOption = Annotated[
+    Decimal | None,
+    typer.Option("--decimal", **one_of(Decimal), help="Decimal mark of CSV (default: the point, unless clear)."),
+]
 ZeroBasedOption = Annotated[bool, typer.Option("--zero-based", help="svmlight numbers features from 0, not from 1.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show only warnings and errors.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")]

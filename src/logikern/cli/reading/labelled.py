@@ -50,7 +50,8 @@ def read_labelled(model: Any, source: LabelledSource, messages: Messages) -> Lab
         [*(["`--keep`"] if source.keep else []), "`--target`" if source.target else "the model file"]
     )
     named = [*([target] if target else []), *(name for name in source.keep if name != target)]
-    inputs = read_inputs(model, source.data, source.reading, named, option)
+    numeric = [target] if target and is_regression(model) else []
+    inputs = read_inputs(model, source.data, source.reading, named, option, numeric)
     for note in inputs.notes:
         messages.info(note)
     return _label(model, inputs, target, source.drop_missing_target, messages)

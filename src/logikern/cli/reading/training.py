@@ -66,7 +66,8 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
     if columns.target is None:
         raise typer.BadParameter("a table needs `--target COL`, the column to predict.")
     _refuse_double_roles(columns)
-    as_text = [*_present(columns.target, columns.groups), *columns.text, *columns.categorical]
+    spelled = [] if columns.regression else [columns.target]
+    as_text = [*spelled, *_present(columns.groups), *columns.text, *columns.categorical]
     table = read_table(source, reading, as_text, named=_named(columns), tell=messages.info)
     _require_named(table, columns, source)
     missing = missing_targets(table[columns.target], columns.drop_missing_target)

@@ -15,6 +15,7 @@ from logikern.cli.reading.cells import name_list
 from logikern.cli.reading.hierarchy import path_text
 from logikern.cli.reading.labels import joined
 from logikern.cli.reading.sources import FORMATS, STANDARD, format_of
+from logikern.cli.session.exits import require_library
 from logikern.decisions.tree_rules import decide_on_tree
 from logikern.model.persistence import write_atomically
 from logikern.structure.tree import Tree
@@ -87,7 +88,8 @@ def require_table(out: str) -> None:
     """Reject a path that no table can be written to, before any work."""
     if out != STANDARD:
         require_writable(out)
-        output_format(Path(out))
+        if output_format(Path(out)) == "parquet":
+            require_library("pyarrow")
 
 
 def require_writable(out: str) -> None:
