@@ -91,6 +91,13 @@ def test_fixed_refuses_options_of_learning(option, learn):
     assert result.exit_code == 2 and f"`{option[0]}`" in result.stderr
 
 
+def test_fits_share_a_folder_of_checkpoints(learn, tmp_path):
+    for kernel in ("gaussian", "linear", "linear"):
+        result = learn("--kernel", kernel, "--no-ard", "--checkpoint", f"{tmp_path}/searches/")
+        assert result.exit_code == 0, result.stderr
+    assert len(list((tmp_path / "searches").iterdir())) == 2
+
+
 def test_checkpoint_is_not_the_model_file(learn, tmp_path):
     result = learn("--checkpoint", tmp_path / "m.skops")
     assert result.exit_code == 2 and "the same file" in result.stderr

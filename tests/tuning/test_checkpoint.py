@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -388,6 +389,13 @@ def test_same_search_twice_at_a_time_has_two_files_in_a_folder(tmp_path):
         write(first)
     with opened_in(tmp_path, "ab" * 32) as again:
         assert again.path == first.path
+
+
+def test_grid_that_shares_a_file_is_told_to_pass_a_folder(path):
+    grid = GridSearchCV(tuned(checkpoint=path, **SMALL), {"kernel": ["gaussian", "matern32"]}, cv=2)
+    with pytest.raises(ValueError, match="as in GridSearchCV .* pass a folder"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn warns of the fits that failed, and of scores that are nan
+        grid.fit(X, NAMES)
 
 
 def test_other_data_for_one_file_is_refused_with_advice(path):

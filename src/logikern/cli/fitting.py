@@ -55,7 +55,8 @@ def check(
         )
     require_writable(out)
     if learning.checkpoint is not None:
-        require_writable(learning.checkpoint)
+        if not Path(learning.checkpoint).is_dir():
+            require_writable(learning.checkpoint)
         if Path(learning.checkpoint).absolute() == Path(out).absolute():
             raise typer.BadParameter("`--checkpoint` and `--out` name the same file. Pass two files.")
     check_hierarchy(columns.hierarchy)
