@@ -170,8 +170,8 @@ def read(path: Path, fingerprint: str) -> Journal:
         raise _unreadable(path, "has no checkpoint header")
     if int(header[1]) != FORMAT:
         raise ValueError(
-            f"The checkpoint `{path}` was written by another version of logikern. Delete it to start again, or choose "
-            "another `checkpoint`."
+            f"The checkpoint `{path}` was written by another version of logikern. Delete it to start again, or "
+            "choose another `checkpoint`."
         )
     if hashlib.sha256(content).hexdigest().encode() != header[2]:
         raise _unreadable(path, "is damaged: its content does not match its checksum")
@@ -186,8 +186,8 @@ def read(path: Path, fingerprint: str) -> Journal:
     if kept != fingerprint:
         raise ValueError(
             f"The checkpoint `{path}` belongs to other data or other settings. If several fits share it, as in "
-            "GridSearchCV or cross_val_score, pass a folder, in which every search has its own file: a name that ends "
-            "with a slash is a folder. Otherwise delete the file to start again, or choose another `checkpoint`."
+            "GridSearchCV or cross_val_score, pass a folder, in which every search has its own file: a name that "
+            "ends with a slash is a folder. Otherwise delete the file to start again, or choose another `checkpoint`."
         )
     return Journal(path, fingerprint, entries)
 
