@@ -296,7 +296,7 @@ def test_text_is_refused_where_no_column_may_be_a_category():
 
 def test_numbers_as_text_are_noted():
     encoder = learn_encoder(pd.DataFrame({"x": ["1", "2", "3"]}))
-    assert "holds numbers as text" in encoder.notes[0].tell("x") and encoder.notes[0].warns
+    assert "holds numbers stored as text" in encoder.notes[0].tell("x") and encoder.notes[0].warns
 
 
 def test_codes_with_leading_zeros_are_categories():

@@ -290,7 +290,7 @@ WARNED = {
     "prose": ([f"word number {row} of a text" for row in range(N)], "TfidfVectorizer in a pipeline"),
     "constants alone": (None, "Column `size` is constant, and no other column varies"),
     "counter": (RANDOM.permutation(N), "Column `c` looks like an identifier"),
-    "numbers as text": (RANDOM.normal(size=N).astype(str), "Column `c` holds numbers as text"),
+    "numbers as text": (RANDOM.normal(size=N).astype(str), "Column `c` holds numbers stored as text"),
 }
 
 
