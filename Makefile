@@ -53,13 +53,12 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# The libraries are resolved by uv: the lowest versions that pyproject.toml allows, or the newest that exist.
-RESOLVED = $(VENV)/bin/uv pip install --quiet --python build/$(1)/bin/python --resolution $(1)
+# uv chooses the libraries: the lowest versions that pyproject.toml allows, or the newest that exist.
 define test-with
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(PYTHON) -m venv --clear build/$(1)
-	$(RESOLVED) -e '.[all,dask]'
-	$(VENV)/bin/uv pip install --quiet --python build/$(1)/bin/python $(TEST_TOOLS)
+	$(BIN)/uv pip install --quiet --python build/$(1)/bin/python --resolution $(1) -e '.[all,dask]'
+	$(BIN)/uv pip install --quiet --python build/$(1)/bin/python $(TEST_TOOLS)
 	$(ONE_THREAD) build/$(1)/bin/python -m pytest -n $(WORKERS) $(TESTS)
 endef
 

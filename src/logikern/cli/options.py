@@ -77,7 +77,11 @@ EncodingOption = Annotated[
 SeparatorOption = Annotated[str | None, typer.Option("--separator", help="Separator of CSV, for example ';'.")]
 DecimalOption = Annotated[
     Decimal | None,
-    typer.Option("--decimal", **one_of(Decimal), help="Decimal mark of CSV (default: the point, unless clear)."),
+    typer.Option(
+        "--decimal",
+        **one_of(Decimal),
+        help="Decimal mark of CSV (default: ',' if that is clear from the data, else '.').",
+    ),
 ]
 ZeroBasedOption = Annotated[bool, typer.Option("--zero-based", help="svmlight numbers features from 0, not from 1.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show only warnings and errors.")]
