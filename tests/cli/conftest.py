@@ -140,6 +140,17 @@ def model(tmp_path_factory, run) -> Path:
     return folder / "model.skops"
 
 
+@pytest.fixture(scope="session")
+def number_model(tmp_path_factory, run) -> Path:
+    """A model of `price`, three times the width, from the small table."""
+    folder = tmp_path_factory.mktemp("numbers")
+    small_table().assign(price=lambda table: 3.0 * table["width"]).to_csv(folder / "houses.csv", index=False)
+    options = ("--target", "price", "--ignore", "kind", "--regression", "--fixed", "--out", folder / "houses.skops")
+    result = run("fit", folder / "houses.csv", *options)
+    assert result.exit_code == 0, result.stderr
+    return folder / "houses.skops"
+
+
 @pytest.fixture
 def fit_csv(run, tmp_path):
     """Write text as CSV and fit on it."""

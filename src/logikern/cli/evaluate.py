@@ -1,4 +1,4 @@
-"""`logikern evaluate`: scores of a model on rows with known classes."""
+"""`logikern evaluate`: scores of a model on rows with known targets."""
 
 import json
 
@@ -8,11 +8,12 @@ from logikern.cli.session.exits import ends_cleanly
 from logikern.cli.session.messages import Messages
 
 HELP = """
-Score a model on rows with known classes.
+Score a model on rows with known targets.
 
 The scores are log loss (natural logarithm), error, Brier score (summed over the classes) and calibration error
 (15 bins of the largest probability), with a table of the classes and, for few classes, a confusion matrix. With a
-class tree there are also scores per level, taxonomic loss, hierarchical F1 and confused siblings.
+class tree there are also scores per level, taxonomic loss, hierarchical F1 and confused siblings. A regression has
+root mean squared error, mean absolute error, R^2 and log loss, each with a 95 % interval.
 
 The target is the column that the model was fitted to predict, unless `--target` names another.
 
@@ -39,16 +40,15 @@ def evaluate(
     reading: Reading = Reading(),
     messages: Messages = Messages(),
 ) -> None:
-    from logikern.cli.models import load_model
+    from logikern.cli.models import load_classifier, load_model
     from logikern.cli.reading.labelled import LabelledSource, read_labelled
-    from logikern.cli.writing.outputs import require_writable
     from logikern.cli.writing.render import print_report, report_record
-    from logikern.cli.writing.reports import write_page
+    from logikern.cli.writing.reports import require_page, write_page
     from logikern.cli.writing.scores import report_on
 
     if report is not None:
-        require_writable(report)
-    loaded = load_model(model)
+        require_page(report)
+    loaded = load_model(model) if report is None else load_classifier(model, "evaluate --report")
     source = LabelledSource(model, data, reading, target, drop_missing_target)
     known = read_labelled(loaded, source, messages)
     # Before anything is printed, because the reader of standard output may go away.

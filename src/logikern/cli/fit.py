@@ -11,7 +11,8 @@ HELP = """
 Fit a kernel softmax classifier and write it, with its preprocessing, to a file.
 
 Numeric columns are imputed and standardised, other columns become one input per level, and `--text` columns become
-tf-idf. Classes may be the leaves of a tree. Hyperparameters are learned, unless --fixed is given.
+tf-idf. Classes may be the leaves of a tree. With `--regression` the target is a number. Hyperparameters are learned,
+unless --fixed is given.
 
 Ctrl-C ends the search and writes the best model so far; a second Ctrl-C aborts.
 
@@ -22,6 +23,8 @@ Examples:
   logikern fit reviews.parquet -t stars --text review -o reviews.skops
 
   logikern fit docs.jsonl -t path --text body --hierarchy auto
+
+  logikern fit houses.csv -t price --regression -o houses.skops
 
   logikern fit loans.csv -t repaid --ignore id --test-fraction 0.2 -o loans.skops
 
@@ -51,11 +54,11 @@ def fit(
     from logikern.cli.reading import training
 
     path = out or fitting.default_path(data)
-    fitting.check(path, columns, learning, test_fraction)
+    fitting.check(path, columns, model, learning, test_fraction)
     data_set = training.read_training_set(data, reading, columns, messages)
-    classifier = fitting.classifier(model, learning, computation, data_set)
+    estimator = fitting.estimator(model, learning, computation, data_set)
     kept, held_out = fitting.split(data_set, test_fraction, computation.seed)
-    fitting.fit_and_write(classifier, kept, held_out, path, fitting.notes_on(context), messages)
+    fitting.fit_and_write(estimator, kept, held_out, path, fitting.notes_on(context), messages)
 
 
 fit.__doc__ = HELP

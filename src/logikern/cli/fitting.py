@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from logikern.cli import options
-from logikern.cli.models import fit_model, new_classifier
+from logikern.cli.models import fit_model, new_classifier, new_regressor
 from logikern.cli.preprocessing import STANDARD, build_model, final_step
 from logikern.cli.reading import sources
 from logikern.cli.reading.cells import count, name_list
@@ -29,6 +29,7 @@ from logikern.cli.writing.scores import report_on
 from logikern.model.persistence import write_model
 
 MAX_SPLITS = 50  # random splits by groups, until one has every class in both parts
+SUFFIX = ".skops"  # of model files
 FILES = ("data", "out", "checkpoint", "hierarchy")
 TREE_TYINGS = ("level", "subtree", "leaf", "leaves")
 
@@ -37,14 +38,25 @@ def default_path(data: str) -> str:
     """The default model file: the name of the data in the current folder."""
     if data == sources.STANDARD:
         raise typer.BadParameter("standard input has no name: pass the model file as `--out`.")
-    return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}.skops"
+    return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}{SUFFIX}"
 
 
-def check(out: str, columns: options.Columns, learning: options.Learning, test_fraction: float | None) -> None:
+def check(
+    out: str,
+    columns: options.Columns,
+    model: options.Model,
+    learning: options.Learning,
+    test_fraction: float | None,
+) -> None:
     """Reject contradictory options and paths that cannot be written, before any work."""
+    if Path(out).suffix != SUFFIX:
+        raise typer.BadParameter(
+            f"`--out` must end with {SUFFIX}, but is {out!r}. Pass `--out {Path(out).stem}{SUFFIX}`."
+        )
     require_writable(out)
     if learning.checkpoint is not None:
-        require_writable(learning.checkpoint)
+        if not Path(learning.checkpoint).is_dir():
+            require_writable(learning.checkpoint)
         if Path(learning.checkpoint).absolute() == Path(out).absolute():
             raise typer.BadParameter("`--checkpoint` and `--out` name the same file. Pass two files.")
     check_hierarchy(columns.hierarchy)
@@ -54,6 +66,25 @@ def check(out: str, columns: options.Columns, learning: options.Learning, test_f
     if learning.fixed and idle != ["fixed"]:
         given = name_list(_spell(name, vars(learning)[name]) for name in idle if name != "fixed")
         raise typer.BadParameter(f"with `--fixed` nothing is learned: remove {given}.")
+    if columns.regression:
+        _check_regression(columns, model, learning)
+
+
+def _check_regression(columns: options.Columns, model: options.Model, learning: options.Learning) -> None:
+    """Reject options of classifiers."""
+    only = {
+        "--hierarchy": columns.hierarchy != options.Columns().hierarchy,
+        "--tying": model.tying is not None,
+        "--class-weight": model.class_weight is not None,
+        _spell("sharpen", learning.sharpen): learning.sharpen is not None,
+    }
+    if any(only.values()):
+        given = name_list(option for option, is_given in only.items() if is_given)
+        raise typer.BadParameter(f"`--regression` predicts a number, not a class: remove {given}.")
+    if model.kernel == options.KernelName.auto:
+        raise typer.BadParameter("`--kernel auto` is for classes. With `--regression`, name a kernel.")
+    if learning.criterion == options.CriterionName.auto:
+        raise typer.BadParameter("`--criterion auto` is for classes. With `--regression`, pass loo (default) or cv.")
 
 
 def _spell(name: str, value: Any) -> str:
@@ -88,25 +119,28 @@ def _as_words(parameter: Any, value: Any) -> list[str]:
     return [word for own in values for word in (parameter.opts[0], str(own))]
 
 
-def classifier(
+def estimator(
     model: options.Model, learning: options.Learning, computation: options.Computation, data_set: TrainingSet
 ) -> Any:
     """The estimator with the given options, most of which are its arguments."""
     if model.tying in TREE_TYINGS and data_set.tree is None:
         raise ValueError(f"`--tying {model.tying}` needs a class tree: pass `--hierarchy`.")
+    # The search of a classifier decides on the scale of inputs.
+    is_standard = learning.fixed or data_set.is_numeric
     given = vars(model) | vars(learning) | vars(computation)
     settings = {name: _plain(value) for name, value in given.items() if name not in ("fixed", "seed")}
     settings |= {
-        "hierarchy": data_set.tree,
         "kernel": settings["kernel"] or data_set.kernel,
         "categorical_features": list(data_set.categorical) or None,
-        "inputs": STANDARD if learning.fixed and data_set.roles is not None else None,
-        "class_weight": parse_class_weight(model.class_weight, data_set.labels),
+        "inputs": STANDARD if is_standard and data_set.roles is not None else None,
         "search_size": _search_size(learning.search_size, len(data_set.labels)),
         "random_state": computation.seed,
         "on_interrupt": "keep",
     }
-    return new_classifier(settings, learning.fixed)
+    if data_set.is_numeric:
+        return new_regressor(settings, learning.fixed)
+    weights = parse_class_weight(model.class_weight, data_set.labels)
+    return new_classifier(settings | {"hierarchy": data_set.tree, "class_weight": weights}, learning.fixed)
 
 
 def _plain(value: Any) -> Any:
@@ -129,8 +163,13 @@ def split(data_set: TrainingSet, test_fraction: float | None, seed: int) -> tupl
     if test_fraction is None:
         return data_set, None
     # With a tree, classes without rows are allowed.
-    everywhere = data_set.tree is None
+    everywhere = data_set.tree is None and not data_set.is_numeric
     parts = (_by_rows if data_set.groups is None else _by_groups)(data_set, test_fraction, seed, everywhere)
+    if parts is None and data_set.is_numeric:
+        raise ValueError(
+            f"`--test-fraction {test_fraction:g}` of {len(data_set.labels)} rows leaves one part empty"
+            f"{'' if data_set.groups is None else ', because groups stay together'}. Choose another fraction."
+        )
     if parts is None:
         rarest = min(np.unique(data_set.labels, return_counts=True)[1])
         raise ValueError(
@@ -147,7 +186,8 @@ def _by_rows(data_set: TrainingSet, test_fraction: float, seed: int, everywhere:
     from sklearn.model_selection import train_test_split
 
     rows = np.arange(len(data_set.labels))
-    for strata in (data_set.labels,) if everywhere else (data_set.labels, None):
+    by_class, by_chance = [data_set.labels] * (not data_set.is_numeric), [None] * (not everywhere)
+    for strata in (*by_class, *by_chance):
         with suppress(ValueError):  # a class is too rare
             return train_test_split(rows, test_size=test_fraction, random_state=seed, stratify=strata)
     return None
@@ -170,7 +210,7 @@ def _by_groups(
 
 
 def fit_and_write(
-    classifier: Any,
+    unfitted: Any,
     kept: TrainingSet,
     held_out: TrainingSet | None,
     out: str,
@@ -179,13 +219,12 @@ def fit_and_write(
 ) -> None:
     """Fit, write the model with notes, summarise the search, and score the held-out rows."""
     n_rows = len(kept.labels)
-    n_classes = len(np.unique(kept.labels)) if kept.tree is None else kept.tree.n_classes
-    model = classifier if kept.roles is None else build_model(kept.roles, classifier, n_rows)
-    task = f"fit on {n_rows} rows, {n_classes} classes"
+    model = unfitted if kept.roles is None else build_model(kept.roles, unfitted, n_rows)
+    task = f"fit on {n_rows} rows{_classes(kept)}"
     interruption = Interruption()
     # Without a search there is no best result so far, so Ctrl-C ends the command.
-    caught = nullcontext() if classifier.criterion is None else interrupts_to(interruption.receive)
-    with show_progress(messages, task, interruption, classifier.max_time), caught:
+    caught = nullcontext() if unfitted.criterion is None else interrupts_to(interruption.receive)
+    with show_progress(messages, task, interruption, unfitted.max_time), caught:
         report = fit_model(model, kept.X, kept.labels, kept.weights, kept.groups)
     for message in report.warnings:
         messages.warn(message)
@@ -199,10 +238,18 @@ def fit_and_write(
         raise typer.Exit(int(ExitCode.NOT_CONVERGED))
 
 
+def _classes(data_set: TrainingSet) -> str:
+    """The number of classes, in words."""
+    if data_set.is_numeric:
+        return ""
+    n_classes = len(np.unique(data_set.labels)) if data_set.tree is None else data_set.tree.n_classes
+    return f", {n_classes} classes"
+
+
 def _summarise(model: Any, outcome: str, messages: Messages) -> None:
-    classifier = final_step(model)
-    if classifier.verdicts_:
-        messages.info(classifier.explain())
+    estimator = final_step(model)
+    if estimator.verdicts_:
+        messages.info(estimator.explain())
     else:
         messages.info(f"outcome: {outcome}")
     if not messages.quiet:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from logikern.cli.preprocessing import CLASSIFIER, final_step
+from logikern.cli.preprocessing import final_step
 from logikern.encoding.complaints import ColumnWarning
 from logikern.structure.tree import Tree
 
@@ -30,6 +30,14 @@ def new_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
     return KernelLogisticClassifier(**given, **({"criterion": None} if fixed else {}))
 
 
+def new_regressor(settings: dict[str, Any], fixed: bool = False) -> Any:
+    """The estimator of numbers with the given settings."""
+    from logikern.estimators.regressor import KernelRegressor
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    return KernelRegressor(**given, **({"criterion": None} if fixed else {}))
+
+
 def fit_model(
     model: Any,
     X: Any,
@@ -39,7 +47,7 @@ def fit_model(
 ) -> FitReport:
     """Fit, and collect warnings instead of printing them."""
     classifier = final_step(model)
-    prefix = "" if classifier is model else f"{CLASSIFIER}__"
+    prefix = "" if classifier is model else f"{model.steps[-1][0]}__"
     given = {"sample_weight": weights, "groups": groups}
     routed = {f"{prefix}{name}": values for name, values in given.items() if values is not None}
     with warnings.catch_warnings(record=True) as caught:
@@ -71,19 +79,32 @@ def tree_of(model: Any) -> Tree | None:
 
 
 def load_model(path: str) -> Any:
-    """Read the model file of a classifier; anything else is an error."""
-    from sklearn.base import is_classifier
-
+    """Read the model file of a classifier or regressor."""
     from logikern.model import persistence
 
     if not Path(path).exists():
         raise ValueError(f"there is no model file `{path}`. Create it with `logikern fit`.")
     if Path(path).is_dir():
         raise ValueError(f"`{path}` is a folder, not a model file.")
-    model = persistence.load_model(path)
-    if not is_classifier(model):
-        raise ValueError(f"`{path}` contains a regressor, not a classifier. Use `logikern.load_model` in Python.")
+    return persistence.load_model(path)
+
+
+def load_classifier(path: str, command: str) -> Any:
+    """Read the model file of a classifier, which `command` needs."""
+    model = load_model(path)
+    if is_regression(model):
+        raise ValueError(
+            f"`logikern {command}` needs a classifier, but `{path}` contains a regressor, which predicts numbers. "
+            "Use `logikern predict` or `logikern evaluate`."
+        )
     return model
+
+
+def is_regression(model: Any) -> bool:
+    """Whether a model predicts numbers."""
+    from sklearn.base import is_regressor
+
+    return bool(is_regressor(model))
 
 
 def _concerns_user(warning: warnings.WarningMessage) -> bool:

@@ -13,7 +13,8 @@ HELP = """
 Predict the class of every row, with the probability of each class.
 
 The output has the columns of `--keep`, then `predicted`, and `probability_CLASS` for each class. Its format follows
-the suffix; '-' is CSV on standard output.
+the suffix; '-' is CSV on standard output. A regression has `predicted` and `standard_deviation`, the root mean
+squared error of held-out rows in the fit.
 
 With a class tree it also has `path`, the path to the predicted node, and `probability`. `--loss` sets the loss to
 minimise, and `--allow-inner` allows inner nodes as decisions.
@@ -65,8 +66,9 @@ predict.__doc__ = HELP
 
 
 def _decided(model: Any, X: Any, loss: str | None, allow_inner: bool) -> Any:
-    from logikern.cli.models import tree_of
-    from logikern.cli.writing.outputs import labelled_nodes, labelled_probabilities
+    from logikern.cli.models import is_regression, tree_of
+    from logikern.cli.preprocessing import final_step
+    from logikern.cli.writing.outputs import labelled_nodes, labelled_probabilities, numbers_with_deviations
 
     tree = tree_of(model)
     if tree is not None:
@@ -75,4 +77,7 @@ def _decided(model: Any, X: Any, loss: str | None, allow_inner: bool) -> Any:
     if allow_inner or loss not in (None, "zero_one"):
         option = "--allow-inner" if allow_inner else f"--loss {loss}"
         raise ValueError(f"`{option}` needs a class tree, but the model has no tree. Fit it with `--hierarchy`.")
+    if is_regression(model):
+        own = final_step(model)
+        return numbers_with_deviations(model.predict(X), own.outputs_, own.held_out_rmse_)
     return labelled_probabilities(model.predict_proba(X), model.classes_)

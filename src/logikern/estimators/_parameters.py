@@ -129,6 +129,10 @@ def check_classification(parameters: Parameters) -> None:
 
 def check_regression(parameters: Parameters) -> None:
     """Reject invalid arguments of a regressor; pairwise coordinate ascent and neighbourhoods are for classes only."""
+    if is_auto(parameters.kernel):
+        raise ValueError(
+            "`kernel` is 'auto', but only a classifier compares kernels. Name one, such as 'gaussian', the default."
+        )
     if parameters.divides:
         raise ValueError(
             f"`operator` is {parameters.operator!r}, but only a classifier is fitted by neighbourhoods. Use "

@@ -215,6 +215,11 @@ def _check_regressor(regressor: Any) -> None:
     _require(type(found["model_"].specification.mixing) is Flat, "it is a regressor, but has a class tree")
     _require(found.get("n_outputs_") == len(outputs), "its number of outputs does not match its model")
     _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
+    errors = found.get("held_out_rmse_")
+    _require(
+        isinstance(errors, np.ndarray) and errors.dtype.kind == "f" and errors.shape == (len(outputs),),
+        "it does not have one held-out error per output",
+    )
     _require(found["model_"].specification.temperature.is_neutral, "it is a regressor, but has a temperature")
     allowed = (1, 2) if len(outputs) == 1 else (2,)
     _require(

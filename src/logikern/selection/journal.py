@@ -169,7 +169,10 @@ def read(path: Path, fingerprint: str) -> Journal:
     if header is None:
         raise _unreadable(path, "has no checkpoint header")
     if int(header[1]) != FORMAT:
-        raise _foreign(path, "was written by another version of logikern")
+        raise ValueError(
+            f"The checkpoint `{path}` was written by another version of logikern. Delete it to start again, or "
+            "choose another `checkpoint`."
+        )
     if hashlib.sha256(content).hexdigest().encode() != header[2]:
         raise _unreadable(path, "is damaged: its content does not match its checksum")
     try:
@@ -181,7 +184,11 @@ def read(path: Path, fingerprint: str) -> Journal:
     except Exception as error:  # any error may come from NumPy's reader
         raise _unreadable(path, f"is damaged ({error})") from error
     if kept != fingerprint:
-        raise _foreign(path, "belongs to other data or other settings")
+        raise ValueError(
+            f"The checkpoint `{path}` belongs to other data or other settings. If several fits share it, as in "
+            "GridSearchCV or cross_val_score, pass a folder, in which every search has its own file: a name that "
+            "ends with a slash is a folder. Otherwise delete the file to start again, or choose another `checkpoint`."
+        )
     return Journal(path, fingerprint, entries)
 
 
@@ -189,13 +196,6 @@ def _unreadable(path: Path, reason: str) -> ValueError:
     return ValueError(
         f"`checkpoint` must be a file that an earlier search wrote, but `{path}` {reason}. "
         "Delete it, or choose another path."
-    )
-
-
-def _foreign(path: Path, reason: str) -> ValueError:
-    return ValueError(
-        f"The checkpoint `{path}` {reason}. Delete it to start again, choose another `checkpoint`, or pass a folder, "
-        "in which every search has its own file."
     )
 
 

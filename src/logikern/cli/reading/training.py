@@ -20,8 +20,8 @@ from logikern.cli.reading.columns import (
     require_inputs,
     suspicions,
 )
-from logikern.cli.reading.hierarchy import read_labels
-from logikern.cli.reading.labels import missing_targets
+from logikern.cli.reading.hierarchy import Labelled, read_labels
+from logikern.cli.reading.labels import measurements, missing_targets
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight
 from logikern.cli.reading.tables import read_table, require_columns
@@ -43,6 +43,7 @@ class TrainingSet:
     kernel: str | None  # the default for such data, None for the estimator's own
     groups: np.ndarray | None = None
     tree: Tree | None = None  # labels are nodes of it
+    is_numeric: bool = False  # labels are numbers to predict
     categorical: tuple[str, ...] = ()  # columns that are categories by the user's choice
 
     def take(self, rows: np.ndarray) -> "TrainingSet":
@@ -63,9 +64,10 @@ def read_training_set(data: str, reading: Reading, columns: Columns, messages: M
 
 def _table_training_set(source: Source, reading: Reading, columns: Columns, messages: Messages) -> TrainingSet:
     if columns.target is None:
-        raise typer.BadParameter("a table needs `--target COL`, the column of the classes.")
+        raise typer.BadParameter("a table needs `--target COL`, the column to predict.")
     _refuse_double_roles(columns)
-    as_text = [*_present(columns.target, columns.groups), *columns.text, *columns.categorical]
+    spelled = [] if columns.regression else [columns.target]
+    as_text = [*spelled, *_present(columns.groups), *columns.text, *columns.categorical]
     table = read_table(source, reading, as_text, named=_named(columns), tell=messages.info)
     _require_named(table, columns, source)
     missing = missing_targets(table[columns.target], columns.drop_missing_target)
@@ -89,7 +91,7 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
         messages.warn(suspicion)
     used = [name for name in inputs.columns if name in roles.numeric + roles.categorical + roles.text]
     kept = np.flatnonzero(~missing)
-    known = read_labels(table[columns.target].iloc[kept], columns.hierarchy, reading.encoding, messages)
+    known = _read_target(table[columns.target].iloc[kept], columns, reading, messages)
     return TrainingSet(
         prepared[used].iloc[kept],
         known.labels,
@@ -98,6 +100,7 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
         "linear" if roles.text else None,
         None if columns.groups is None else _groups(table[columns.groups].iloc[kept]),
         known.tree,
+        columns.regression,
         tuple(name for name in columns.categorical if name in used),
     )
 
@@ -113,8 +116,18 @@ def _sparse_training_set(source: Source, reading: Reading, columns: Columns, mes
     shape = f"{n_points} rows and {n_features} features ({density:.1%} not zero)"
     messages.info(f"read {shape} from {source.name}")
     kernel = "linear" if n_features > POLICY.wide and density < POLICY.sparse else None
-    known = read_labels(pd.Series(found.labels, name="label"), columns.hierarchy, reading.encoding, messages)
-    return TrainingSet(found.features, known.labels, None, None, kernel, None, known.tree)
+    known = _read_target(pd.Series(found.labels, name="label"), columns, reading, messages)
+    return TrainingSet(found.features, known.labels, None, None, kernel, None, known.tree, columns.regression)
+
+
+def _read_target(target: pd.Series, columns: Columns, reading: Reading, messages: Messages) -> Labelled:
+    """The target as classes, as nodes of a tree, or as numbers."""
+    if not columns.regression:
+        return read_labels(target, columns.hierarchy, reading.encoding, messages)
+    values = measurements(target)
+    if (values == values[0]).all():
+        raise ValueError(f"the target `{target.name}` is {values[0]:g} in every row. Name another column.")
+    return Labelled(values, None)
 
 
 def _require_named(table: pd.DataFrame, columns: Columns, source: Source) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 from logikern.cli.models import tree_of
 from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.hierarchy import path_text
+from logikern.cli.writing.number_scores import NumberScores, named_scores
 from logikern.cli.writing.scores import Report, Scores
 from logikern.cli.writing.tree_scores import TreeScores, tree_record
+from logikern.decisions.intervals import Estimate
 from logikern.reporting.tree import render_tree
 from logikern.structure.taxonomy import short_name
 from logikern.structure.tree import ROOT
@@ -29,10 +31,12 @@ LIMITS = DisplayLimits()
 
 
 def print_report(report: Report) -> None:
-    """Overall scores, then scores per class and the confusion matrix, or scores on the class tree."""
+    """Overall scores, then scores per class and the confusion matrix, or scores on the class tree; or of numbers."""
     from rich.console import Console
 
     console = Console()
+    if report.numbers is not None:
+        console.print(_numbers(report.numbers))
     if report.scores is not None:
         console.print(_overall(report.scores))
     if report.tree is not None:
@@ -45,7 +49,7 @@ def print_report(report: Report) -> None:
 
 def report_record(report: Report) -> dict[str, Any]:
     """The report as plain JSON values."""
-    record: dict[str, Any] = {}
+    record: dict[str, Any] = {} if report.numbers is None else asdict(report.numbers)
     if report.scores is not None:
         record |= asdict(report.scores)
         record["confusion"] = report.scores.confusion.tolist()
@@ -58,12 +62,13 @@ def report_record(report: Report) -> dict[str, Any]:
 def print_hyperparameters(
     rows: Sequence[Mapping[str, Any]], at_most: int | None = None, stderr: bool = False
 ) -> None:
-    """Print name, classes, value and start of each hyperparameter, up to a limit."""
+    """Print name, classes or outputs, value and start of each hyperparameter, up to a limit."""
     from rich.console import Console
 
     shown = rows[:at_most]
-    lines = ((row["name"], _cut(row["classes"]), _digits(row["value"]), _digits(row["start"])) for row in shown)
-    table = make_table("hyperparameters", ("name", "classes"), ("value", "start"), lines)
+    owners = "outputs" if any("outputs" in row for row in shown) else "classes"
+    lines = ((row["name"], _cut(row[owners]), _digits(row["value"]), _digits(row["start"])) for row in shown)
+    table = make_table("hyperparameters", ("name", owners), ("value", "start"), lines)
     if len(shown) < len(rows):
         table.caption, table.caption_justify = f"and {len(rows) - len(shown)} more: see `logikern info`", "left"
     Console(stderr=stderr).print(table)
@@ -117,6 +122,17 @@ def _overall(scores: Scores) -> Any:
         "calibration error": f"{scores.calibration_error:.4f}",
     }
     return _scores(f"{scores.rows} rows", values)
+
+
+def _numbers(scores: NumberScores) -> Any:
+    rows = ((name, *_with_interval(value)) for name, value in named_scores(scores))
+    return make_table(f"{scores.rows} rows", ["score"], ["value", "95 % interval"], rows)
+
+
+def _with_interval(value: Estimate | float | None) -> tuple[str, str]:
+    if isinstance(value, Estimate):
+        return f"{value.value:.4g}", f"{value.low:.4g} to {value.high:.4g}"
+    return _digits(value), ""
 
 
 def _classes(scores: Scores) -> Any:

@@ -1,11 +1,13 @@
-"""Scores of probabilities: log loss, error, Brier score and calibration, and scores on a class tree."""
+"""Scores of a model: log loss, error, Brier score and calibration; on a class tree; or of numbers."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from logikern.cli.models import tree_of
+from logikern.cli.models import is_regression, tree_of
+from logikern.cli.preprocessing import final_step
+from logikern.cli.writing.number_scores import NumberScores, score_numbers
 from logikern.cli.writing.tree_scores import TreeScores, score_on_tree
 from logikern.decisions.metrics import brier_score, calibration_error
 
@@ -40,20 +42,32 @@ class Scores:
 
 @dataclass(frozen=True)
 class Report:
-    """scores: for rows whose target is a class, if any; tree: for all rows, if there is a class tree."""
+    """scores: for rows whose target is a class, if any; tree: for all rows, if there is a class tree; or numbers."""
 
     scores: Scores | None
     tree: TreeScores | None = None
+    numbers: NumberScores | None = None
 
 
 def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
-    """Scores of a model on points with known classes or nodes."""
+    """Scores of a model on points with known classes, nodes or numbers."""
+    if is_regression(model):
+        return Report(None, None, _number_scores(model, X, labels))
     log_probabilities, tree = model.predict_log_proba(X), tree_of(model)
     if tree is None:
         return Report(score(log_probabilities, labels, model.classes_))
     at_leaf = np.flatnonzero([tree.n_children[tree.place[label]] == 0 for label in labels.tolist()])
     scores = score(log_probabilities[at_leaf], labels[at_leaf], model.classes_) if len(at_leaf) else None
     return Report(scores, score_on_tree(np.exp(log_probabilities), labels, tree))
+
+
+def _number_scores(model: Any, X: Any, true: np.ndarray) -> NumberScores:
+    predicted, deviations = model.predict(X), final_step(model).held_out_rmse_
+    if predicted.ndim > 1:
+        raise ValueError(
+            f"`logikern evaluate` scores one target, but the model predicts {predicted.shape[1]}. Score it in Python."
+        )
+    return score_numbers(true, predicted, float(deviations[0]))
 
 
 def score(log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> Scores:
