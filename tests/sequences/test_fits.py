@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from logikern.numerics.outcome import Outcome
+from logikern.selection.journal import Journal
+from logikern.selection.search import SearchLog
 from logikern.sequences.criterion import HeldOutChains
-from logikern.sequences.hyperparameters import search
 from logikern.sequences.likelihood import ChainLikelihood, count_transitions
 from logikern.sequences.newton import ChainPolicy, NewtonSystem, fit_chains
+from logikern.sequences.search import minimise
 from tests.sequences.enumeration import counts_of, enumerate_chains
 from tests.sequences.samples import bind, chains_of, draw_sequences, specify
 
@@ -143,10 +145,11 @@ def test_search_lowers_the_criterion_and_keeps_fixed_values():
     judge, rows = criterion(0.01, ChainPolicy())
     start = specify(rate=20.0, variance=300.0, transition_variance=0.0)
     points = bind_points(start, rows)
-    found = search(judge, start, points, lambda record: None)
-    assert found.records[-1].best < found.records[0].value - 0.05
-    assert found.specification.transition_variance == 0.0 and np.isinf(found.specification.pseudocount)
-    assert found.specification.positions.bias_variance == pytest.approx(start.positions.bias_variance)
+    log = SearchLog(Journal(), lambda record: None)
+    found = minimise(judge, start, points, log)
+    assert log.records[-1].best < log.records[0].value - 0.05
+    assert found.transition_variance == 0.0 and np.isinf(found.pseudocount)
+    assert found.positions.bias_variance == pytest.approx(start.positions.bias_variance)
 
 
 def bind_points(specification, rows):

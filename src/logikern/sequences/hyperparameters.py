@@ -1,15 +1,12 @@
-"""The hyperparameters of a model of sequences, and their search."""
+"""The hyperparameters of a model of sequences."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from logikern.numerics.outcome import Array
 from logikern.operators.choose import PointSet
-from logikern.selection import quasi_newton
-from logikern.sequences.criterion import HeldOutChains, HeldOutEvaluation
+from logikern.sequences.criterion import HeldOutEvaluation
 from logikern.sequences.likelihood import FieldCovariance
 from logikern.structure.specification import Specification
 
@@ -52,66 +49,3 @@ class FieldSpecification:
     def bind(self, points: PointSet) -> FieldCovariance:
         """The covariance of fields on the points."""
         return FieldCovariance(self.positions.bind(points), self.transition_variance)
-
-
-@dataclass(frozen=True)
-class SequenceSearchPolicy:
-    """How long a search takes."""
-
-    evaluations: int = 40
-    worth: float = 3e-4  # stop if steps gain less log loss per position than this
-    radius: float = 7.0  # largest change of a log parameter: a factor of 1000
-
-
-POLICY = SequenceSearchPolicy()
-
-
-class SequenceRecord(NamedTuple):
-    """An evaluation of a search."""
-
-    number: int
-    value: float  # held-out log loss per position; infinite if a fit failed
-    best: float
-    n_products: int
-    specification: FieldSpecification
-
-
-class SearchResult(NamedTuple):
-    """The best hyperparameters, and all evaluations."""
-
-    specification: FieldSpecification
-    records: tuple[SequenceRecord, ...]
-
-
-def search(
-    criterion: HeldOutChains,
-    start: FieldSpecification,
-    points: PointSet,
-    callback: Callable[[SequenceRecord], None],
-    policy: SequenceSearchPolicy = POLICY,
-) -> SearchResult:
-    """Minimise the criterion by a quasi-Newton method in the logarithms of the hyperparameters."""
-    learned, origin = start.is_learned, start.log_parameters
-    records: list[SequenceRecord] = []
-    state: dict[str, Any] = {"best": np.inf, "start": None, "specification": start}
-
-    def evaluate(free: Array) -> quasi_newton.Trial:
-        values = origin.copy()
-        values[learned] = free
-        own = start.with_log_parameters(values)
-        found = criterion.evaluate(own.bind(points), own.pseudocount, own.piecewise, state["start"])
-        if found.usable and found.value < state["best"]:
-            state.update(best=found.value, start=found.latents, specification=own)
-        record = SequenceRecord(len(records) + 1, found.value, state["best"], found.n_products, own)
-        records.append(record)
-        callback(record)
-        gradient = own.collect(found)[learned] if found.usable else np.zeros(int(learned.sum()))
-        return quasi_newton.Trial(found.value, gradient, found.usable)
-
-    bounds = (origin[learned] - policy.radius, origin[learned] + policy.radius)
-    first = evaluate(origin[learned])
-    if first.usable and learned.any():
-        position = quasi_newton.begin(origin[learned], first)
-        while len(records) < policy.evaluations and not quasi_newton.finished(position, bounds, policy.worth):
-            position = quasi_newton.advance(position, evaluate, bounds, policy.worth)
-    return SearchResult(state["specification"], tuple(records))

@@ -1,7 +1,7 @@
 """A fitted model of sequences: what prediction needs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -57,3 +57,7 @@ class SequenceModel:
             for chains, field, positions in parts
         ]
         return np.concatenate(scores)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state for a file, without anything that can be computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from logikern.encoding.roles import list_chosen
+from logikern.encoding.scaling import SCALINGS
 from logikern.estimators._inputs.arguments import check_positive, is_number, suggest
 from logikern.estimators._inputs.data import is_precomputed
 from logikern.estimators._inputs.start import make_kernel
+from logikern.estimators._parameters import check_running
 from logikern.kernels.inputs import is_sparse
 from logikern.model.defaults import default_rate, default_variance, read_shape
 from logikern.numerics.outcome import Array, Indices
@@ -19,10 +22,11 @@ from logikern.structure.tying import tie
 
 CHOICES = {
     "tying": ("shared", "scaled", "separate"),
-    "inputs": ("raw", "standard"),
+    "inputs": ("auto", *SCALINGS),
     "decoding": ("sequence", "positions"),
     "criterion": ("cv", None),
     "precision": ("auto", "single", "double"),
+    "on_interrupt": ("raise", "keep"),
 }
 COUNTS = {"search_size": 1, "max_iter": 1}
 
@@ -51,7 +55,11 @@ def check_settings(settings: dict[str, Any]) -> None:
         if settings[name] < least:
             raise ValueError(f"`{name}` must be at least {least}, but is {settings[name]}.")
     check_folds(settings["cv"])
+    check_running(settings["verbose"], settings["n_jobs"], settings["random_state"])
+    list_chosen(settings["categorical_features"])
     check_positive("tol", settings["tol"])
+    if settings["max_time"] is not None:
+        check_positive("max_time", settings["max_time"])
     for name in ("bias_variance", "transition_variance", "piecewise"):
         value = settings[name]
         if value is not None and not (is_number(value) and 0 <= value < np.inf):
@@ -63,6 +71,20 @@ def check_settings(settings: dict[str, Any]) -> None:
     if is_precomputed(settings["kernel"]):
         raise ValueError(
             "`kernel` must not be precomputed here: pass the inputs of sequences, and a kernel for them."
+        )
+
+
+def check_enough(classes: Array, n_sequences: int, criterion: str | None) -> None:
+    """Raise unless there are two labels, and two sequences for a search."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"`y` must have at least two different labels, but all are {str(classes[0])!r}. Add sequences with other "
+            "labels."
+        )
+    if criterion is not None and n_sequences < 2:
+        raise ValueError(
+            "The search holds out whole sequences, but there is only one. Pass criterion=None with values of your "
+            "own, or cut the sequence into parts."
         )
 
 
@@ -100,15 +122,25 @@ def divide(cv: Any, chosen: Indices, n_sequences: int) -> Array:
     if isinstance(cv, int | np.integer):
         n_folds = min(cv, len(chosen))
         return np.arange(len(chosen)) % n_folds == np.arange(n_folds)[:, None]
-    folds = []
-    for _, held_out in cv:
-        mask = np.zeros(n_sequences, dtype=bool)
-        mask[held_out] = True
-        folds.append(mask[chosen])
+    folds = [_mark(split, n_sequences)[chosen] for split in cv]
     usable = [fold for fold in folds if fold.any() and not fold.all()]
     if not usable:
         raise ValueError("`cv` must have a split that holds out some of the sequences of the search, and keeps some.")
     return np.array(usable)
+
+
+def _mark(split: Any, n_sequences: int) -> Array:
+    """Which sequences a split holds out, (n_sequences,)."""
+    mask = np.zeros(n_sequences, dtype=bool)
+    try:
+        _, held_out = split
+        mask[list(held_out)] = True
+    except (TypeError, ValueError, IndexError):
+        raise ValueError(
+            f"A split in `cv` must be a pair (kept, held out) of numbers of sequences from 0 to {n_sequences - 1}, "
+            f"but is {split!r}."
+        ) from None
+    return mask
 
 
 def check_folds(cv: Any) -> None:
