@@ -11,12 +11,14 @@ import numpy as np
 import typer
 
 from logikern.cli import options
-from logikern.cli.models import fit_model, new_classifier
+from logikern.cli.models import fit_model, new_classifier, new_sequence_classifier
 from logikern.cli.preprocessing import STANDARD, build_model, final_step
 from logikern.cli.reading import sources
 from logikern.cli.reading.cells import count, name_list
 from logikern.cli.reading.hierarchy import check_hierarchy
+from logikern.cli.reading.labelled import TARGET
 from logikern.cli.reading.labels import parse_class_weight
+from logikern.cli.reading.sequences import SEQUENCE, require_several
 from logikern.cli.reading.training import TrainingSet
 from logikern.cli.session.exits import ExitCode
 from logikern.cli.session.interruption import Interruption, interrupts_to
@@ -31,6 +33,11 @@ from logikern.model.persistence import write_model
 MAX_SPLITS = 50  # random splits by groups, until one has every class in both parts
 FILES = ("data", "out", "checkpoint", "hierarchy")
 TREE_TYINGS = ("level", "subtree", "leaf", "leaves")
+SEQUENCE_TYINGS = ("shared", "scaled", "separate")
+NOT_FOR_SEQUENCES = (
+    *("weight", "groups", "drop_missing_target", "hierarchy", "class_weight", "ard", "sharpen", "learn_bias"),
+    *("n_starts", "solver", "operator", "memory_limit"),
+)
 
 
 def default_path(data: str) -> str:
@@ -56,6 +63,29 @@ def check(out: str, columns: options.Columns, learning: options.Learning, test_f
         raise typer.BadParameter(f"with `--fixed` nothing is learned: remove {given}.")
 
 
+def check_sequence_options(
+    columns: options.Columns, model: options.Model, learning: options.Learning, computation: options.Computation
+) -> None:
+    """Reject options that models of sequences do not have."""
+    if columns.sequence is None:
+        return
+    given = [
+        _spell(name, vars(record)[name])
+        for record in (columns, model, learning, computation)
+        for name in vars(record)
+        if name in NOT_FOR_SEQUENCES and vars(record)[name] != vars(type(record)())[name]
+    ]
+    if given:
+        raise typer.BadParameter(
+            f"models of sequences (`--sequence`) do not support {name_list(given)}: remove them."
+        )
+    if model.tying is not None and model.tying not in SEQUENCE_TYINGS:
+        allowed = ", ".join(SEQUENCE_TYINGS)
+        raise typer.BadParameter(f"with `--sequence`, `--tying` must be one of {allowed}, but is {model.tying}.")
+    if learning.criterion not in (None, options.CriterionName.cv):
+        raise typer.BadParameter(f"with `--sequence`, `--criterion` must be cv, but is {learning.criterion}.")
+
+
 def _spell(name: str, value: Any) -> str:
     """The option as the user wrote it."""
     return f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
@@ -69,8 +99,8 @@ def notes_on(context: typer.Context) -> dict[str, str]:
         if _is_given(context, name):
             value = context.params[name]
             words += _as_words(parameter, Path(value).name if name in FILES else value)
-    target = context.params["target"]
-    return {"command": shlex.join(words)} | ({} if target is None else {"target": target})
+    columns = {name: context.params[name] for name in (TARGET, SEQUENCE)}
+    return {"command": shlex.join(words)} | {name: column for name, column in columns.items() if column is not None}
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -96,6 +126,10 @@ def classifier(
         raise ValueError(f"`--tying {model.tying}` needs a class tree: pass `--hierarchy`.")
     given = vars(model) | vars(learning) | vars(computation)
     settings = {name: _plain(value) for name, value in given.items() if name not in ("fixed", "seed")}
+    if data_set.sequences is not None:
+        if not learning.fixed:
+            require_several(data_set.sequences)
+        return _sequence_classifier(settings, learning, computation, data_set)
     settings |= {
         "hierarchy": data_set.tree,
         "kernel": settings["kernel"] or data_set.kernel,
@@ -107,6 +141,22 @@ def classifier(
         "on_interrupt": "keep",
     }
     return new_classifier(settings, learning.fixed)
+
+
+def _sequence_classifier(
+    settings: dict[str, Any], learning: options.Learning, computation: options.Computation, data_set: TrainingSet
+) -> Any:
+    """The estimator of sequences; the scale of inputs is not part of its search."""
+    own = {name: value for name, value in settings.items() if name not in NOT_FOR_SEQUENCES}
+    own |= {
+        "kernel": settings["kernel"] or data_set.kernel,
+        "categorical_features": list(data_set.categorical) or None,
+        "inputs": STANDARD,
+        "search_size": _search_size(learning.search_size, len(data_set.labels)),
+        "random_state": computation.seed,
+        "on_interrupt": "keep",
+    }
+    return new_sequence_classifier(own, learning.fixed)
 
 
 def _plain(value: Any) -> Any:
@@ -181,7 +231,7 @@ def fit_and_write(
     n_rows = len(kept.labels)
     n_classes = len(np.unique(kept.labels)) if kept.tree is None else kept.tree.n_classes
     model = classifier if kept.roles is None else build_model(kept.roles, classifier, n_rows)
-    task = f"fit on {n_rows} rows, {n_classes} classes"
+    task = f"fit on {n_rows} rows{_in_sequences(kept)}, {n_classes} classes"
     interruption = Interruption()
     # Without a search there is no best result so far, so Ctrl-C ends the command.
     caught = nullcontext() if classifier.criterion is None else interrupts_to(interruption.receive)
@@ -193,15 +243,20 @@ def fit_and_write(
     _summarise(model, report.outcome, messages)
     messages.info(f"wrote {out} ({Path(out).stat().st_size / 1024:.0f} kB)")
     if held_out is not None:
-        messages.info(f"scores on {len(held_out.labels)} held-out rows:")
-        print_report(report_on(model, held_out.X, held_out.labels))
+        messages.info(f"scores on {len(held_out.labels)} held-out rows{_in_sequences(held_out)}:")
+        print_report(report_on(model, held_out.X, held_out.labels, held_out.sequences))
     if interruption.honoured or not report.converged:
         raise typer.Exit(int(ExitCode.NOT_CONVERGED))
 
 
+def _in_sequences(data_set: TrainingSet) -> str:
+    """The number of sequences, in words."""
+    return "" if data_set.sequences is None else f" in {count(len(np.unique(data_set.sequences)), 'sequence')}"
+
+
 def _summarise(model: Any, outcome: str, messages: Messages) -> None:
     classifier = final_step(model)
-    if classifier.verdicts_:
+    if vars(classifier).get("verdicts_"):
         messages.info(classifier.explain())
     else:
         messages.info(f"outcome: {outcome}")

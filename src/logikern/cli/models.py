@@ -30,6 +30,14 @@ def new_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
     return KernelLogisticClassifier(**given, **({"criterion": None} if fixed else {}))
 
 
+def new_sequence_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
+    """The estimator of sequences with the given settings."""
+    from logikern.sequences.classifier import KernelSequenceClassifier
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    return KernelSequenceClassifier(**given | ({"criterion": None} if fixed else {}))
+
+
 def fit_model(
     model: Any,
     X: Any,
@@ -55,7 +63,10 @@ def fit_model(
 
 def _converged(classifier: Any) -> bool:
     """Whether the fit converged, and a search, which may stop early, found a model."""
-    searched = classifier.criterion is None or bool(classifier.verdicts_)
+    if has_sequences(classifier):
+        searched = classifier.criterion is None or bool(np.isfinite(classifier.criterion_value_))
+    else:
+        searched = classifier.criterion is None or bool(classifier.verdicts_)
     return searched and bool(classifier.outcome_.converged)
 
 
@@ -81,9 +92,25 @@ def load_model(path: str) -> Any:
     if Path(path).is_dir():
         raise ValueError(f"`{path}` is a folder, not a model file.")
     model = persistence.load_model(path)
-    if not is_classifier(model):
+    if not (is_classifier(model) or has_sequences(model)):
         raise ValueError(f"`{path}` contains a regressor, not a classifier. Use `logikern.load_model` in Python.")
     return model
+
+
+def load_classifier(path: str, command: str) -> Any:
+    """Read the model file of a classifier of single rows, which `command` needs."""
+    model = load_model(path)
+    if has_sequences(model):
+        raise ValueError(
+            f"`logikern {command}` needs a classifier of single rows, but `{path}` labels sequences. Use `logikern "
+            "predict` or `logikern evaluate`."
+        )
+    return model
+
+
+def has_sequences(model: Any) -> bool:
+    """Whether a model labels sequences."""
+    return type(final_step(model)).__name__ == "KernelSequenceClassifier"
 
 
 def _concerns_user(warning: warnings.WarningMessage) -> bool:

@@ -50,6 +50,10 @@ KnownTargetOption = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="COL", help="Column of the classes (default: the target of the fit)."),
 ]
+KnownSequenceOption = Annotated[
+    str | None,
+    typer.Option("--sequence", metavar="COL", help="Column that marks sequences (default: the one of the fit)."),
+]
 OptionalDataArgument = Annotated[
     str | None, typer.Argument(metavar="[DATA]", help="The table that the model was fitted on.")
 ]
@@ -117,6 +121,14 @@ class Columns:
     """The columns that the user named, and the source of the class tree."""
 
     target: TargetOption = None
+    sequence: Annotated[
+        str | None,
+        _columns(
+            "--sequence",
+            metavar="COL",
+            help="Label sequences (sentences, signals): the column that marks the rows of each, which are in order.",
+        ),
+    ] = None
     text: Annotated[
         list[str], _columns("--text", metavar="COL", help="Text column: tf-idf and a linear kernel. Repeatable.")
     ] = field(default_factory=list)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction import DictVectorizer
 
 from logikern.kernels import KernelRows
 from logikern.model.audit import FIELD_SPECIFICATION, SEQUENCE_MODEL
@@ -24,6 +23,8 @@ def unpack_features(names: Any) -> Any:
     """The vectorizer of feature dicts with these names."""
     if names is None:
         return None
+    from sklearn.feature_extraction import DictVectorizer  # slow
+
     is_list = isinstance(names, tuple) and all(isinstance(name, str | int) for name in names)
     _require(is_list and len(set(names)) == len(names) > 0, "its features are not distinct names")
     vectorizer = DictVectorizer()

@@ -1,5 +1,6 @@
 """What a fitted model of sequences answers: labels, probabilities, samples, likelihoods."""
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from logikern.encoding.encoder import Encoder
+from logikern.estimators._fitted.frames import hyperparameter_frame
 from logikern.estimators._inputs.arguments import check_whole
 from logikern.estimators._inputs.data import check_largest
 from logikern.estimators._inputs.tables import as_table, require_rows
 from logikern.model import persistence
 from logikern.numerics.outcome import Array, Indices, Outcome
+from logikern.sequences.hyperparameters import FieldSpecification
 from logikern.sequences.inputs import GivenSequences, SequenceRows, read_labels, read_sequences
 from logikern.sequences.model import SequenceModel
 
@@ -23,6 +26,8 @@ class SequenceAnswers:
     classes_: Array
     decoding: str
     encoder_: Encoder
+    specification_: FieldSpecification
+    first_specification_: FieldSpecification
     vectorizer_: DictVectorizer | None
     _model: SequenceModel
 
@@ -55,6 +60,21 @@ class SequenceAnswers:
         """Write the fitted estimator to a file that `logikern.load_model` reads without running code."""
         check_is_fitted(self)
         persistence.save_model(self, path)
+
+    @property
+    def hyperparameters_(self) -> Any:
+        """Name, labels, value and start of every hyperparameter, as a frame."""
+        check_is_fitted(self)
+        own, first = self.specification_, self.first_specification_
+        frame = hyperparameter_frame(own.positions, first.positions, self.classes_, self.encoder_)
+        for (name, value), start in zip(_named(own).items(), _named(first).values(), strict=True):
+            frame.loc[len(frame)] = [name, "all", value, start]
+        return frame
+
+    @property
+    def n_training_rows_(self) -> int:
+        """Number of positions of the training sequences."""
+        return self._model.positions.n_compared
 
     def __sklearn_is_fitted__(self) -> bool:
         return isinstance(vars(self).get("outcome_"), Outcome)
@@ -173,3 +193,13 @@ class SequenceAnswers:
                 f"`y` has labels that the model does not know: {unknown!r}. It knows {self.classes_.tolist()!r}."
             )
         return np.array([place[label] for label in labels], dtype=np.intp)
+
+
+def _named(own: FieldSpecification) -> dict[str, float]:
+    """Hyperparameters besides those of positions, by name; lists are numbered."""
+    found: dict[str, float] = {}
+    for field in fields(own)[1:]:
+        values = np.asarray(getattr(own, field.name), dtype=float)
+        names = [field.name] if not values.ndim else [f"{field.name} {number}" for number in range(len(values))]
+        found |= dict(zip(names, values.ravel().tolist(), strict=True))
+    return found

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from logikern.cli.models import tree_of
+from logikern.cli.writing.sequences import SequenceScores, label_known
 from logikern.cli.writing.tree_scores import TreeScores, score_on_tree
 from logikern.decisions.metrics import brier_score, calibration_error
 
@@ -44,10 +45,14 @@ class Report:
 
     scores: Scores | None
     tree: TreeScores | None = None
+    sequences: SequenceScores | None = None  # of whole sequences, if the model labels them
 
 
-def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
-    """Scores of a model on points with known classes or nodes."""
+def report_on(model: Any, X: Any, labels: np.ndarray, sequences: np.ndarray | None = None) -> Report:
+    """Scores of a model on points with known classes or nodes; sequences name the sequence of each row."""
+    if sequences is not None:
+        found = label_known(model, X, labels, sequences)
+        return Report(score(found.log_probabilities, labels, model.classes_, found.predicted), None, found.scores)
     log_probabilities, tree = model.predict_log_proba(X), tree_of(model)
     if tree is None:
         return Report(score(log_probabilities, labels, model.classes_))
@@ -56,13 +61,20 @@ def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
     return Report(scores, score_on_tree(np.exp(log_probabilities), labels, tree))
 
 
-def score(log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> Scores:
-    """Scores of `log_probabilities` (n_points, n_classes), columns in the order of `classes`."""
+def score(
+    log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray, decided: np.ndarray | None = None
+) -> Scores:
+    """Scores of `log_probabilities` (n_points, n_classes), columns in the order of `classes`.
+
+    Predictions are the most probable classes, or those that were decided.
+    """
     n_points, n_classes = log_probabilities.shape
     position = {label: place for place, label in enumerate(classes.tolist())}
     true = np.array([position[label] for label in labels.tolist()])
     probabilities = np.exp(log_probabilities)
     predicted = probabilities.argmax(axis=1)
+    if decided is not None:
+        predicted = np.array([position[label] for label in decided.tolist()])
     losses = -log_probabilities[np.arange(n_points), true]
     confusion = np.zeros((n_classes, n_classes), dtype=int)
     np.add.at(confusion, (true, predicted), 1)
