@@ -302,8 +302,8 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         self.criterion_value_, self.stopped_early_ = value if np.isfinite(value) else np.nan, log.stopped
         if log.records and not log.records[0].usable:
             warnings.warn(
-                "The search could not evaluate its first hyperparameters, which are used as they are. Pass a smaller "
-                "`variance`, or scale the inputs.",
+                "The search failed at its starting hyperparameters, which are therefore used unchanged. Pass a "
+                "smaller `variance`, or scale the inputs.",
                 ConvergenceWarning,
                 stacklevel=4 + WRAPPER_FRAMES,
             )
