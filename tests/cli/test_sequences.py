@@ -128,6 +128,16 @@ def test_info_shows_hyperparameters_and_transitions(fit_tokens, run, tmp_path):
     assert found["transition_variance"] == model.specification_.transition_variance
 
 
+def test_sequences_have_weights(fit_tokens, run, tokens, unseen, tmp_path):
+    weights = 1.0 + (tokens["sentence"] > "s10")
+    assert fit_tokens(*FIXED, "--weight", "weight", frame=tokens.assign(weight=weights)).exit_code == 0
+    model = KernelSequenceClassifier(inputs="standard", criterion=None)
+    inputs, names = ["word", "length"], tokens["sentence"]
+    model.fit(tokens[inputs], tokens["tag"], groups=names, sample_weight=weights)
+    wanted = model.predict_proba(unseen[inputs], groups=unseen["sentence"])
+    np.testing.assert_allclose(probabilities(predicted(run, tmp_path)), wanted, atol=1e-12)
+
+
 def test_held_out_rows_are_whole_sequences(fit_tokens, tokens):
     result = fit_tokens(*FIXED, "--test-fraction", "0.25")
     assert result.exit_code == 0 and "held-out rows in 8 sequences" in result.stderr
@@ -169,7 +179,12 @@ REFUSED = {
     ),
     "one sequence": (("--sequence", "sentence"), {"sentence": "s1"}, 1, "only one sequence, 's1'"),
     "two roles": (("--sequence", "tag"), {}, 2, "have two roles each"),
-    "weights": (("--sequence", "sentence", "--weight", "length"), {}, 2, "do not support `--weight`"),
+    "weights of rows": (
+        ("--sequence", "sentence", "--weight", "weight", "--fixed"),
+        {"weight": lambda frame: 1.0 + (frame.index == 1)},
+        1,
+        "must be the same for all rows of a sequence, but row 1",
+    ),
     "groups": (("--sequence", "sentence", "--groups", "word"), {}, 2, "do not support `--groups`"),
     "dropped rows": (("--sequence", "sentence", "--drop-missing-target"), {}, 2, "support `--drop-missing-target`"),
     "a tree": (("--sequence", "sentence", "--hierarchy", "auto"), {}, 2, "do not support `--hierarchy`"),
@@ -198,7 +213,7 @@ REFUSED = {
 def test_bad_fit_is_refused_before_work(name, fit_tokens, tokens, tmp_path):
     arguments, changes, code, fragment = REFUSED[name]
     result = fit_tokens("--target", "tag", *arguments, frame=tokens.assign(**changes))
-    assert (result.exit_code, "fit on" in result.stderr) == (code, False), result.stderr
+    assert (result.exit_code, "final fit" in result.stderr) == (code, False), result.stderr
     assert fragment in " ".join(result.stderr.replace("│", " ").split())
     assert not (tmp_path / "m.skops").exists()
 

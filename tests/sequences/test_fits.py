@@ -91,16 +91,20 @@ def test_loss_falls_with_every_step():
     assert all(np.diff(losses) <= 1e-10 * losses[0])
 
 
-def criterion(tolerance=1e-10, policy=EXACT):
+WEIGHTS = np.random.RandomState(5).choice([0.0, 0.5, 1.0, 3.0], 14)
+
+
+def criterion(tolerance=1e-10, policy=EXACT, weights=None):
     X, y = draw_sequences(14)
     chains, labels, rows = chains_of(X, y)
     held_out = np.arange(chains.n_chains) % 3 == np.arange(3)[:, None]
-    return HeldOutChains(chains, labels, held_out, tolerance, policy=policy), rows
+    return HeldOutChains(chains, labels, held_out, tolerance, policy=policy, weights=weights), rows
 
 
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
 @pytest.mark.parametrize("tying", ["shared", "separate"])
-def test_gradient_of_the_criterion_matches_differences(tying):
-    judge, rows = criterion()
+def test_gradient_of_the_criterion_matches_differences(tying, weights):
+    judge, rows = criterion(weights=weights)
     start = specify(tying=tying, pseudocount=0.7, piecewise=0.4)
 
     def evaluate(values):
@@ -116,21 +120,22 @@ def test_gradient_of_the_criterion_matches_differences(tying):
         assert gradient[number] == pytest.approx(slope, abs=2e-7), number
 
 
-def test_value_of_the_criterion_is_the_loss_of_held_out_sequences():
-    judge, rows = criterion()
+@pytest.mark.parametrize("own_weights", [np.ones(14), WEIGHTS], ids=["equal", "weighted"])
+def test_value_of_the_criterion_is_the_loss_of_held_out_sequences(own_weights):
+    judge, rows = criterion(weights=own_weights)
     own = specify(pseudocount=0.7, piecewise=0.4)
     total, covariance = 0.0, bind(own, rows)
     for held_out in judge.held_out:
-        weights = (~held_out).astype(float)
+        weights = own_weights * ~held_out
         mean = count_transitions(judge.chains, judge.labels, weights, 0.7).value
         likelihood = ChainLikelihood(judge.chains, judge.labels, weights, mean, 0.4)
         fit = fit_chains(likelihood, covariance, 1e-10, 60)
         lengths, field = np.diff(judge.chains.offsets), fit.latent.copy()
         field[:, judge.chains.n_positions :] += mean
         totals = enumerate_chains(field, lengths, weights).log_partition
-        total += (totals - judge.chains.scores_of(field, judge.labels))[held_out].sum()
+        total += own_weights[held_out] @ (totals - judge.chains.scores_of(field, judge.labels))[held_out]
     found = judge.evaluate(covariance, own.pseudocount, own.piecewise)
-    assert found.value == pytest.approx(total / judge.chains.n_positions, abs=1e-9)
+    assert found.value == pytest.approx(total / (own_weights @ np.diff(judge.chains.offsets)), abs=1e-9)
 
 
 def test_rough_fits_are_corrected():

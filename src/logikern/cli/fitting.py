@@ -35,7 +35,7 @@ FILES = ("data", "out", "checkpoint", "hierarchy")
 TREE_TYINGS = ("level", "subtree", "leaf", "leaves")
 SEQUENCE_TYINGS = ("shared", "scaled", "separate")
 NOT_FOR_SEQUENCES = (
-    *("weight", "groups", "drop_missing_target", "hierarchy", "class_weight", "ard", "sharpen", "learn_bias"),
+    *("groups", "drop_missing_target", "hierarchy", "class_weight", "ard", "sharpen", "learn_bias"),
     *("n_starts", "solver", "operator", "memory_limit"),
 )
 

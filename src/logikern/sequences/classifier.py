@@ -34,7 +34,7 @@ from logikern.sequences.answers import SequenceAnswers
 from logikern.sequences.chains import Chains
 from logikern.sequences.criterion import HeldOutChains
 from logikern.sequences.hyperparameters import FieldSpecification
-from logikern.sequences.inputs import GivenSequences, SequenceRows, read_labels, read_sequences
+from logikern.sequences.inputs import GivenSequences, SequenceRows, read_labels, read_sequences, read_weights
 from logikern.sequences.likelihood import ChainLikelihood, count_transitions
 from logikern.sequences.model import SequenceModel
 from logikern.sequences.newton import ChainFit, fit_chains
@@ -221,7 +221,7 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn hyperparameters and fit all sequences.
 
         Parameters
@@ -233,6 +233,9 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         y : list of sequences of labels, or array of shape (n_rows,) for a table
         groups : array of shape (n_rows,) or None, default=None
             The sequence of each row of a table; its rows are in order, but need not be adjacent.
+        sample_weight : array of shape (n_sequences,), or (n_rows,) for a table, or None, default=None
+            Weights of the log likelihoods of sequences; rows of a sequence have the same weight. A weight of two
+            counts as two equal sequences, and a weight of zero ignores a sequence.
 
         Returns
         -------
@@ -243,11 +246,12 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         given = read_sequences(X, groups)
         sequences = self._learn_inputs(given)
         self.classes_, numbers = number_labels(read_labels(y, sequences))
-        check_enough(self.classes_, sequences.n_sequences, self.criterion)
+        weights = read_weights(sample_weight, sequences)
+        check_enough(self.classes_[np.unique(numbers[sequences.spread(weights) > 0])], weights, self.criterion)
         length = SearchLength(0 if self.criterion is None else 1, POLICY.evaluations)
         threads = own_threads(None if self.n_jobs == -1 else self.n_jobs)
-        with threads, listen(self, length, X, y, None) as listeners:
-            self._fit(sequences, numbers.astype(np.intp), listeners)
+        with threads, listen(self, length, X, y, sample_weight) as listeners:
+            self._fit(sequences, numbers.astype(np.intp), weights, listeners)
         return self
 
     def _learn_inputs(self, given: GivenSequences) -> SequenceRows:
@@ -260,16 +264,17 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         warn_of_columns(self.encoder_, wrapper_frames=1 + WRAPPER_FRAMES)
         return given.encoded(inputs)
 
-    def _fit(self, sequences: SequenceRows, labels: Indices, listeners: Listeners) -> None:
-        start = first_specification(self.get_params(deep=False), sequences.rows, len(self.classes_))
+    def _fit(self, sequences: SequenceRows, labels: Indices, weights: Array, listeners: Listeners) -> None:
+        each = sequences.spread(weights)
+        start = first_specification(self.get_params(deep=False), sequences.rows, each, len(self.classes_))
         self.first_specification_ = self.specification_ = start
         self.criterion_value_, self.stopped_early_ = np.nan, ""
         if self.criterion is not None:
-            self._search(start, sequences, labels, listeners)
+            self._search(start, sequences, labels, weights, listeners)
         if self.stopped_early_:
             used = "best hyperparameters so far" if self.criterion_value_ < np.inf else "first hyperparameters"
             warn_search(f"{self.stopped_early_}; the {used} are used")
-        fit, transitions = self._fit_all(sequences, labels, listeners)
+        fit, transitions = self._fit_all(sequences, labels, weights, listeners)
         _warn(fit, self.tol)
         n = len(labels)
         self._model = SequenceModel(
@@ -283,18 +288,23 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         self.interrupted_ = self.stopped_early_ == INTERRUPTED or fit.outcome is Outcome.INTERRUPTED
 
     def _search(
-        self, start: FieldSpecification, sequences: SequenceRows, labels: Indices, listeners: Listeners
+        self,
+        start: FieldSpecification,
+        sequences: SequenceRows,
+        labels: Indices,
+        weights: Array,
+        listeners: Listeners,
     ) -> None:
         """Learn the best hyperparameters for some sequences."""
         deadline = np.inf if self.max_time is None else time.monotonic() + self.max_time
-        chosen = choose_sequences(sequences, self.search_size, check_random_state(self.random_state))
+        chosen = choose_sequences(sequences, weights, self.search_size, check_random_state(self.random_state))
         own = sequences.take(chosen)
         own_labels = np.concatenate([labels[sequences.offsets[s] : sequences.offsets[s + 1]] for s in chosen])
         chains = Chains(own.offsets, len(self.classes_))
         folds = divide(self.cv, chosen, sequences.n_sequences)
-        criterion = HeldOutChains(chains, own_labels, folds, max_steps=self.max_iter)
+        criterion = HeldOutChains(chains, own_labels, folds, max_steps=self.max_iter, weights=weights[chosen])
         points = self._points(start, own.rows)
-        identity = identify(self.get_params(deep=False), sequences, labels)
+        identity = identify(self.get_params(deep=False), sequences, labels, weights)
         with open_journal(self.checkpoint, identity, 0, [(chains.n_positions, (chosen, folds))]) as journal:
             log = SearchLog(journal, listeners.evaluation, deadline, keep_interrupted=self.on_interrupt == "keep")
             self.specification_ = minimise(criterion, start, points, log)
@@ -308,10 +318,11 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
                 stacklevel=4 + WRAPPER_FRAMES,
             )
 
-    def _fit_all(self, sequences: SequenceRows, labels: Indices, listeners: Listeners) -> tuple[ChainFit, Array]:
+    def _fit_all(
+        self, sequences: SequenceRows, labels: Indices, weights: Array, listeners: Listeners
+    ) -> tuple[ChainFit, Array]:
         """The final fit, and the prior mean of transitions."""
         own, chains = self.specification_, Chains(sequences.offsets, len(self.classes_))
-        weights = np.ones(chains.n_chains)
         mean = count_transitions(chains, labels, weights, own.pseudocount).value
         likelihood = ChainLikelihood(chains, labels, weights, mean, own.piecewise)
         covariance = own.bind(self._points(own, sequences.rows))

@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from logikern.encoding.tables import column_names, is_frame
 from logikern.estimators._inputs.labels import missing_rows
+from logikern.estimators._inputs.weights import sample_weights
 from logikern.numerics.outcome import Array, Indices
 
 
@@ -37,6 +38,10 @@ class SequenceRows:
         """Some sequences, as a list."""
         rows = np.concatenate([np.arange(self.offsets[one], self.offsets[one + 1]) for one in chosen])
         return SequenceRows(self.rows[rows], join_lengths(np.diff(self.offsets)[chosen]))
+
+    def spread(self, values: Array) -> Array:
+        """Values of sequences (S,) for each of their rows, (n,)."""
+        return np.repeat(values, np.diff(self.offsets))
 
     def locate(self, row: int) -> str:
         """The name of a row for messages."""
@@ -199,6 +204,21 @@ def _as_array(X: Any) -> Array:
     except ValueError:
         raise ValueError("With `groups`, `X` must be a table, but its rows have different lengths.") from None
     return np.array(X, dtype=object) if array.dtype.kind in "US" else array
+
+
+def read_weights(sample_weight: Any, sequences: SequenceRows) -> Array:
+    """The weight of each sequence, (S,), from weights of sequences or of the rows of a table."""
+    if sequences.order is None:
+        return sample_weights(sequences.n_sequences, sample_weight, unit="sequence")
+    each = sample_weights(len(sequences.order), sample_weight)[sequences.order]
+    weights = each[sequences.offsets[:-1]]
+    wrong = np.flatnonzero(sequences.spread(weights) != each)
+    if len(wrong):
+        raise ValueError(
+            f"`sample_weight` must be the same for all rows of a sequence, but {sequences.locate(wrong[0])} has "
+            "another weight than the first row of its sequence."
+        )
+    return weights
 
 
 def read_labels(y: Any, sequences: SequenceRows) -> Array:

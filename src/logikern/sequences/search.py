@@ -126,10 +126,10 @@ class _Search:
         self.log.callback(record)
 
 
-def identify(settings: dict[str, Any], sequences: SequenceRows, labels: Indices) -> str:
+def identify(settings: dict[str, Any], sequences: SequenceRows, labels: Indices, weights: Array) -> str:
     """The fingerprint of data and settings; empty if no checkpoint is kept."""
     if settings["checkpoint"] is None:
         return ""
     told = {name: value for name, value in settings.items() if name not in IDLE}
-    told |= {"X": sequences.rows, "lengths": np.diff(sequences.offsets), "y": labels}
+    told |= {"X": sequences.rows, "lengths": np.diff(sequences.offsets), "y": labels, "weights": weights}
     return fingerprint("settings", {name: fingerprint(name, value) for name, value in told.items()})

@@ -74,23 +74,23 @@ def check_settings(settings: dict[str, Any]) -> None:
         )
 
 
-def check_enough(classes: Array, n_sequences: int, criterion: str | None) -> None:
-    """Raise unless there are two labels, and two sequences for a search."""
+def check_enough(classes: Array, weights: Array, criterion: str | None) -> None:
+    """Raise unless sequences of positive weight have two labels, and a search has two of them."""
     if len(classes) < 2:
         raise ValueError(
             f"`y` must have at least two different labels, but all are {str(classes[0])!r}. Add sequences with other "
             "labels."
         )
-    if criterion is not None and n_sequences < 2:
+    if criterion is not None and np.count_nonzero(weights) < 2:
         raise ValueError(
             "The search holds out whole sequences, but there is only one. Pass criterion=None with values of your "
             "own, or cut the sequence into parts."
         )
 
 
-def first_specification(settings: dict[str, Any], rows: Any, n_labels: int) -> FieldSpecification:
-    """Hyperparameters as given, or estimated from the data."""
-    kernel, weights, mixing = settings["kernel"], np.ones(rows.shape[0]), Flat(n_labels)
+def first_specification(settings: dict[str, Any], rows: Any, weights: Array, n_labels: int) -> FieldSpecification:
+    """Hyperparameters as given, or estimated from rows with weights (n,)."""
+    kernel, mixing = settings["kernel"], Flat(n_labels)
     if isinstance(kernel, str) and kernel == "auto":
         kernel = "linear" if is_sparse(rows) and settings["rate"] is None else "gaussian"
     made = make_kernel(kernel, settings["rate"], lambda name: default_rate(name, rows, weights))
@@ -110,9 +110,12 @@ def first_specification(settings: dict[str, Any], rows: Any, n_labels: int) -> F
     return FieldSpecification(positions, *others)
 
 
-def choose_sequences(sequences: SequenceRows, search_size: int, random: np.random.RandomState) -> Indices:
-    """Sequences in random order, with at most `search_size` rows together, but at least two."""
+def choose_sequences(
+    sequences: SequenceRows, weights: Array, search_size: int, random: np.random.RandomState
+) -> Indices:
+    """Sequences of positive weight in random order, with at most `search_size` rows, but at least two."""
     order = random.permutation(sequences.n_sequences)
+    order = order[weights[order] > 0]
     together = np.cumsum(np.diff(sequences.offsets)[order])
     return order[: max(2, int(np.searchsorted(together, search_size, side="right")))]
 
