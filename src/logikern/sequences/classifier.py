@@ -17,7 +17,7 @@ from logikern.kernels.inputs import is_sparse
 from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.numerics.parallel import own_threads
-from logikern.operators.choose import PointSet, choose
+from logikern.operators.choose import choose
 from logikern.sequences.chains import Chains
 from logikern.sequences.criterion import HeldOutChains
 from logikern.sequences.hyperparameters import FieldSpecification, SequenceRecord, search
@@ -66,6 +66,9 @@ class KernelSequenceClassifier(BaseEstimator):
         Weight of the log loss of each position without its neighbours, in addition to the log loss of sequences. If
         neighbours nearly determine the training labels, the functions learn little without it. The search starts
         there, and at 1 for None. 0 is the maximum likelihood of the conditional random field.
+    window : int, default=0
+        Number of neighbours on each side whose inputs a position sees. Each neighbour adds its kernel, with a weight
+        of its own that is learned: k(x_s, x_t) + sum_d w_d k(x_{s+d}, x_{t+d}).
     criterion : {"cv", None}, default="cv"
         "cv" learns all hyperparameters above, except those that are 0 or infinite and the bias variance. None keeps
         all at their first values.
@@ -140,6 +143,7 @@ class KernelSequenceClassifier(BaseEstimator):
         transition_variance=None,
         pseudocount=None,
         piecewise=None,
+        window=0,
         criterion="cv",
         cv=3,
         search_size=2000,
@@ -160,6 +164,7 @@ class KernelSequenceClassifier(BaseEstimator):
         self.transition_variance = transition_variance
         self.pseudocount = pseudocount
         self.piecewise = piecewise
+        self.window = window
         self.criterion = criterion
         self.cv = cv
         self.search_size = search_size
@@ -214,6 +219,8 @@ class KernelSequenceClassifier(BaseEstimator):
         self._model = SequenceModel(
             FittedModel(self.specification_.positions, sequences.rows, fit.dual[:, :n]),
             transitions + fit.latent[:, n:],
+            self.specification_.window,
+            sequences.offsets,
         )
         found = self._model.transitions
         self.transition_, self.start_, self.end_ = found[:, :-2], found[:, -2], found[:, -1]
@@ -228,7 +235,8 @@ class KernelSequenceClassifier(BaseEstimator):
         chains = Chains(own.offsets, len(self.classes_))
         folds = divide(self.cv, chosen, sequences.n_sequences)
         criterion = HeldOutChains(chains, own_labels, folds, max_steps=self.max_iter)
-        found = search(criterion, start, self._points(start, own.rows), partial(_log_evaluation, self.verbose))
+        points = choose(start.positions.kernels, own.rows, precision=self.precision).points(own.rows, True)
+        found = search(criterion, start, points, partial(_log_evaluation, self.verbose))
         self.trace_ = found.records
         if not np.isfinite(found.records[0].value):
             warnings.warn(
@@ -245,15 +253,11 @@ class KernelSequenceClassifier(BaseEstimator):
         weights = np.ones(chains.n_chains)
         mean = count_transitions(chains, labels, weights, own.pseudocount).value
         likelihood = ChainLikelihood(chains, labels, weights, mean, own.piecewise)
-        covariance = own.bind(self._points(own, sequences.rows))
+        covariance = own.bind_all(sequences.rows, sequences.offsets, self.precision)
         told = FinalFit(self.verbose)
         fit = fit_chains(likelihood, covariance, self.tol, self.max_iter, callback=told.log_step)
         told.log_end()
         return fit, mean
-
-    def _points(self, specification: FieldSpecification, rows: Any) -> PointSet:
-        kernels = specification.positions.kernels
-        return choose(kernels, rows, precision=self.precision).points(rows, keep_distances=True)
 
     def _scaled(self, sequences: SequenceRows) -> SequenceRows:
         if self._scaler is None:

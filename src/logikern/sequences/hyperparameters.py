@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from logikern.numerics.outcome import Array
+from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import PointSet
 from logikern.selection import quasi_newton
 from logikern.sequences.criterion import HeldOutChains, HeldOutEvaluation
 from logikern.sequences.likelihood import FieldCovariance
+from logikern.sequences.storage import bind_all, bind_window
 from logikern.structure.specification import Specification
 
 
@@ -22,36 +23,51 @@ class FieldSpecification:
     transition_variance: float
     pseudocount: float = np.inf  # of the prior mean of transitions; infinity for a mean of zero
     piecewise: float = 0.0  # weight of positions without their chains
+    window: tuple[float, ...] = ()  # weights of the neighbours at offsets -r .. -1, 1 .. r
 
     @property
     def _others(self) -> Array:
-        return np.array([self.transition_variance, self.pseudocount, self.piecewise])
+        return np.array([self.transition_variance, self.pseudocount, self.piecewise, *self.window])
 
     @property
     def log_parameters(self) -> Array:
-        """Logarithms: kernels, variances, bias variance, transition variance, pseudocount, weight of positions."""
-        usable = np.where(self.is_learned[-3:], self._others, 1.0)
-        return np.append(self.positions.log_parameters, np.log(usable))
+        """Logarithms: kernels, variances, bias variance, transition variance, pseudocount, piecewise, window."""
+        others = self._others
+        return np.append(self.positions.log_parameters, np.log(np.where(_is_positive(others), others, 1.0)))
 
     @property
     def is_learned(self) -> Array:
         """Which of them a search changes: not the bias variance, and no value that is zero or infinite."""
         positions = np.full(len(self.positions.log_parameters) - 1, True)
-        return np.concatenate([positions, [False], (self._others > 0) & np.isfinite(self._others)])
+        return np.concatenate([positions, [False], _is_positive(self._others)])
 
     def with_log_parameters(self, values: Array) -> "FieldSpecification":
         """The same model with other hyperparameters; those that are not learned stay."""
-        others = np.where(self.is_learned[-3:], np.exp(values[-3:]), self._others)
-        return FieldSpecification(self.positions.with_log_parameters(values[:-3]), *others.tolist())
+        others = self._others
+        positions, new = np.split(values, [len(values) - len(others)])
+        variance, count, piecewise, *window = np.where(_is_positive(others), np.exp(new), others).tolist()
+        own = self.positions.with_log_parameters(positions)
+        return FieldSpecification(own, variance, count, piecewise, tuple(window))
 
     def collect(self, found: HeldOutEvaluation) -> Array:
         """The gradient in the logarithms of the hyperparameters."""
-        others = [found.transition_gradient, found.count_gradient, found.piecewise_gradient]
-        return np.append(self.positions.collect(found.gradient), others)
+        own = found.gradient
+        others = [own.transition_variance, found.count_gradient, found.piecewise_gradient, *own.window]
+        return np.append(self.positions.collect(own.positions), others)
 
-    def bind(self, points: PointSet) -> FieldCovariance:
-        """The covariance of fields on the points."""
-        return FieldCovariance(self.positions.bind(points), self.transition_variance)
+    def bind(self, points: PointSet, edges: Indices) -> FieldCovariance:
+        """The covariance of fields on the points; chain s has the points from edges[s] to edges[s + 1]."""
+        return FieldCovariance(bind_window(self.positions.bind(points), edges, self.window), self.transition_variance)
+
+    def bind_all(self, rows: Any, edges: Indices, precision: str) -> FieldCovariance:
+        """The covariance of fields for one fit to many rows."""
+        return FieldCovariance(
+            bind_all(self.positions, rows, edges, self.window, precision), self.transition_variance
+        )
+
+
+def _is_positive(values: Array) -> Array:
+    return (values > 0) & np.isfinite(values)
 
 
 @dataclass(frozen=True)
@@ -99,7 +115,8 @@ def search(
         values = origin.copy()
         values[learned] = free
         own = start.with_log_parameters(values)
-        found = criterion.evaluate(own.bind(points), own.pseudocount, own.piecewise, state["start"])
+        bound = own.bind(points, criterion.chains.offsets)
+        found = criterion.evaluate(bound, own.pseudocount, own.piecewise, state["start"])
         if found.usable and found.value < state["best"]:
             state.update(best=found.value, start=found.latents, specification=own)
         record = SequenceRecord(len(records) + 1, found.value, state["best"], found.n_products, own)

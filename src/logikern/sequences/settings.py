@@ -24,7 +24,7 @@ CHOICES = {
     "criterion": ("cv", None),
     "precision": ("auto", "single", "double"),
 }
-COUNTS = {"search_size": 1, "max_iter": 1}
+COUNTS = {"search_size": 1, "max_iter": 1, "window": 0}
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class StartPolicy:
     transition_variance: float = 4.0
     pseudocount: float = 1.0
     piecewise: float = 1.0
+    window: float = 0.3  # weight of each neighbour
 
 
 POLICY = StartPolicy()
@@ -84,8 +85,8 @@ def first_specification(settings: dict[str, Any], rows: Any, n_labels: int) -> F
         mixing,
     )
     names = ("transition_variance", "pseudocount", "piecewise")
-    others = [getattr(POLICY, name) if settings[name] is None else float(settings[name]) for name in names]
-    return FieldSpecification(positions, *others)
+    others = {name: getattr(POLICY, name) if settings[name] is None else float(settings[name]) for name in names}
+    return FieldSpecification(positions, **others, window=(POLICY.window,) * (2 * settings["window"]))
 
 
 def choose_sequences(sequences: SequenceRows, search_size: int, random: np.random.RandomState) -> Indices:
