@@ -14,17 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from logikern.estimators._callbacks import FinalFit, log
 from logikern.kernels.inputs import is_sparse
-from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.numerics.parallel import own_threads
 from logikern.operators.choose import choose
 from logikern.sequences.chains import Chains
 from logikern.sequences.criterion import HeldOutChains
+from logikern.sequences.final import FitSettings, fit_all
 from logikern.sequences.hyperparameters import FieldSpecification, SequenceRecord, search
 from logikern.sequences.inputs import SequenceRows, has_dicts, read_labels, read_sequences
-from logikern.sequences.likelihood import ChainLikelihood, count_transitions
-from logikern.sequences.model import SequenceModel
-from logikern.sequences.newton import ChainFit, fit_chains
+from logikern.sequences.newton import ChainFit
 from logikern.sequences.settings import check_settings, choose_sequences, divide, first_specification
 
 
@@ -213,15 +211,11 @@ class KernelSequenceClassifier(BaseEstimator):
         start = first_specification(self.get_params(deep=False), sequences.rows, len(self.classes_))
         self.trace_: tuple[SequenceRecord, ...] = ()
         self.specification_ = start if self.criterion is None else self._search(start, sequences, labels)
-        fit, transitions = self._fit_all(sequences, labels)
+        told = FinalFit(self.verbose)
+        settings = FitSettings(self.precision, self.tol, self.max_iter)
+        fit, self._model = fit_all(self.specification_, sequences, labels, settings, told.log_step)
+        told.log_end()
         _warn(fit, self.tol)
-        n = len(labels)
-        self._model = SequenceModel(
-            FittedModel(self.specification_.positions, sequences.rows, fit.dual[:, :n]),
-            transitions + fit.latent[:, n:],
-            self.specification_.window,
-            sequences.offsets,
-        )
         found = self._model.transitions
         self.transition_, self.start_, self.end_ = found[:, :-2], found[:, -2], found[:, -1]
         self.n_iter_, self.n_products_, self.outcome_ = len(fit.trace) - 1, fit.n_products, fit.outcome
@@ -246,18 +240,6 @@ class KernelSequenceClassifier(BaseEstimator):
                 stacklevel=4,
             )
         return found.specification
-
-    def _fit_all(self, sequences: SequenceRows, labels: Indices) -> tuple[ChainFit, Array]:
-        """The final fit, and the prior mean of transitions."""
-        own, chains = self.specification_, Chains(sequences.offsets, len(self.classes_))
-        weights = np.ones(chains.n_chains)
-        mean = count_transitions(chains, labels, weights, own.pseudocount).value
-        likelihood = ChainLikelihood(chains, labels, weights, mean, own.piecewise)
-        covariance = own.bind_all(sequences.rows, sequences.offsets, self.precision)
-        told = FinalFit(self.verbose)
-        fit = fit_chains(likelihood, covariance, self.tol, self.max_iter, callback=told.log_step)
-        told.log_end()
-        return fit, mean
 
     def _scaled(self, sequences: SequenceRows) -> SequenceRows:
         if self._scaler is None:

@@ -36,8 +36,12 @@ class SequenceModel:
             end = max(begin + 1, int(np.searchsorted(offsets, offsets[begin] + most, side="right")) - 1)
             positions = slice(offsets[begin], offsets[end])
             chains = Chains(offsets[begin : end + 1] - offsets[begin], n_labels)
-            yield chains, np.hstack([self._latents(rows[positions], chains), self.transitions]), positions
+            yield chains, self.field(rows[positions], chains), positions
             begin = end
+
+    def field(self, rows: Any, chains: Chains) -> Array:
+        """Scores of labels at the positions of whole sequences, and of pairs, first and last labels."""
+        return np.hstack([self._latents(rows, chains), self.transitions])
 
     def _latents(self, rows: Any, chains: Chains) -> Array:
         """Functions of labels at the positions of whole sequences, (C, n)."""
