@@ -1,7 +1,5 @@
 """Windows over neighbouring positions, against explicit sums over pairs, concatenated inputs and differences."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -13,7 +11,6 @@ from logikern.operators.choose import choose
 from logikern.sequences import storage
 from logikern.sequences.criterion import HeldOutChains
 from logikern.sequences.newton import ChainPolicy
-from logikern.sequences.settings import first_specification
 from logikern.sequences.window import Window, WindowCovariance
 from tests.sequences.enumeration import fit_linear_field
 from tests.sequences.samples import bind, chains_of, draw_sequences, specify
@@ -132,14 +129,7 @@ def test_gradient_of_the_criterion_matches_differences(tying):
 
 
 def fit_at(weights, data=X, **settings):
-    """A fit with given weights of neighbours."""
-
-    def specify_weights(*given):
-        return replace(first_specification(*given), window=tuple(weights))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("logikern.sequences.classifier.first_specification", specify_weights)
-        return KernelSequenceClassifier(**{**FIXED, "window": len(weights) // 2, **settings}).fit(data, Y)
+    return KernelSequenceClassifier(**{**FIXED, "window": weights, **settings}).fit(data, Y)
 
 
 @pytest.mark.parametrize("tying", ["shared", "separate"])
@@ -193,7 +183,12 @@ def test_search_finds_the_neighbour_that_matters():
     assert model.trace_[-1].best < 0.5 * plain.trace_[-1].best
 
 
-@pytest.mark.parametrize("window", [-1, 1.5, "auto"])
+def test_weight_of_zero_stays():
+    model = KernelSequenceClassifier(window=(0.0, 0.2), random_state=0).fit(X, Y)
+    assert model.specification_.window[0] == 0.0 and model.specification_.window[1] != 0.2
+
+
+@pytest.mark.parametrize("window", [-1, 1.5, True, "auto", [0.5], [0.5, -1.0], [0.5, np.inf]])
 def test_wrong_window_is_refused(window):
     with pytest.raises(ValueError, match="`window` must be"):
         KernelSequenceClassifier(window=window).fit(X, Y)

@@ -64,9 +64,10 @@ class KernelSequenceClassifier(BaseEstimator):
         Weight of the log loss of each position without its neighbours, in addition to the log loss of sequences. If
         neighbours nearly determine the training labels, the functions learn little without it. The search starts
         there, and at 1 for None. 0 is the maximum likelihood of the conditional random field.
-    window : int, default=0
-        Number of neighbours on each side whose inputs a position sees. Each neighbour adds its kernel, with a weight
-        of its own that is learned: k(x_s, x_t) + sum_d w_d k(x_{s+d}, x_{t+d}).
+    window : int or sequence of float, default=0
+        Number r of neighbours on each side whose inputs a position sees. Each neighbour adds its kernel, with a
+        weight of its own: k(x_s, x_t) + sum_d w_d k(x_{s+d}, x_{t+d}). Or the weights of the offsets -r .. -1,
+        1 .. r. The search starts there, and at 0.3 for a number of neighbours. A weight of 0 is not learned.
     criterion : {"cv", None}, default="cv"
         "cv" learns all hyperparameters above, except those that are 0 or infinite and the bias variance. None keeps
         all at their first values.

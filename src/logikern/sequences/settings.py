@@ -24,7 +24,7 @@ CHOICES = {
     "criterion": ("cv", None),
     "precision": ("auto", "single", "double"),
 }
-COUNTS = {"search_size": 1, "max_iter": 1, "window": 0}
+COUNTS = {"search_size": 1, "max_iter": 1}
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ def check_settings(settings: dict[str, Any]) -> None:
         if settings[name] < least:
             raise ValueError(f"`{name}` must be at least {least}, but is {settings[name]}.")
     check_folds(settings["cv"])
+    check_window(settings["window"])
     check_positive("tol", settings["tol"])
     for name in ("bias_variance", "transition_variance", "piecewise"):
         value = settings[name]
@@ -86,7 +87,14 @@ def first_specification(settings: dict[str, Any], rows: Any, n_labels: int) -> F
     )
     names = ("transition_variance", "pseudocount", "piecewise")
     others = {name: getattr(POLICY, name) if settings[name] is None else float(settings[name]) for name in names}
-    return FieldSpecification(positions, **others, window=(POLICY.window,) * (2 * settings["window"]))
+    return FieldSpecification(positions, **others, window=_first_weights(settings["window"]))
+
+
+def _first_weights(window: Any) -> tuple[float, ...]:
+    """Weights of neighbours, from their number on each side or from the weights themselves."""
+    if isinstance(window, int | np.integer):
+        return (POLICY.window,) * (2 * int(window))
+    return tuple(float(weight) for weight in window)
 
 
 def choose_sequences(sequences: SequenceRows, search_size: int, random: np.random.RandomState) -> Indices:
@@ -110,6 +118,21 @@ def divide(cv: Any, chosen: Indices, n_sequences: int) -> Array:
     if not usable:
         raise ValueError("`cv` must have a split that holds out some of the sequences of the search, and keeps some.")
     return np.array(usable)
+
+
+def check_window(window: Any) -> None:
+    """Raise unless `window` is a number of neighbours, or weights of as many neighbours on both sides."""
+    told = "`window` must be a whole number of at least 0, or a list with a weight for each neighbour"
+    if not isinstance(window, bool) and isinstance(window, int | np.integer):
+        if window < 0:
+            raise ValueError(f"{told}, but is {window}.")
+    elif isinstance(window, str | bool) or not hasattr(window, "__len__"):
+        raise ValueError(f"{told}, but is {window!r}.")
+    elif len(window) % 2 or not all(is_number(weight) and 0 <= weight < np.inf for weight in window):
+        raise ValueError(
+            f"{told}, but is {window!r}. Weights are numbers of at least 0, as many for neighbours before a position as "
+            "for those after it."
+        )
 
 
 def check_folds(cv: Any) -> None:
