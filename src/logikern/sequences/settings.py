@@ -130,8 +130,8 @@ def check_window(window: Any) -> None:
         raise ValueError(f"{told}, but is {window!r}.")
     elif len(window) % 2 or not all(is_number(weight) and 0 <= weight < np.inf for weight in window):
         raise ValueError(
-            f"{told}, but is {window!r}. Weights are numbers of at least 0, as many for neighbours before a position as "
-            "for those after it."
+            f"{told}, but is {window!r}. Weights are numbers of at least 0, for as many neighbours before a position "
+            "as after it."
         )
 
 

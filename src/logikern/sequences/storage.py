@@ -7,7 +7,7 @@ import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.parallel import for_each, n_threads, slices
+from logikern.numerics.parallel import TILES, for_each, slices
 from logikern.operators.base import KernelOperator
 from logikern.operators.choose import choose
 from logikern.operators.dense import StoredOperator
@@ -54,7 +54,7 @@ class HalfStored(KernelOperator):
 
     def matmul(self, functions: Array) -> Array:
         columns = np.ascontiguousarray(functions.T, dtype=self.dtype)
-        n_parts = min(n_threads(), len(self.blocks))
+        n_parts = min(TILES.partial_sums, len(self.blocks))
 
         def multiply(part: int) -> Array:
             total = np.zeros_like(columns)
