@@ -138,6 +138,21 @@ def test_sequences_have_weights(fit_tokens, run, tokens, unseen, tmp_path):
     np.testing.assert_allclose(probabilities(predicted(run, tmp_path)), wanted, atol=1e-12)
 
 
+def test_rows_see_their_neighbours(fit_tokens, run, unseen, tmp_path):
+    assert fit_tokens(*FIXED, "--window", "1").exit_code == 0
+    model = logikern.load_model(tmp_path / "m.skops")
+    wanted = model.predict_proba(unseen[["word", "length"]], groups=unseen["sentence"])
+    np.testing.assert_allclose(probabilities(predicted(run, tmp_path)), wanted, atol=1e-12)
+    shown = run("info", tmp_path / "m.skops").stdout
+    assert model.window == 1 and "window -1" in shown and "window +1" in shown
+
+
+def test_window_of_single_rows_is_refused(run, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "--target", "kind", "--window", "1", "--out", tmp_path / "m.skops")
+    assert result.exit_code == 2 and "`--window` is for sequences" in result.stderr
+
+
 def test_held_out_rows_are_whole_sequences(fit_tokens, tokens):
     result = fit_tokens(*FIXED, "--test-fraction", "0.25")
     assert result.exit_code == 0 and "held-out rows in 8 sequences" in result.stderr

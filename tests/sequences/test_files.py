@@ -60,6 +60,9 @@ MODELS = {
         None,
     ),
     "generator of splits": (KernelSequenceClassifier(cv=GroupKFold(2).split(X, groups=range(12))), X, Y, None),
+    "window": (fixed(window=2, tying="separate"), X, Y, None),
+    "weights of a window": (fixed(window=[0.5, 0.0]), [sparse.csr_matrix(one) for one in X], Y, None),
+    "learned window": (KernelSequenceClassifier(window=1, random_state=0), FRAME, LABELS, GROUPS),
     "random state": (fixed(random_state=np.random.RandomState(3)), X, Y, None),
 }
 
@@ -200,6 +203,9 @@ FORGED = {
     "a kernel of matrices": (with_specification(kernels=(Precomputed(),)), "points do not match its kernels"),
     "start of other labels": (altered(PLAIN, first_specification_=OTHER.specification_), "start belongs to another"),
     "no start": (without(PLAIN, "first_specification_"), "no hyperparameters of sequences"),
+    "sequences beyond the points": (with_model(edges=np.array([0, len(POINTS) + 1])), "do not cover its points"),
+    "empty sequences": (with_model(edges=np.array([0, 0, len(POINTS)])), "overlap or are empty"),
+    "a window of its own": (with_model(window=(0.5, 0.5)), "window does not match"),
     "a label twice": (altered(PLAIN, classes_=np.array([0, 0, 1])), "not distinct labels"),
     "fewer labels": (altered(PLAIN, classes_=np.array([0, 1])), "classes do not match"),
     "features as text": (altered(PLAIN, n_features_in_="2"), "how many features"),
@@ -268,7 +274,10 @@ HOSTILE = {
     "outcome unknown": ([("outcome_", value("FINE"))], "FINE"),
     "a cached value": ([("_model._shifted_dual", value(1.0))], "parts that do not belong to it"),
     "a cached property": ([("specification_.log_parameters", value(1.0))], "parts that do not belong to it"),
-    "a window without sequences": (with_window(0.5, 0.5), "a window, but no sequences"),
+    "a window without sequences": (
+        [*with_window(0.5, 0.5), ("_model.edges", value(None))],
+        "a window, but no sequences",
+    ),
     "a window on one side": (with_window(0.5), "not a list of weights"),
     "negative weights": (with_window(-0.5, 0.5), "not a list of weights"),
     "a window of the model only": (with_window(0.5, 0.5)[:1], "does not match its hyperparameters"),

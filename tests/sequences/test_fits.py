@@ -7,9 +7,9 @@ from logikern.numerics.outcome import Outcome
 from logikern.selection.journal import Journal
 from logikern.selection.search import SearchLog
 from logikern.sequences.criterion import HeldOutChains
+from logikern.sequences.hyperparameters import minimise
 from logikern.sequences.likelihood import ChainLikelihood, count_transitions
 from logikern.sequences.newton import ChainPolicy, NewtonSystem, fit_chains
-from logikern.sequences.search import minimise
 from tests.sequences.enumeration import counts_of, enumerate_chains
 from tests.sequences.samples import bind, chains_of, draw_sequences, specify
 

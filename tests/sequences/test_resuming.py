@@ -66,6 +66,16 @@ def test_killed_search_resumes_with_the_same_model(number, undisturbed, monkeypa
     assert [record.value for record in resumed.trace_] == [record.value for record in undisturbed.trace_]
 
 
+def test_search_with_a_window_resumes_with_the_same_model(monkeypatch, tmp_path):
+    undisturbed = model(window=1).fit(X, Y)
+    with monkeypatch.context() as patched, pytest.raises(KilledError):
+        stop_at(patched, 4, KilledError)
+        model(window=1, checkpoint=tmp_path / "search").fit(X, Y)
+    assert same(model(window=1, checkpoint=tmp_path / "search").fit(X, Y), undisturbed)
+    with pytest.raises(ValueError, match="belongs to other data or other settings"):
+        model(checkpoint=tmp_path / "search").fit(X, Y)
+
+
 def test_finished_search_is_not_repeated(undisturbed, monkeypatch, tmp_path):
     model(checkpoint=tmp_path / "search").fit(X, Y)
     stop_at(monkeypatch, 1, KilledError)

@@ -27,7 +27,13 @@ def compare(one, other, tolerance=1e-8):
 
 @pytest.mark.parametrize(
     "others",
-    [{}, {"piecewise": 0.0, "pseudocount": np.inf}, {"tying": "separate"}, {"transition_variance": 0.0}],
+    [
+        {},
+        {"piecewise": 0.0, "pseudocount": np.inf},
+        {"tying": "separate"},
+        {"transition_variance": 0.0},
+        {"window": 1},
+    ],
     ids=str,
 )
 def test_weights_repeat_sequences(others):

@@ -66,8 +66,10 @@ def check(out: str, columns: options.Columns, learning: options.Learning, test_f
 def check_sequence_options(
     columns: options.Columns, model: options.Model, learning: options.Learning, computation: options.Computation
 ) -> None:
-    """Reject options that models of sequences do not have."""
+    """Reject options that models of sequences do not have, and their own options for single rows."""
     if columns.sequence is None:
+        if model.window is not None:
+            raise typer.BadParameter("`--window` is for sequences: pass `--sequence`, or remove it.")
         return
     given = [
         _spell(name, vars(record)[name])
@@ -130,6 +132,7 @@ def classifier(
         if not learning.fixed:
             require_several(data_set.sequences)
         return _sequence_classifier(settings, learning, computation, data_set)
+    del settings["window"]
     settings |= {
         "hierarchy": data_set.tree,
         "kernel": settings["kernel"] or data_set.kernel,

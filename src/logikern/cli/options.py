@@ -187,6 +187,10 @@ class Model:
         None
     )
     class_weight: Annotated[str | None, _model("--class-weight", help="'balanced' or LABEL=WEIGHT,...")] = None
+    window: Annotated[
+        int | None,
+        _model("--window", min=0, metavar="N", help="With --sequence: neighbours on each side that a row sees."),
+    ] = None
 
 
 @dataclass(frozen=True)

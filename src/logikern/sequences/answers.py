@@ -1,6 +1,5 @@
 """What a fitted model of sequences answers: labels, probabilities, samples, likelihoods."""
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -196,10 +195,8 @@ class SequenceAnswers:
 
 
 def _named(own: FieldSpecification) -> dict[str, float]:
-    """Hyperparameters besides those of positions, by name; lists are numbered."""
-    found: dict[str, float] = {}
-    for field in fields(own)[1:]:
-        values = np.asarray(getattr(own, field.name), dtype=float)
-        names = [field.name] if not values.ndim else [f"{field.name} {number}" for number in range(len(values))]
-        found |= dict(zip(names, values.ravel().tolist(), strict=True))
-    return found
+    """Hyperparameters besides those of positions, by name; weights of a window by their offset."""
+    reach = len(own.window) // 2
+    steps = [step for step in range(-reach, reach + 1) if step]
+    found = {name: getattr(own, name) for name in ("transition_variance", "pseudocount", "piecewise")}
+    return found | {f"window {step:+d}": weight for step, weight in zip(steps, own.window, strict=True)}

@@ -25,20 +25,17 @@ from logikern.estimators._inputs.data import check_magnitude
 from logikern.estimators._inputs.labels import read_labels as number_labels
 from logikern.estimators._inputs.tables import learn_inputs, warn_of_columns
 from logikern.estimators._results import forget_fit
-from logikern.model.fitted import FittedModel
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.numerics.parallel import own_threads
-from logikern.operators.choose import PointSet, choose
+from logikern.operators.choose import choose
 from logikern.selection.search import INTERRUPTED, SearchLog
 from logikern.sequences.answers import SequenceAnswers
 from logikern.sequences.chains import Chains
 from logikern.sequences.criterion import HeldOutChains
-from logikern.sequences.hyperparameters import FieldSpecification
+from logikern.sequences.final import FitSettings, fit_all
+from logikern.sequences.hyperparameters import POLICY, FieldSpecification, identify, minimise
 from logikern.sequences.inputs import GivenSequences, SequenceRows, read_labels, read_sequences, read_weights
-from logikern.sequences.likelihood import ChainLikelihood, count_transitions
-from logikern.sequences.model import SequenceModel
-from logikern.sequences.newton import ChainFit, fit_chains
-from logikern.sequences.search import POLICY, identify, minimise
+from logikern.sequences.newton import ChainFit
 from logikern.sequences.settings import check_enough, check_settings, choose_sequences, divide, first_specification
 
 
@@ -84,6 +81,10 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         Weight of the log loss of each position without its neighbours, in addition to the log loss of sequences. If
         neighbours nearly determine the training labels, the functions learn little without it. The search starts
         there, and at 1 for None. 0 is the maximum likelihood of the conditional random field.
+    window : int or sequence of float, default=0
+        Number r of neighbours on each side whose inputs a position sees. Each neighbour adds its kernel, with a
+        weight of its own: k(x_s, x_t) + sum_d w_d k(x_{s+d}, x_{t+d}). Or the weights of the offsets -r .. -1,
+        1 .. r. The search starts there, and at 0.3 for a number of neighbours. A weight of 0 is not learned.
     criterion : {"cv", None}, default="cv"
         "cv" learns all hyperparameters above, except those that are 0 or infinite and the bias variance. None keeps
         all at their first values.
@@ -182,6 +183,7 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         transition_variance=None,
         pseudocount=None,
         piecewise=None,
+        window=0,
         criterion="cv",
         cv=3,
         search_size=2000,
@@ -206,6 +208,7 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         self.transition_variance = transition_variance
         self.pseudocount = pseudocount
         self.piecewise = piecewise
+        self.window = window
         self.criterion = criterion
         self.cv = cv
         self.search_size = search_size
@@ -274,13 +277,11 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         if self.stopped_early_:
             used = "best hyperparameters so far" if self.criterion_value_ < np.inf else "first hyperparameters"
             warn_search(f"{self.stopped_early_}; the {used} are used")
-        fit, transitions = self._fit_all(sequences, labels, weights, listeners)
+        # The first interruption after a search keeps the current fit, so that the search is not lost.
+        is_kept = self.on_interrupt == "keep" and self.criterion_value_ < np.inf and not self.stopped_early_
+        settings = FitSettings(self.precision, self.tol, self.max_iter, is_kept)
+        fit, self._model = fit_all(self.specification_, sequences, labels, weights, settings, listeners.newton_step)
         _warn(fit, self.tol)
-        n = len(labels)
-        self._model = SequenceModel(
-            FittedModel(self.specification_.positions, sequences.rows, fit.dual[:, :n]),
-            transitions + fit.latent[:, n:],
-        )
         found = self._model.transitions
         self.transition_, self.start_, self.end_ = found[:, :-2], found[:, -2], found[:, -1]
         self.n_iter_, self.n_products_, self.newton_trace_ = len(fit.trace) - 1, fit.n_products, fit.trace
@@ -299,11 +300,10 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         deadline = np.inf if self.max_time is None else time.monotonic() + self.max_time
         chosen = choose_sequences(sequences, weights, self.search_size, check_random_state(self.random_state))
         own = sequences.take(chosen)
-        own_labels = np.concatenate([labels[sequences.offsets[s] : sequences.offsets[s + 1]] for s in chosen])
-        chains = Chains(own.offsets, len(self.classes_))
+        chains, own_labels = Chains(own.offsets, len(self.classes_)), labels[sequences.rows_of(chosen)]
         folds = divide(self.cv, chosen, sequences.n_sequences)
         criterion = HeldOutChains(chains, own_labels, folds, max_steps=self.max_iter, weights=weights[chosen])
-        points = self._points(start, own.rows)
+        points = choose(start.positions.kernels, own.rows, precision=self.precision).points(own.rows, True)
         identity = identify(self.get_params(deep=False), sequences, labels, weights)
         with open_journal(self.checkpoint, identity, 0, [(chains.n_positions, (chosen, folds))]) as journal:
             log = SearchLog(journal, listeners.evaluation, deadline, keep_interrupted=self.on_interrupt == "keep")
@@ -317,23 +317,6 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
                 ConvergenceWarning,
                 stacklevel=4 + WRAPPER_FRAMES,
             )
-
-    def _fit_all(
-        self, sequences: SequenceRows, labels: Indices, weights: Array, listeners: Listeners
-    ) -> tuple[ChainFit, Array]:
-        """The final fit, and the prior mean of transitions."""
-        own, chains = self.specification_, Chains(sequences.offsets, len(self.classes_))
-        mean = count_transitions(chains, labels, weights, own.pseudocount).value
-        likelihood = ChainLikelihood(chains, labels, weights, mean, own.piecewise)
-        covariance = own.bind(self._points(own, sequences.rows))
-        # The first interruption after a search keeps the current fit, so that the search is not lost.
-        is_kept = self.on_interrupt == "keep" and np.isfinite(self.criterion_value_) and not self.stopped_early_
-        budget, told = (self.tol, self.max_iter), listeners.newton_step
-        return fit_chains(likelihood, covariance, *budget, callback=told, keep_interrupted=is_kept), mean
-
-    def _points(self, specification: FieldSpecification, rows: Any) -> PointSet:
-        kernels = specification.positions.kernels
-        return choose(kernels, rows, precision=self.precision).points(rows, keep_distances=True)
 
 
 def _warn(fit: ChainFit, tolerance: float) -> None:

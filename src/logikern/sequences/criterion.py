@@ -8,7 +8,7 @@ import numpy as np
 
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.sequences.chains import Chains
-from logikern.sequences.likelihood import ChainLikelihood, FieldCovariance, count_transitions
+from logikern.sequences.likelihood import ChainLikelihood, FieldCovariance, FieldGradient, count_transitions
 from logikern.sequences.newton import POLICY, ChainPolicy, NewtonSystem, fit_chains
 from logikern.structure.covariance import CovarianceGradient
 
@@ -17,8 +17,7 @@ class HeldOutEvaluation(NamedTuple):
     """A criterion at one setting of the hyperparameters, with its gradient in their logarithms."""
 
     value: float
-    gradient: CovarianceGradient  # for each operator and latent function
-    transition_gradient: float  # in the logarithm of the transition variance
+    gradient: FieldGradient  # of the covariance
     count_gradient: float  # in the logarithm of the pseudocount
     piecewise_gradient: float  # in the logarithm of the weight of positions
     latents: tuple[Array, ...]  # of each fold: warm starts
@@ -98,15 +97,13 @@ class HeldOutChains:
         n_products = sum(fold.n_products for fold in folds)
         outcome = next((fold.outcome for fold in folds if not fold.outcome.converged), Outcome.CONVERGED)
         if not outcome.converged:
-            nothing = CovarianceGradient((), np.zeros(0), 0.0)
-            return HeldOutEvaluation(np.inf, nothing, 0.0, 0.0, 0.0, (), outcome, n_products)
+            nothing = FieldGradient(CovarianceGradient((), np.zeros(0), 0.0), 0.0, np.zeros(0))
+            return HeldOutEvaluation(np.inf, nothing, 0.0, 0.0, (), outcome, n_products)
         n_positions = float((self.chain_weights * self.held_out.sum(axis=0)) @ np.diff(self.chains.offsets))
         duals, adjoints = np.stack([fold.dual for fold in folds]), np.stack([fold.adjoint for fold in folds])
-        positions, transition = covariance.contract_gradient(duals, adjoints)
         return HeldOutEvaluation(
             sum(fold.loss for fold in folds) / n_positions,
-            positions.scaled(1.0 / n_positions),
-            transition / n_positions,
+            covariance.contract_gradient(duals, adjoints).scaled(1.0 / n_positions),
             sum(fold.count_slope for fold in folds) / n_positions,
             sum(fold.piecewise_slope for fold in folds) / n_positions,
             tuple(fold.latent for fold in folds),

@@ -34,10 +34,13 @@ class SequenceRows:
         table[self.order] = values
         return table
 
+    def rows_of(self, chosen: Indices) -> Indices:
+        """The rows of some sequences."""
+        return np.concatenate([np.arange(self.offsets[one], self.offsets[one + 1]) for one in chosen])
+
     def take(self, chosen: Indices) -> "SequenceRows":
         """Some sequences, as a list."""
-        rows = np.concatenate([np.arange(self.offsets[one], self.offsets[one + 1]) for one in chosen])
-        return SequenceRows(self.rows[rows], join_lengths(np.diff(self.offsets)[chosen]))
+        return SequenceRows(self.rows[self.rows_of(chosen)], join_lengths(np.diff(self.offsets)[chosen]))
 
     def spread(self, values: Array) -> Array:
         """Values of sequences (S,) for each of their rows, (n,)."""

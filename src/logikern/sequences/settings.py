@@ -38,6 +38,7 @@ class StartPolicy:
     transition_variance: float = 4.0
     pseudocount: float = 1.0
     piecewise: float = 1.0
+    window: float = 0.3  # weight of each neighbour
 
 
 POLICY = StartPolicy()
@@ -57,6 +58,7 @@ def check_settings(settings: dict[str, Any]) -> None:
     check_folds(settings["cv"])
     check_running(settings["verbose"], settings["n_jobs"], settings["random_state"])
     list_chosen(settings["categorical_features"])
+    check_window(settings["window"])
     check_positive("tol", settings["tol"])
     if settings["max_time"] is not None:
         check_positive("max_time", settings["max_time"])
@@ -106,8 +108,15 @@ def first_specification(settings: dict[str, Any], rows: Any, weights: Array, n_l
         mixing,
     )
     names = ("transition_variance", "pseudocount", "piecewise")
-    others = [getattr(POLICY, name) if settings[name] is None else float(settings[name]) for name in names]
-    return FieldSpecification(positions, *others)
+    others = {name: getattr(POLICY, name) if settings[name] is None else float(settings[name]) for name in names}
+    return FieldSpecification(positions, **others, window=_first_weights(settings["window"]))
+
+
+def _first_weights(window: Any) -> tuple[float, ...]:
+    """Weights of neighbours, from their number on each side or from the weights themselves."""
+    if isinstance(window, int | np.integer):
+        return (POLICY.window,) * (2 * int(window))
+    return tuple(float(weight) for weight in window)
 
 
 def choose_sequences(
@@ -144,6 +153,21 @@ def _mark(split: Any, n_sequences: int) -> Array:
             f"but is {split!r}."
         ) from None
     return mask
+
+
+def check_window(window: Any) -> None:
+    """Raise unless `window` is a number of neighbours, or weights of as many neighbours on both sides."""
+    told = "`window` must be a whole number of at least 0, or a list with a weight for each neighbour"
+    if not isinstance(window, bool) and isinstance(window, int | np.integer):
+        if window < 0:
+            raise ValueError(f"{told}, but is {window}.")
+    elif isinstance(window, str | bool) or not hasattr(window, "__len__"):
+        raise ValueError(f"{told}, but is {window!r}.")
+    elif len(window) % 2 or not all(is_number(weight) and 0 <= weight < np.inf for weight in window):
+        raise ValueError(
+            f"{told}, but is {window!r}. Weights are numbers of at least 0, for as many neighbours before a position "
+            "as after it."
+        )
 
 
 def check_folds(cv: Any) -> None:
