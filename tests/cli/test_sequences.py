@@ -90,7 +90,10 @@ def test_text_columns_become_a_pipeline(fit_tokens, run, unseen, tmp_path):
     wanted = model.predict_proba(unseen[["word", "length"]], groups=unseen["sentence"])
     np.testing.assert_allclose(probabilities(predicted(run, tmp_path)), wanted, atol=1e-12)
     assert run("evaluate", tmp_path / "m.skops", tmp_path / "new.csv").exit_code == 0
-    assert "TfidfVectorizer" not in run("info", tmp_path / "m.skops").stderr
+    record = json.loads(run("info", tmp_path / "m.skops", "--json").stdout)
+    assert (
+        record["inputs"] == {"numeric": ["length"], "text": ["word"]} and record["pipeline"][0] == "ColumnTransformer"
+    )
 
 
 def test_scores_are_those_of_python(fit_tokens, run, unseen, tmp_path):

@@ -9,7 +9,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GroupKFold
 
-from logikern import KernelLogisticClassifier, KernelSequenceClassifier, Linear
+from logikern import (
+    KernelLogisticClassifier,
+    KernelSequenceClassifier,
+    Linear,
+    explain,
+    predict_decisions,
+    suspects,
+)
 from tests.sequences.enumeration import fit_linear_field
 from tests.sequences.samples import draw_sequences
 
@@ -169,6 +176,23 @@ def test_verbose_shows_evaluations_and_the_final_fit(capsys):
     fit(criterion="cv", verbose=1)
     shown = capsys.readouterr().out
     assert "evaluation 1 (hyperparameters): criterion" in shown and "final fit" in shown
+
+
+def test_hyperparameters_are_a_frame():
+    frame = fit(tying="scaled", transition_variance=0.0).hyperparameters_
+    assert frame["name"].tolist() == [
+        "rate",
+        *["variance"] * 3,
+        *("bias_variance", "transition_variance", "pseudocount", "piecewise"),
+    ]
+    assert frame["classes"].tolist() == ["all", "0", "1", "2", *["all"] * 4]
+    assert frame["value"].tolist() == [0.5, 3.0, 3.0, 3.0, 16.0, 0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("answer", [explain, suspects, lambda model: predict_decisions(model, X)])
+def test_answers_for_single_rows_are_refused(answer):
+    with pytest.raises(ValueError, match="must be a KernelLogisticClassifier.*but is KernelSequenceClassifier"):
+        answer(fit())
 
 
 def test_few_steps_warn():

@@ -9,6 +9,7 @@ import numpy as np
 
 from logikern.cli.preprocessing import CLASSIFIER, final_step
 from logikern.encoding.complaints import ColumnWarning
+from logikern.model.integrity import labels_sequences
 from logikern.structure.tree import Tree
 
 
@@ -110,7 +111,7 @@ def load_classifier(path: str, command: str) -> Any:
 
 def has_sequences(model: Any) -> bool:
     """Whether a model labels sequences."""
-    return type(final_step(model)).__name__ == "KernelSequenceClassifier"
+    return labels_sequences(final_step(model))
 
 
 def _concerns_user(warning: warnings.WarningMessage) -> bool:

@@ -61,6 +61,11 @@ def is_ours(model: Any) -> bool:
     return _name(model) in _CHECKS
 
 
+def labels_sequences(model: Any) -> bool:
+    """Whether the object is our estimator of sequences, which has no answers for single rows."""
+    return _name(model) == SEQUENCES
+
+
 def check_loaded(loaded: Any) -> None:
     """Raise a ValueError if the fitted attributes of an object from a file contradict each other."""
     _CHECKS[_name(loaded)](loaded)

@@ -130,6 +130,8 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         Scores of first and of last labels.
     specification_, first_specification_ : FieldSpecification
         Hyperparameters of the fit, and those with which the search began.
+    hyperparameters_ : frame
+        Name, labels, value and start of every hyperparameter.
     criterion_value_ : float
         Log loss per position of held-out sequences at the learned hyperparameters; NaN without a search.
     trace_ : tuple of Record
@@ -146,6 +148,8 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         Number of columns.
     feature_names_in_ : array of shape (n_features_in_,)
         Names of the columns, if sequences are frames.
+    n_training_rows_ : int
+        Positions of the training sequences.
     n_iter_ : int
         Newton steps of the final fit.
     n_products_ : int
