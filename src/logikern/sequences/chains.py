@@ -122,13 +122,6 @@ class Posterior(NamedTuple):
         pairs = self._sum_pairs(loops.compiled(loops.count_pairs), weights)
         return self.chains.join(self.marginals * weights[self.chains.chain_of, None], pairs)
 
-    def spread(self, weights: Array) -> Array:
-        """Variances of counts as a field, as if positions were independent: nearly the diagonal of the curvature."""
-        squares = self._sum_pairs(loops.compiled(loops.count_squares), weights)
-        return self.expect(weights) - self.chains.join(
-            self.marginals**2 * weights[self.chains.chain_of, None], squares
-        )
-
     def differentiate(self, weights: Array, direction: Array) -> Array:
         """The derivative of `expect` along a field: W times the field, W the curvature of the log partition sums."""
         scratch, change = np.empty((2, *self.marginals.shape)), np.empty_like(self.marginals)

@@ -6,12 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from logikern.fitting.preconditioning.low_rank import CovarianceFactors
-from logikern.likelihoods.curvature import PointwiseCurvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.simplex import soft_maximum
 from logikern.sequences.chains import Chains, Posterior, infer
-from logikern.sequences.preconditioning import RoughCurvature, factorise_positions
 from logikern.sequences.window import WindowCovariance
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
@@ -88,16 +85,6 @@ class ChainLikelihood:
         """The gradient of the weighted losses of positions alone, (C, n)."""
         return found.alone * self.place_weights - self.counts[:, : self.chains.n_positions]
 
-    def curve_roughly(self, found: Prediction) -> RoughCurvature:
-        """The curvature without the coupling of positions.
-
-        The sum of the curvatures in the chain and alone is taken as that of their mean probabilities.
-        """
-        mean = (found.posterior.marginals.T + self.piecewise * found.alone) / (1.0 + self.piecewise)
-        scale = np.sqrt(mean * ((1.0 + self.piecewise) * self.place_weights))
-        spread = found.posterior.spread(self.weights)[:, self.chains.n_positions :]
-        return RoughCurvature(PointwiseCurvature(scale[None], np.sqrt(mean)[None]), np.maximum(spread, 0.0))
-
     def curve(self, found: Prediction, direction: Array) -> Array:
         """W times a field, W the curvature at the prediction."""
         product = found.posterior.differentiate(self.weights, direction)
@@ -154,12 +141,6 @@ class FieldCovariance:
 
     positions: ClassCovariance | WindowCovariance
     transition_variance: float
-
-    @cached_property
-    def factors(self) -> CovarianceFactors:
-        """Low-rank factors of K~, for preconditioners; without the window if only single positions are stored."""
-        own = self.positions
-        return factorise_positions(own if isinstance(own, ClassCovariance) else own.stored or own.single)
 
     def matmul(self, field: Array) -> Array:
         """The covariance times a field."""

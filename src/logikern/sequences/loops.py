@@ -88,15 +88,6 @@ def count_pairs(offsets: Indices, conditional: Array, marginals: Array, weights:
                 pairs[label] += weights[chain] * marginals[position - 1, label] * conditional[position, label]
 
 
-def count_squares(offsets: Indices, conditional: Array, marginals: Array, weights: Array, pairs: Array) -> None:
-    """Sums of squared probabilities of transitions, (C, C), with a weight for each chain."""
-    for chain in range(len(offsets) - 1):
-        for position in range(offsets[chain] + 1, offsets[chain + 1]):
-            for label in range(marginals.shape[1]):
-                both = marginals[position - 1, label] * conditional[position, label]
-                pairs[label] += weights[chain] * both**2
-
-
 def find_gains(
     begin: int, end: int, conditional: Array, direction: Array, transition: Array, gains: Array, after: Array
 ) -> None:

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from logikern.numerics.line_search import Slope, convex_step_lengths
 from logikern.numerics.outcome import Array, NewtonStep, Outcome
 from logikern.sequences.likelihood import ChainLikelihood, FieldCovariance, Prediction
-from logikern.sequences.preconditioning import ChainPreconditioner
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,7 @@ class Solved(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """A solve so far: r' K z of its residual and the preconditioned one, now and at first, and the gain.
-
-    The gain is the decrease of x' K ((I + W K) x / 2 - c), and r' K z / 2 is about what is left of it.
-    """
+    """A solve so far: r' K r of its residual, now and at first, the decrease of x' K ((I + W K) x / 2 - c)."""
 
     square: float
     first: float
@@ -65,67 +60,50 @@ class NewtonSystem:
     """I + W K at one prediction, where K is the covariance of fields and W the curvature.
 
     The system is symmetric in the metric of K, <x, y> = x' K y, so conjugate gradients take one product with K and
-    one with W per step, and no factor of W is needed. The preconditioner is symmetric in the metric of an
-    approximation of K. Therefore each direction is made conjugate to the last one explicitly (Notay 2000).
+    one with W per step, and no factor of W is needed.
     """
 
     likelihood: ChainLikelihood
     covariance: FieldCovariance
     found: Prediction
 
-    @cached_property
-    def _preconditioner(self) -> ChainPreconditioner:
-        rough = self.likelihood.curve_roughly(self.found)
-        return ChainPreconditioner(self.covariance.factors, self.covariance.transition_variance, rough)
-
-    def _condition(self, residual: Array) -> tuple[Array, Array]:
-        """The preconditioned residual and its image; the residual itself if the first is no direction of descent."""
-        conditioned = self._preconditioner.solve(residual)
-        image = self.covariance.matmul(conditioned)
-        if float(np.vdot(residual, image)) > 0.0:
-            return conditioned, image
-        return residual.copy(), self.covariance.matmul(residual)
-
     def solve(
         self, constant: Array, is_enough: Callable[[Progress], bool], most: int, radius: float = np.inf
     ) -> Solved:
         """x = (I + W K)^-1 c for a field c, and K x; or an estimate of x whose norm is just above the radius."""
         value, image, residual = np.zeros_like(constant), np.zeros_like(constant), constant.copy()
-        direction, direction_image = self._condition(residual)
-        n_products, gained = 1, 0.0
-        first = square = float(np.vdot(residual, direction_image))
+        residual_image, n_products, gained = self.covariance.matmul(residual), 1, 0.0
+        direction, direction_image = residual.copy(), residual_image.copy()
+        first = square = float(np.vdot(residual, residual_image))
         while True:
             if is_enough(Progress(square, first, gained)):
-                return self._finish(Solved(value, image, n_products + 1, True), residual)
+                return self._finish(Solved(value, image, n_products, True), residual, residual_image)
             if n_products >= most or (value.any() and float(np.vdot(value, image)) > radius**2):
                 return Solved(value, image, n_products, False)
             product = direction + self.likelihood.curve(self.found, direction_image)
-            along = float(np.vdot(residual, direction_image))
-            step = along / float(np.vdot(direction_image, product))
+            step = square / float(np.vdot(direction_image, product))
             value += step * direction
             image += step * direction_image
             residual -= step * product
-            gained += 0.5 * step * along
-            conditioned, conditioned_image = self._condition(residual)
+            gained += 0.5 * step * square
+            residual_image = self.covariance.matmul(residual)
             n_products += 1
             # Rounding may leave a residual whose square is not positive.
-            before, square = square, max(float(np.vdot(residual, conditioned_image)), 0.0)
-            momentum = max(-step * float(np.vdot(product, conditioned_image)) / before, 0.0)
-            direction = conditioned + momentum * direction
-            direction_image = conditioned_image + momentum * direction_image
+            before, square = square, max(float(np.vdot(residual, residual_image)), 0.0)
+            direction = residual + (square / before) * direction
+            direction_image = residual_image + (square / before) * direction_image
 
-    def _finish(self, solved: Solved, residual: Array) -> Solved:
+    def _finish(self, solved: Solved, residual: Array, image: Array) -> Solved:
         """Add the residual r to the solution, unless the new residual - W K r is larger.
 
         The new residual vanishes in the null space of K, which the metric of the iterations does not see.
         """
-        image = self.covariance.matmul(residual)
         if float(np.vdot(image, self.likelihood.curve(self.found, image) - residual)) > 0.0:
             return solved
         return solved._replace(value=solved.value + residual, image=solved.image + image)
 
     def respond(self, constant: Array, accuracy: float, policy: ChainPolicy) -> Solved:
-        """`solve` with a residual that is small in units of the constant, in the norm of K and preconditioned."""
+        """`solve` with a residual that is small in units of the constant, in the norm of K."""
         return self.solve(constant, lambda now: now.square <= accuracy**2 * now.first, policy.direction_products)
 
 
@@ -252,6 +230,7 @@ class _Descent:
         # Gains are quadratic in the gradient, which need not fall far below the tolerance.
         missed = self.policy.missed_gain * min(1.0, max(self.norm, (0.5 * self.tolerance / self.norm) ** 2))
         system = NewtonSystem(self.likelihood, self.covariance, self.found)
+        # The model lies above its minimum by at most r' K r / 2.
         solved = system.solve(
             -self.gradient,
             lambda now: 0.5 * now.square <= missed * now.gained,
