@@ -72,10 +72,16 @@ class HalfStored(KernelOperator):
         return self.inner.in_double()
 
     def diagonal(self) -> Array:
-        return self.inner.diagonal()
+        return np.concatenate([values.diagonal() for _, values in self.blocks]).astype(np.float64)
 
     def rows(self, indices: Indices) -> Array:
-        return self.inner.rows(indices)
+        result = np.empty((len(indices), self.n_points), self.dtype)
+        for rows, values in self.blocks:
+            inside = (indices >= rows.start) & (indices < rows.stop)
+            result[inside, rows.start :] = values[indices[inside] - rows.start]
+            after = indices >= rows.stop
+            result[after, rows] = values[:, indices[after] - rows.start].T
+        return result
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
         return self.inner.contract_gradient(left, right)
