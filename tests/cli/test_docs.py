@@ -14,7 +14,7 @@ COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTA
 
 
 @pytest.fixture
-def folder(make_table, make_corpus, model, tree_model, number_model, tmp_path, monkeypatch):
+def folder(make_table, make_corpus, make_tokens, model, tree_model, number_model, tag_model, tmp_path, monkeypatch):
     """The files that the page speaks of."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(model, "fruit.skops")
@@ -43,6 +43,9 @@ def folder(make_table, make_corpus, model, tree_model, number_model, tmp_path, m
     Path("links.csv").write_text(
         "child,parent\nphysics,\noptics,physics\nnuclear,physics\nbiology,\nmusic,\nfilm,\nnoir,film\nwestern,film\n"
     )
+    shutil.copy(tag_model, "tags.skops")
+    make_tokens().to_csv("tokens.csv", index=False)
+    make_tokens(n_sentences=10, seed=1).to_csv("new_tokens.csv", index=False)
     return tmp_path
 
 

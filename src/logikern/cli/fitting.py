@@ -11,12 +11,14 @@ import numpy as np
 import typer
 
 from logikern.cli import options
-from logikern.cli.models import fit_model, new_classifier, new_regressor
+from logikern.cli.models import fit_model, new_classifier, new_regressor, new_sequence_classifier
 from logikern.cli.preprocessing import STANDARD, build_model, final_step
 from logikern.cli.reading import sources
 from logikern.cli.reading.cells import count, name_list
 from logikern.cli.reading.hierarchy import check_hierarchy
+from logikern.cli.reading.labelled import TARGET
 from logikern.cli.reading.labels import parse_class_weight
+from logikern.cli.reading.sequences import SEQUENCE, require_several
 from logikern.cli.reading.training import TrainingSet
 from logikern.cli.session.exits import ExitCode
 from logikern.cli.session.interruption import Interruption, interrupts_to
@@ -32,6 +34,11 @@ MAX_SPLITS = 50  # random splits by groups, until one has every class in both pa
 SUFFIX = ".skops"  # of model files
 FILES = ("data", "out", "checkpoint", "hierarchy")
 TREE_TYINGS = ("level", "subtree", "leaf", "leaves")
+SEQUENCE_TYINGS = ("shared", "scaled", "separate")
+NOT_FOR_SEQUENCES = (
+    *("regression", "groups", "drop_missing_target", "hierarchy", "class_weight", "ard", "sharpen", "learn_bias"),
+    *("n_starts", "solver", "operator", "memory_limit"),
+)
 
 
 def default_path(data: str) -> str:
@@ -87,6 +94,31 @@ def _check_regression(columns: options.Columns, model: options.Model, learning: 
         raise typer.BadParameter("`--criterion auto` is for classes. With `--regression`, pass loo (default) or cv.")
 
 
+def check_sequence_options(
+    columns: options.Columns, model: options.Model, learning: options.Learning, computation: options.Computation
+) -> None:
+    """Reject options that models of sequences do not have, and their own options for single rows."""
+    if columns.sequence is None:
+        if model.window is not None:
+            raise typer.BadParameter("`--window` is for sequences: pass `--sequence`, or remove it.")
+        return
+    given = [
+        _spell(name, vars(record)[name])
+        for record in (columns, model, learning, computation)
+        for name in vars(record)
+        if name in NOT_FOR_SEQUENCES and vars(record)[name] != vars(type(record)())[name]
+    ]
+    if given:
+        raise typer.BadParameter(
+            f"models of sequences (`--sequence`) do not support {name_list(given)}: remove them."
+        )
+    if model.tying is not None and model.tying not in SEQUENCE_TYINGS:
+        allowed = ", ".join(SEQUENCE_TYINGS)
+        raise typer.BadParameter(f"with `--sequence`, `--tying` must be one of {allowed}, but is {model.tying}.")
+    if learning.criterion not in (None, options.CriterionName.cv):
+        raise typer.BadParameter(f"with `--sequence`, `--criterion` must be cv, but is {learning.criterion}.")
+
+
 def _spell(name: str, value: Any) -> str:
     """The option as the user wrote it."""
     return f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
@@ -100,8 +132,8 @@ def notes_on(context: typer.Context) -> dict[str, str]:
         if _is_given(context, name):
             value = context.params[name]
             words += _as_words(parameter, Path(value).name if name in FILES else value)
-    target = context.params["target"]
-    return {"command": shlex.join(words)} | ({} if target is None else {"target": target})
+    columns = {name: context.params[name] for name in (TARGET, SEQUENCE)}
+    return {"command": shlex.join(words)} | {name: column for name, column in columns.items() if column is not None}
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -129,6 +161,11 @@ def estimator(
     is_standard = learning.fixed or data_set.is_numeric
     given = vars(model) | vars(learning) | vars(computation)
     settings = {name: _plain(value) for name, value in given.items() if name not in ("fixed", "seed")}
+    if data_set.sequences is not None:
+        if not learning.fixed:
+            require_several(data_set.sequences)
+        return _sequence_classifier(settings, learning, computation, data_set)
+    del settings["window"]
     settings |= {
         "kernel": settings["kernel"] or data_set.kernel,
         "categorical_features": list(data_set.categorical) or None,
@@ -141,6 +178,22 @@ def estimator(
         return new_regressor(settings, learning.fixed)
     weights = parse_class_weight(model.class_weight, data_set.labels)
     return new_classifier(settings | {"hierarchy": data_set.tree, "class_weight": weights}, learning.fixed)
+
+
+def _sequence_classifier(
+    settings: dict[str, Any], learning: options.Learning, computation: options.Computation, data_set: TrainingSet
+) -> Any:
+    """The estimator of sequences; the scale of inputs is not part of its search."""
+    own = {name: value for name, value in settings.items() if name not in NOT_FOR_SEQUENCES}
+    own |= {
+        "kernel": settings["kernel"] or data_set.kernel,
+        "categorical_features": list(data_set.categorical) or None,
+        "inputs": STANDARD,
+        "search_size": _search_size(learning.search_size, len(data_set.labels)),
+        "random_state": computation.seed,
+        "on_interrupt": "keep",
+    }
+    return new_sequence_classifier(own, learning.fixed)
 
 
 def _plain(value: Any) -> Any:
@@ -220,7 +273,7 @@ def fit_and_write(
     """Fit, write the model with notes, summarise the search, and score the held-out rows."""
     n_rows = len(kept.labels)
     model = unfitted if kept.roles is None else build_model(kept.roles, unfitted, n_rows)
-    task = f"fit on {n_rows} rows{_classes(kept)}"
+    task = f"fit on {n_rows} rows{_in_sequences(kept)}{_classes(kept)}"
     interruption = Interruption()
     # Without a search there is no best result so far, so Ctrl-C ends the command.
     caught = nullcontext() if unfitted.criterion is None else interrupts_to(interruption.receive)
@@ -232,8 +285,8 @@ def fit_and_write(
     _summarise(model, report.outcome, messages)
     messages.info(f"wrote {out} ({Path(out).stat().st_size / 1024:.0f} kB)")
     if held_out is not None:
-        messages.info(f"scores on {len(held_out.labels)} held-out rows:")
-        print_report(report_on(model, held_out.X, held_out.labels))
+        messages.info(f"scores on {len(held_out.labels)} held-out rows{_in_sequences(held_out)}:")
+        print_report(report_on(model, held_out.X, held_out.labels, held_out.sequences))
     if interruption.honoured or not report.converged:
         raise typer.Exit(int(ExitCode.NOT_CONVERGED))
 
@@ -246,9 +299,14 @@ def _classes(data_set: TrainingSet) -> str:
     return f", {n_classes} classes"
 
 
+def _in_sequences(data_set: TrainingSet) -> str:
+    """The number of sequences, in words."""
+    return "" if data_set.sequences is None else f" in {count(len(np.unique(data_set.sequences)), 'sequence')}"
+
+
 def _summarise(model: Any, outcome: str, messages: Messages) -> None:
     estimator = final_step(model)
-    if estimator.verdicts_:
+    if vars(estimator).get("verdicts_"):
         messages.info(estimator.explain())
     else:
         messages.info(f"outcome: {outcome}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from logikern.cli.preprocessing import final_step
 from logikern.encoding.complaints import ColumnWarning
+from logikern.model.integrity import labels_sequences
 from logikern.structure.tree import Tree
 
 
@@ -38,6 +39,14 @@ def new_regressor(settings: dict[str, Any], fixed: bool = False) -> Any:
     return KernelRegressor(**given, **({"criterion": None} if fixed else {}))
 
 
+def new_sequence_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
+    """The estimator of sequences with the given settings."""
+    from logikern.sequences.classifier import KernelSequenceClassifier
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    return KernelSequenceClassifier(**given | ({"criterion": None} if fixed else {}))
+
+
 def fit_model(
     model: Any,
     X: Any,
@@ -63,7 +72,10 @@ def fit_model(
 
 def _converged(classifier: Any) -> bool:
     """Whether the fit converged, and a search, which may stop early, found a model."""
-    searched = classifier.criterion is None or bool(classifier.verdicts_)
+    if has_sequences(classifier):
+        searched = classifier.criterion is None or bool(np.isfinite(classifier.criterion_value_))
+    else:
+        searched = classifier.criterion is None or bool(classifier.verdicts_)
     return searched and bool(classifier.outcome_.converged)
 
 
@@ -90,14 +102,18 @@ def load_model(path: str) -> Any:
 
 
 def load_classifier(path: str, command: str) -> Any:
-    """Read the model file of a classifier, which `command` needs."""
+    """Read the model file of a classifier of single rows, which `command` needs."""
     model = load_model(path)
     if is_regression(model):
-        raise ValueError(
-            f"`logikern {command}` needs a classifier, but `{path}` contains a regressor, which predicts numbers. "
-            "Use `logikern predict` or `logikern evaluate`."
-        )
-    return model
+        kind = "contains a regressor, which predicts numbers"
+    elif has_sequences(model):
+        kind = "labels sequences"
+    else:
+        return model
+    raise ValueError(
+        f"`logikern {command}` needs a classifier of single rows, but `{path}` {kind}. Use `logikern predict` or "
+        "`logikern evaluate`."
+    )
 
 
 def is_regression(model: Any) -> bool:
@@ -105,6 +121,11 @@ def is_regression(model: Any) -> bool:
     from sklearn.base import is_regressor
 
     return bool(is_regressor(model))
+
+
+def has_sequences(model: Any) -> bool:
+    """Whether a model labels sequences."""
+    return labels_sequences(final_step(model))
 
 
 def _concerns_user(warning: warnings.WarningMessage) -> bool:

@@ -54,6 +54,10 @@ KnownTargetOption = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="COL", help="Column of the true values (default: the target of the fit)."),
 ]
+KnownSequenceOption = Annotated[
+    str | None,
+    typer.Option("--sequence", metavar="COL", help="Column that marks sequences (default: the one of the fit)."),
+]
 OptionalDataArgument = Annotated[
     str | None, typer.Argument(metavar="[DATA]", help="The table that the model was fitted on.")
 ]
@@ -129,6 +133,14 @@ class Columns:
     """The columns that the user named, the source of the class tree, and whether the target is a number."""
 
     target: TargetOption = None
+    sequence: Annotated[
+        str | None,
+        _columns(
+            "--sequence",
+            metavar="COL",
+            help="Label sequences (sentences, signals): the column that marks the rows of each, which are in order.",
+        ),
+    ] = None
     text: Annotated[
         list[str], _columns("--text", metavar="COL", help="Text column: tf-idf and a linear kernel. Repeatable.")
     ] = field(default_factory=list)
@@ -190,6 +202,10 @@ class Model:
         None
     )
     class_weight: Annotated[str | None, _model("--class-weight", help="'balanced' or LABEL=WEIGHT,...")] = None
+    window: Annotated[
+        int | None,
+        _model("--window", min=0, metavar="N", help="With --sequence: neighbours on each side that a row sees."),
+    ] = None
 
 
 @dataclass(frozen=True)

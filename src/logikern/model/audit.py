@@ -37,6 +37,9 @@ SCHEMA = "schema.json"
 # Estimators belong to a later layer and are known here by name only.
 CLASSIFIER = "logikern.estimators.classifier.KernelLogisticClassifier"
 REGRESSOR = "logikern.estimators.regressor.KernelRegressor"
+SEQUENCES = "logikern.sequences.classifier.KernelSequenceClassifier"
+SEQUENCE_MODEL = "logikern.sequences.model.SequenceModel"
+FIELD_SPECIFICATION = "logikern.sequences.hyperparameters.FieldSpecification"
 TRANSFORMER = "logikern.estimators._inputs.transformer.TableEncoder"
 SETTINGS = "logikern.estimators._cells.settings.NeighbourhoodSettings"
 # The first skops protocol with which model files were written.
@@ -88,6 +91,7 @@ _OURS: tuple[type, ...] = (
 )
 OUR_TYPES = (
     *(CLASSIFIER, REGRESSOR, TRANSFORMER, SETTINGS),
+    *(SEQUENCES, SEQUENCE_MODEL, FIELD_SPECIFICATION),
     *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS),
 )
 

@@ -9,11 +9,12 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
-from logikern.model.audit import CLASSIFIER, REGRESSOR, SETTINGS, TRANSFORMER
+from logikern.model.audit import CLASSIFIER, REGRESSOR, SEQUENCES, SETTINGS, TRANSFORMER
 from logikern.model.cells import check_members
 from logikern.model.encoders import check_encoder, check_scaling
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.model.neighbourhoods import Approximation, NeighbourhoodModel
+from logikern.model.sequences import check_sequences
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
 from logikern.selection.judgement import Verdict
@@ -60,6 +61,11 @@ def is_ours(model: Any) -> bool:
     return _name(model) in _CHECKS
 
 
+def labels_sequences(model: Any) -> bool:
+    """Whether the object is our estimator of sequences, which has no answers for single rows."""
+    return _name(model) == SEQUENCES
+
+
 def check_loaded(loaded: Any) -> None:
     """Raise a ValueError if the fitted attributes of an object from a file contradict each other."""
     _CHECKS[_name(loaded)](loaded)
@@ -72,7 +78,7 @@ def _check_ending(found: dict[str, Any]) -> None:
     _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
     _check_records(found.get("trace_"), NewtonStep | Record, "its trace is not a list of records")
     _check_records(found.get("newton_trace_"), NewtonStep, "its steps are not a list of Newton steps")
-    _check_records(found.get("verdicts_"), Verdict, "its verdicts are not a list of records")
+    _check_records(found.get("verdicts_", ()), Verdict, "its verdicts are not a list of records")
     if found.get("approximation_") is not None:
         _check_records((found["approximation_"],), Approximation, "its approximation has the wrong type")
     _require(_is_number(found.get("criterion_value_"), float), "its criterion has no value")
@@ -228,7 +234,12 @@ def _check_regressor(regressor: Any) -> None:
     _require(len(coefficients) >= found["model_"].dual.shape[1], "it has fewer coefficients than points")
 
 
-_CHECKS = {CLASSIFIER: _check_classifier, REGRESSOR: _check_regressor}
+def _check_sequences(classifier: Any) -> None:
+    _check_classes(vars(classifier).get("classes_"))
+    check_sequences(vars(classifier), _check_model, _check_specification)
+
+
+_CHECKS = {CLASSIFIER: _check_classifier, REGRESSOR: _check_regressor, SEQUENCES: _check_sequences}
 
 
 def _check_model(model: Any, n_classes: int, n_inputs: int) -> None:

@@ -25,11 +25,13 @@ from logikern.kernels import FunctionKernel, Kernel
 from logikern.model.audit import TRUSTED, audit, file_size
 from logikern.model.integrity import check_loaded, check_steps, final_step, is_ours
 from logikern.model.objects import build, has_only_ours
+from logikern.model.sequences import pack_features, unpack_features
 from logikern.numerics.outcome import Outcome
 
 FORMAT = 4
 HEADER = "logikern.json"
 NOTES = "notes"  # entry of the header
+EXPECTED = "a KernelLogisticClassifier, a KernelSequenceClassifier or a KernelRegressor"
 # Attributes that only leave-one-out and further fits need.
 UNKEPT = ("_training", "_left_out", "_seed")
 
@@ -41,7 +43,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : KernelLogisticClassifier, KernelRegressor or Pipeline
+    model : KernelLogisticClassifier, KernelSequenceClassifier, KernelRegressor or Pipeline
         A fitted model. A pipeline has transformers of scikit-learn and ends in one of the estimators.
     path : str or path
     """
@@ -53,9 +55,8 @@ def write_model(model: Any, path: str | os.PathLike[str], notes: Mapping[str, st
     estimator = final_step(model)
     if not is_ours(estimator):
         raise ValueError(
-            "`model` must be a KernelLogisticClassifier or a KernelRegressor, or a Pipeline that ends in one, but is "
-            f"{type(model).__name__}. Save the `best_estimator_` of a search, and other estimators "
-            "with skops."
+            f"`model` must be {EXPECTED}, or a Pipeline that ends in one, but is {type(model).__name__}. Save the "
+            "`best_estimator_` of a search, and other estimators with skops."
         )
     check_is_fitted(estimator)
     if isinstance(estimator.kernel, FunctionKernel) or not isinstance(estimator.kernel, str | Kernel):
@@ -91,7 +92,7 @@ def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None)
 
     Returns
     -------
-    model : KernelLogisticClassifier, KernelRegressor or Pipeline
+    model : KernelLogisticClassifier, KernelSequenceClassifier, KernelRegressor or Pipeline
     """
     path = Path(path)
     if path.is_dir():
@@ -158,6 +159,9 @@ def _bare(model: Any) -> Any:
             bare.hierarchy = vars(model).get("tree_")
         if "binaries_" in vars(model):
             bare.binaries_ = tuple(map(_bare, model.binaries_))
+        if "vectorizer_" in vars(model):
+            bare.vectorizer_ = pack_features(model.vectorizer_)
+            bare.cv = model.cv if isinstance(model.cv, int | np.integer) else list(model.cv)
     for name in [name for name in vars(bare) if "callback" in name or name in UNKEPT]:
         delattr(bare, name)
     return bare
@@ -173,8 +177,7 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
         model = build(schema, archive) if has_only_ours(schema) else _load_with_skops(stream)
     estimator = final_step(model)
     if not is_ours(estimator):
-        expected = "a KernelLogisticClassifier or a KernelRegressor is expected"
-        raise ValueError(f"it holds a {type(estimator).__name__}, but {expected}")
+        raise ValueError(f"it holds a {type(estimator).__name__}, but {EXPECTED} is expected")
     _restore(estimator)
     check_loaded(estimator)
     check_steps(model)
@@ -195,6 +198,8 @@ def _restore(loaded: Any) -> None:
         vars(loaded).setdefault(name, value)
     for binary in vars(loaded).get("binaries_", ()):
         _restore(binary)
+    if "vectorizer_" in vars(loaded):
+        loaded.vectorizer_ = unpack_features(loaded.vectorizer_)
 
 
 def _check_header(archive: zipfile.ZipFile) -> None:

@@ -12,6 +12,7 @@ from logikern.cli.models import is_regression, tree_of
 from logikern.cli.reading.cells import count
 from logikern.cli.reading.inputs import SVMLIGHT_LABEL, Inputs, read_inputs
 from logikern.cli.reading.labels import known_labels, measurements, missing_targets
+from logikern.cli.reading.sequences import with_sequence
 from logikern.cli.reading.sources import STANDARD, Reading, format_of
 from logikern.cli.session.messages import Messages
 from logikern.model.persistence import read_notes
@@ -30,6 +31,7 @@ class LabelledSource:
     target: str | None = None
     drop_missing_target: bool = False
     keep: tuple[str, ...] = ()  # further columns of DATA
+    sequence: str | None = None  # the column that marks sequences
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,14 @@ def read_labelled(model: Any, source: LabelledSource, messages: Messages) -> Lab
     """Read DATA for a model, whose file may remember its target."""
     target = source.target or _remembered(source)
     option = " or ".join(
-        [*(["`--keep`"] if source.keep else []), "`--target`" if source.target else "the model file"]
+        [
+            *(["`--keep`"] if source.keep else []),
+            *(["`--sequence`"] if source.sequence else []),
+            *["`--target`" if source.target else "the model file"],
+        ]
     )
-    named = [*([target] if target else []), *(name for name in source.keep if name != target)]
+    others = with_sequence(source.keep, source.sequence)
+    named = [*([target] if target else []), *(name for name in others if name != target)]
     numeric = [target] if target and is_regression(model) else []
     inputs = read_inputs(model, source.data, source.reading, named, option, numeric)
     for note in inputs.notes:

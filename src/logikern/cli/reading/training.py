@@ -22,6 +22,7 @@ from logikern.cli.reading.columns import (
 )
 from logikern.cli.reading.hierarchy import Labelled, read_labels
 from logikern.cli.reading.labels import measurements, missing_targets
+from logikern.cli.reading.sequences import read_sequence_names
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight
 from logikern.cli.reading.tables import read_table, require_columns
@@ -45,6 +46,12 @@ class TrainingSet:
     tree: Tree | None = None  # labels are nodes of it
     is_numeric: bool = False  # labels are numbers to predict
     categorical: tuple[str, ...] = ()  # columns that are categories by the user's choice
+    has_sequences: bool = False  # groups are sequences, whose rows are labelled together
+
+    @property
+    def sequences(self) -> np.ndarray | None:
+        """The sequence of each row; None for single rows."""
+        return self.groups if self.has_sequences else None
 
     def take(self, rows: np.ndarray) -> "TrainingSet":
         """Some of the rows."""
@@ -67,11 +74,12 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
         raise typer.BadParameter("a table needs `--target COL`, the column to predict.")
     _refuse_double_roles(columns)
     spelled = [] if columns.regression else [columns.target]
-    as_text = [*spelled, *_present(columns.groups), *columns.text, *columns.categorical]
+    as_text = [*spelled, *_present(columns.groups, columns.sequence), *columns.text, *columns.categorical]
     table = read_table(source, reading, as_text, named=_named(columns), tell=messages.info)
     _require_named(table, columns, source)
     missing = missing_targets(table[columns.target], columns.drop_missing_target)
-    apart = {columns.target, columns.weight, columns.groups, *columns.ignore}
+    apart = {columns.target, columns.weight, columns.groups, columns.sequence, *columns.ignore}
+    sequences = None if columns.sequence is None else read_sequence_names(table[columns.sequence])
     inputs = table[[name for name in table.columns if name not in apart]]
     shape = f"{count(len(table), 'row')} and {count(table.shape[1], 'column')}"
     messages.info(f"read {shape} from {source.name}")
@@ -98,10 +106,11 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
         None if columns.weight is None else _weights(table[columns.weight].iloc[kept]),
         roles,
         "linear" if roles.text else None,
-        None if columns.groups is None else _groups(table[columns.groups].iloc[kept]),
+        sequences if columns.groups is None else _groups(table[columns.groups].iloc[kept]),
         known.tree,
         columns.regression,
         tuple(name for name in columns.categorical if name in used),
+        has_sequences=sequences is not None,
     )
 
 
@@ -135,6 +144,7 @@ def _require_named(table: pd.DataFrame, columns: Columns, source: Source) -> Non
         "`--target`": _present(columns.target),
         "`--weight`": _present(columns.weight),
         "`--groups`": _present(columns.groups),
+        "`--sequence`": _present(columns.sequence),
         "`--text`": columns.text,
         "`--categorical`": columns.categorical,
         "`--ignore`": columns.ignore,
@@ -147,7 +157,7 @@ def _present(*names: str | None) -> list[str]:
 
 
 def _named(columns: Columns) -> list[str]:
-    single = _present(columns.target, columns.weight, columns.groups)
+    single = _present(columns.target, columns.weight, columns.groups, columns.sequence)
     return [*single, *columns.text, *columns.categorical, *columns.ignore]
 
 

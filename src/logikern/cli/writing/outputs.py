@@ -21,9 +21,11 @@ from logikern.model.persistence import write_atomically
 from logikern.structure.tree import Tree
 
 
-def labelled_probabilities(probabilities: np.ndarray, classes: np.ndarray) -> pd.DataFrame:
-    """The most probable class of every row, and the probability of each class."""
-    columns = {"predicted": classes[probabilities.argmax(axis=1)]}
+def labelled_probabilities(
+    probabilities: np.ndarray, classes: np.ndarray, predicted: np.ndarray | None = None
+) -> pd.DataFrame:
+    """The given prediction of every row, or its most probable class, and the probability of each class."""
+    columns = {"predicted": classes[probabilities.argmax(axis=1)] if predicted is None else predicted}
     return pd.DataFrame(columns | _by_class(probabilities, classes))
 
 

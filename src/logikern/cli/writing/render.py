@@ -9,6 +9,7 @@ from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.hierarchy import path_text
 from logikern.cli.writing.number_scores import NumberScores, named_scores
 from logikern.cli.writing.scores import Report, Scores
+from logikern.cli.writing.sequences import SequenceScores
 from logikern.cli.writing.tree_scores import TreeScores, tree_record
 from logikern.decisions.intervals import Estimate
 from logikern.reporting.tree import render_tree
@@ -41,7 +42,9 @@ def print_report(report: Report) -> None:
         console.print(_overall(report.scores))
     if report.tree is not None:
         _print_tree_scores(report.tree, console)
-    elif report.scores is not None:
+    if report.sequences is not None:
+        console.print(_whole_sequences(report.sequences))
+    if report.tree is None and report.scores is not None:
         console.print(_classes(report.scores))
         if len(report.scores.per_class) <= LIMITS.confusion_classes:
             console.print(_confusion(report.scores))
@@ -56,6 +59,8 @@ def report_record(report: Report) -> dict[str, Any]:
         record["classes"] = [entry.label for entry in report.scores.per_class]
     if report.tree is not None:
         record["tree"] = tree_record(report.tree)
+    if report.sequences is not None:
+        record["sequences"] = asdict(report.sequences)
     return record
 
 
@@ -133,6 +138,28 @@ def _with_interval(value: Estimate | float | None) -> tuple[str, str]:
     if isinstance(value, Estimate):
         return f"{value.value:.4g}", f"{value.low:.4g} to {value.high:.4g}"
     return _digits(value), ""
+
+
+def _whole_sequences(scores: SequenceScores) -> Any:
+    values = {
+        "error": f"{scores.error:.2%}",
+        "log loss": f"{scores.log_loss:.4f}",
+        "log loss per row": f"{scores.log_loss_per_row:.4f}",
+    }
+    return _scores(f"{scores.sequences} whole sequences", values)
+
+
+def print_transitions(classifier: Any) -> None:
+    """Scores of pairs of labels, and of first and last labels, if there are few labels."""
+    from rich.console import Console
+
+    labels = [str(label) for label in classifier.classes_]
+    if len(labels) > LIMITS.confusion_classes:
+        return
+    table = [*zip(labels, classifier.transition_, classifier.end_, strict=True)]
+    rows = [(label, *(f"{value:.2f}" for value in (*scores, last))) for label, scores, last in table]
+    rows.append(("(first)", *(f"{value:.2f}" for value in classifier.start_), ""))
+    Console().print(make_table("score of a label (columns) after a label (rows)", [""], [*labels, "(last)"], rows))
 
 
 def _classes(scores: Scores) -> Any:
