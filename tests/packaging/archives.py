@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "logikern"
 # Kinds of files in the package, and of all others in the source archive.
 IN_WHEEL = (".py", ".typed", ".css", ".html")
-IN_SOURCE = (*IN_WHEEL, ".md", ".toml", ".json", ".jsonl", ".png", ".txt", ".cff", ".yml")
+IN_SOURCE = (*IN_WHEEL, ".md", ".toml", ".json", ".jsonl", ".png", ".txt", ".cff", ".yml", ".svg")
 WITHOUT_SUFFIX = ("LICENSE", "Makefile", "PKG-INFO", ".gitignore")
 CACHES = re.compile(r"(^|/)(__pycache__|\.(venv|git|hypothesis|[a-z]+_cache))(/|$)|\.pyc$")
 DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "CITATION.cff", "SECURITY.md")
