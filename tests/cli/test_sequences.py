@@ -181,7 +181,7 @@ def test_model_of_python_needs_the_column(run, tokens, unseen, tmp_path):
 
 
 REFUSED = {
-    "no such column": (("--sequence", "sentense"), {}, 1, "no column `sentense`, which `--sequence` names. Near"),
+    "no such column": (("--sequence", "sentense"), {}, 1, "no column `sentense`, which `--sequence` names. Did you mean"),
     "gaps in the column": (
         ("--sequence", "sentence"),
         {"sentence": lambda frame: frame["sentence"].where(frame.index != 3)},
@@ -282,7 +282,8 @@ def test_sequences_of_single_rows_are_refused(model, run, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     for command in ("predict", "evaluate"):
         result = run(command, model, tmp_path / "t.csv", "--sequence", "colour")
-        assert result.exit_code == 2 and "classifies single rows" in result.stderr
+        told = " ".join(result.stderr.replace("│", " ").split())
+        assert result.exit_code == 2 and "classifies single rows" in told
 
 
 def test_sequences_in_svmlight_are_refused(run, tmp_path):
