@@ -9,21 +9,30 @@ WORKERS ?= 2
 # Duration and first seed of `make fuzz`. The default seed is the time, so every run has other cases.
 MINUTES ?= 20
 FIRST ?= $(shell date +%s)000
+# Of `make reproduce` and `make bench`: names of parts, and 1 for a run of what is current, or for no run at all.
+PART ?=
+AGAIN ?=
+STORED ?=
+QUICK ?=
 export LOGIKERN_DATA ?= ../shared/data
 
 # One thread per test worker: more would compete for the same cores.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+CHOICE = $(foreach part,$(PART),--part $(part)) $(if $(AGAIN),--again) $(if $(STORED),--stored) $(if $(QUICK),--quick)
 
-.PHONY: help demo test fuzz lint bench clean
+.PHONY: help demo test fuzz lint reproduce reproduce-quick bench clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    fit and compare on bundled data, offline"
-	@echo "make test    the test suite, WORKERS=$(WORKERS) processes"
-	@echo "make fuzz    random data and settings against a reference, MINUTES=$(MINUTES), FIRST=a seed"
-	@echo "make lint    ruff and mypy"
-	@echo "make bench   the benchmarks, data in LOGIKERN_DATA=$(LOGIKERN_DATA)"
-	@echo "make clean   remove .venv, caches and build products"
+	@echo "make demo             fit and compare on bundled data, offline"
+	@echo "make test             the test suite, WORKERS=$(WORKERS) processes"
+	@echo "make fuzz             random data and settings against a reference, MINUTES=$(MINUTES), FIRST=a seed"
+	@echo "make lint             ruff and mypy"
+	@echo "make reproduce        docs/reproduction.md, tables and figures of the papers: PART=ripley, AGAIN=1, STORED=1"
+	@echo "make reproduce-quick  small versions of the same in under a minute, written to build/quick"
+	@echo "make bench            docs/benchmarks.md, ours against others: PART=large, AGAIN=1, STORED=1"
+	@echo "make clean            remove .venv, caches and build products"
+	@echo "reproduce and bench run the parts whose results are not current; data in LOGIKERN_DATA=$(LOGIKERN_DATA)"
 	@echo "Another interpreter: make PYTHON=python3.12 test"
 
 $(INSTALLED): pyproject.toml
@@ -48,8 +57,14 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+reproduce: $(INSTALLED)
+	$(BIN)/python benchmarks/reproduction.py $(CHOICE)
+
+reproduce-quick: $(INSTALLED)
+	$(BIN)/python benchmarks/reproduction.py --quick $(CHOICE)
+
 bench: $(INSTALLED)
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/comparison.py $(CHOICE)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

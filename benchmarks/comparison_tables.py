@@ -7,6 +7,12 @@ from parts import Row, Stored
 
 # Columns of earlier versions of ours in the results of tables.py.
 VERSIONS = ("after", "before")
+LOSSES = ("log loss", "joint log loss")
+# Title in the results, task, and the peer.
+WORDS = (
+    ("Trained on fold 0", "handwritten words", "letters, counted transitions"),
+    ("Test words do not occur", "handwritten words that are new", "letters alone"),
+)
 LARGE_NAMES = {
     "lightgbm": "LightGBM",
     "lightgbm_stopped": "LightGBM, 127 leaves, early stopping",
@@ -29,7 +35,7 @@ class Duel:
     their_seconds: float
 
     def row(self) -> Row:
-        shown = [number(value) for value in (self.ours, self.theirs)]
+        shown = [number(value, 4) for value in (self.ours, self.theirs)]
         best = 0 if self.ours < self.theirs else 1
         shown[best] = f"**{shown[best]}**"
         return {
@@ -60,52 +66,53 @@ def _value(cell: object) -> float:
 def duels_of(stored: Stored) -> list[Duel]:
     """What a part contributes to the summary."""
     name = stored.part.name
-    if name.startswith("grid-"):
+    if name.startswith("grid-") or name == "gaussian-process":
         title, rows = _first(stored)
-        return [duel(title.partition(",")[0] + ", SVC grid", rows, "ours, default", "log loss")]
+        task = f"{title.partition(',')[0]}, {'Gaussian process' if name == 'gaussian-process' else 'SVC grid'}"
+        return [duel(task, rows, "ours, default", score) for score in ("log loss", "error %")]
     if name.startswith("tree-"):
         title, rows = _first(stored)
-        ours = rows[0]["model"]
-        return [duel(f"{title.partition(',')[0]}, tree of classes", rows, ours, "log loss")]
-    if name == "gaussian-process":
-        return [duel("segment, Gaussian process", _first(stored)[1], "ours, default", "log loss")]
+        rows = [row | {"error %": _error(row["acc %"])} for row in rows]
+        task = f"{title.partition(',')[0]}, tree of classes"
+        return [duel(task, rows, rows[0]["model"], score) for score in ("log loss", "taxo", "error %")]
     if name == "regression":
         return [duel("abalone, regression", stored.table("Means"), "ours, as it comes", "error")]
     if name == "sequences":
-        return [_words(stored)]
+        return [_words(stored, *names) for names in WORDS]
     if name == "several-labels":
-        tasks = (("scene", "scene"), ("yeast_ml", "yeast"))
         return [
-            duel(f"{task}, {score}", stored.table(key), "ours, auto", score)
-            for key, task in tasks
-            for score in ("Hamming loss", "joint log loss")
+            duel(task, stored.table(task), "ours, auto", score)
+            for task in ("scene", "yeast_ml")
+            for score in ("Hamming loss", "joint log loss", "subset error")
         ]
     if name == "large":
         rows = stored.table("covtype")
         sizes = sorted({row["rows"] for row in rows})
-        return [_large_duel(size, [row for row in rows if row["rows"] == size]) for size in sizes]
+        return [own for size in sizes for own in _large_duels(size, [row for row in rows if row["rows"] == size])]
     return []
 
 
-def _words(stored: Stored) -> Duel:
-    """The peer is ours too: letters classified one by one, decoded with counted transitions."""
-    rows = {row["model"]: row for row in stored.table("Trained on fold 0")}
-    ours, peer = rows["sequences, default"], rows["letters, counted transitions"]
-    return Duel(
-        "handwritten words",
-        "error %",
-        ours["error %"],
-        "our letters alone, counted transitions",
-        peer["error %"],
-        ours["seconds"],
-        peer["seconds"],
-    )
+def _error(accuracy: object) -> object:
+    return accuracy if accuracy == "-" else 100 - _value(accuracy)
 
 
-def _large_duel(size: int, rows: list[Row]) -> Duel:
+def _words(stored: Stored, title: str, task: str, peer: str) -> Duel:
+    """The peer is ours too: letters classified one by one."""
+    rows = {row["model"]: row for row in stored.table(title)}
+    ours, theirs = rows["sequences, default"], rows[peer]
+    scores = ours["error %"], f"our {peer}", theirs["error %"]
+    return Duel(task, "error %", *scores, ours["seconds"], theirs["seconds"])
+
+
+def _large_duels(size: int, rows: list[Row]) -> list[Duel]:
     seed = min(row["seed"] for row in rows)
-    own = [row | {"method": LARGE_NAMES.get(row["method"], row["method"])} for row in rows if row["seed"] == seed]
-    return duel(f"covtype, {size:,} rows", own, "logikern", "log loss", "method", "fit seconds")
+    own = [
+        row | {"method": LARGE_NAMES.get(row["method"], row["method"]), "error %": 100 * row["error"]}
+        for row in rows
+        if row["seed"] == seed
+    ]
+    task = f"covtype, {size:,} rows"
+    return [duel(task, own, "logikern", score, "method", "fit seconds") for score in ("log loss", "error %")]
 
 
 def _first(stored: Stored) -> tuple[str, list[Row]]:
@@ -116,14 +123,23 @@ def _first(stored: Stored) -> tuple[str, list[Row]]:
 def summary(*found: Stored | None) -> list[str]:
     every = [own for stored in found if stored is not None for own in duels_of(stored)]
     every.sort(key=lambda own: own.ours / own.theirs)
-    lost = [own for own in every if own.ours >= own.theirs]
-    slower = [own for own in every if own.our_seconds > own.their_seconds]
+    by_loss = [own for own in every if own.score in LOSSES]
+    others = [own for own in every if own.score not in LOSSES]
     return [
-        "Each row is one task, with the best of its peers by the score named; the lower score is bold. Tasks are "
-        f"sorted from the clearest win to the clearest loss. A peer is better on {len(lost)} of {len(every)} tasks, "
-        f"and faster on {len(slower)}. The 31 tables of the next section are counted there.",
-        table([own.row() for own in every]),
+        "Each row is one task, with the best of its peers by the score named; lower scores are better, and the "
+        "lower one is bold. Rows are sorted from the clearest win to the clearest loss. Every peer has the "
+        "settings that the section of the task describes. The 31 tables of the next section are counted there.",
+        f"Log loss: {_count(by_loss)}",
+        table([own.row() for own in by_loss]),
+        f"Errors and other losses of decisions: {_count(others)}",
+        table([own.row() for own in others]),
     ]
+
+
+def _count(duels: list[Duel]) -> str:
+    lost = sum(own.ours >= own.theirs for own in duels)
+    slower = sum(own.our_seconds > own.their_seconds for own in duels)
+    return f"the best peer is ahead in {lost} of {len(duels)} rows, and takes less time in {slower}."
 
 
 def tables(stored: Stored) -> list[str]:

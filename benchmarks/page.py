@@ -124,6 +124,8 @@ def _origins(page: Page, found: Results) -> list[str]:
 
 def table(rows: list[Row]) -> str:
     """Records as a table; columns in the order of their first appearance, numbers to the right."""
+    if not rows:
+        return "(The stored result has no such table.)"
     columns = list(dict.fromkeys(column for row in rows for column in row))
     numeric = {column: all(_is_number(row.get(column, "-")) for row in rows) for column in columns}
     rule = "|".join("---:" if numeric[column] else "---" for column in columns)

@@ -119,10 +119,14 @@ def carry_out(part: Part, results: Path, quick: bool = False) -> bool:
 
 def fingerprint(part: Part) -> str:
     """Of commands, scripts and library."""
-    digest = hashlib.sha256(repr(part.commands).encode())
-    for name, path in sorted({**_scripts(part), **_library()}.items()):
+    return _digest(f"{part.commands!r} {_library()}", _scripts(part))[:16]
+
+
+def _digest(beginning: str, files: dict[str, Path]) -> str:
+    digest = hashlib.sha256(beginning.encode())
+    for name, path in sorted(files.items()):
         digest.update(f"\n{name}\n{_code(path)}".encode())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()
 
 
 def _scripts(part: Part) -> dict[str, Path]:
@@ -145,16 +149,17 @@ def _imports(path: Path) -> list[str]:
 
 
 @cache
-def _library() -> dict[str, Path]:
+def _library() -> str:
+    """Digest of the library, except for layers that change no result."""
     origin = importlib.util.find_spec("logikern")
     if origin is None or origin.origin is None:
         raise SystemExit("`logikern` is not installed. Run `make demo` once, or `pip install -e .`.")
     package = Path(origin.origin).parent
     files = {path.relative_to(package): path for path in package.rglob("*.py")}
-    return {str(name): path for name, path in files.items() if name.parts[0] not in UNCOUNTED_LAYERS}
+    counted = {str(name): path for name, path in files.items() if name.parts[0] not in UNCOUNTED_LAYERS}
+    return _digest("logikern", counted)
 
 
-@cache
 def _code(path: Path) -> str:
     """The source without comments and docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
