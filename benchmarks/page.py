@@ -110,7 +110,7 @@ def _origins(page: Page, found: Results) -> list[str]:
         rows.append(
             {
                 "part": part.name,
-                "command": "<br>".join(f"`{line}`" for line in made.get("commands", part.lines())),
+                "command": "<br>".join(f"`{line}`" for line in stored.commands),
                 "result": f"`benchmarks/results/{part.result}.json`",
                 "date": made.get("date", "-"),
                 "commit": made.get("commit", "-"),

@@ -74,6 +74,11 @@ class Stored:
         return self.content.get("made", {})
 
     @property
+    def commands(self) -> list[str]:
+        """By which it was made, also if the settings of the part are different now."""
+        return self.made.get("commands") or [self.made["command"]]
+
+    @property
     def notes(self) -> list[str]:
         return self.content.get("notes", [])
 
