@@ -4,6 +4,7 @@ A page is a function of the files in results/: writing it again changes nothing 
 """
 
 import argparse
+import re
 import shutil
 import sys
 import textwrap
@@ -20,6 +21,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 DOCS = ROOT / "docs"
 QUICK_FOLDER = ROOT / "build" / "quick"
 WIDTH = 118
+NUMBER = re.compile(r"[*<> ]*[-+]?\d[\d,.]*(e[-+]?\d+)?\**( ([±(\[:]|\+-).*)?$")
 Results = Mapping[str, Stored | None]
 
 
@@ -134,7 +136,8 @@ def table(rows: list[Row]) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) or str(value)[:1] in "0123456789-+<>*"
+    """Whether a cell is a number, bold or bounded or with a spread, or a dash in its place."""
+    return value == "-" or isinstance(value, int | float) or NUMBER.match(str(value)) is not None
 
 
 def _cell(value: object) -> str:

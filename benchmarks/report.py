@@ -40,6 +40,7 @@ class Report:
     def __init__(self, name: str):
         self.name = name
         self.began = time.perf_counter()
+        self.commit = commit()  # before anything else can change it
         self.lines: list[str] = []
         self.notes: list[str] = []
         self.records: dict[str, list[Row]] = {}
@@ -68,7 +69,7 @@ class Report:
     def write(self) -> None:
         """results/NAME.md and results/NAME.json."""
         RESULTS.mkdir(parents=True, exist_ok=True)
-        origin = made(time.perf_counter() - self.began)
+        origin = made(self.commit, time.perf_counter() - self.began)
         when = f"{origin['date']}, commit {origin['commit']}: `{origin['command']}`"
         text = f"# {self.name}\n\n{machine()}\n\n{when}\n\n" + "\n".join(self.lines)
         (RESULTS / f"{self.name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
@@ -113,11 +114,11 @@ def machine() -> str:
     )
 
 
-def made(seconds: float) -> Row:
+def made(commit: str, seconds: float) -> Row:
     """When, from which code and by which command a result was made."""
     command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
     date = datetime.now(UTC).date().isoformat()
-    return {"date": date, "commit": commit(), "version": logikern.__version__, "command": command, "seconds": seconds}
+    return {"date": date, "commit": commit, "version": logikern.__version__, "command": command, "seconds": seconds}
 
 
 def commit() -> str:
