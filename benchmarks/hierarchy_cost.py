@@ -172,13 +172,18 @@ def beside_paper(report: Report, chosen: argparse.Namespace) -> None:
 def beside_section(report: Report, section: str, split: TreeSplit, learn: bool) -> None:
     rows: list[Row] = []
     for method, settings in TREES.items():
+        began = time.process_time()
         model, seconds = fit_quietly(split, criterion="cv" if learn else None, cv=N_FOLDS, **settings)
+        # Parts of the fit are known by the clock; the processor is taken to be as busy in each of them.
+        busy = (time.process_time() - began) / seconds
         cost = describe_fit(model, seconds)
         paper = PATENT_SECONDS[section].final[method]
-        row = {"method": method, "paper, s": paper, **cost, "of the paper": cost["seconds"] / paper}
+        row = {"method": method, "paper, s": paper, **cost, "CPU seconds": busy * cost["seconds"]}
+        row["of the paper"] = row["CPU seconds"] / paper
         if learn:
             search, evaluations = seconds - cost["seconds"], len(model.trace_)
-            fold = {"paper, fold s": PATENT_SECONDS[section].fold[method], "fold s": search / evaluations / N_FOLDS}
+            own = busy * search / evaluations / N_FOLDS
+            fold = {"paper, fold s": PATENT_SECONDS[section].fold[method], "fold CPU s": own}
             row |= {"search seconds": search, "evaluations": evaluations, **fold}
         row["variances"] = ", ".join(f"{variance:.3g}" for variance in model.model_.specification.variances)
         rows.append(row | score_on_tree(model.predict_log_proba(split.X_test), split.y_test, split.tree))
@@ -186,8 +191,9 @@ def beside_section(report: Report, section: str, split: TreeSplit, learn: bool) 
     words = split.X.nnz / split.X.shape[0]
     report.table(f"{split.describe()}, {words:.0f} different words in each, drawn at random", rows)
     for row in rows:
-        claim = f"{split.name}, {row['method']}: seconds of the final fit"
-        report.verdict(claim, f"<= {row['paper, s']:g} (paper)", f"{row['seconds']:.1f}", row["of the paper"] <= 1)
+        claim = f"{split.name}, {row['method']}: CPU seconds of the final fit"
+        wanted, seen = f"<= {row['paper, s']:g} (paper)", f"{row['CPU seconds']:.1f}"
+        report.verdict(claim, wanted, seen, row["of the paper"] <= 1)
     report.say("")
 
 

@@ -39,7 +39,7 @@ def _satimage_row(row: Row, how: str) -> Row:
         "Seeger (2008)": paper,
         "Seeger (2007)": short,
         "log loss, ours": f"{row['log loss']:.4f} ± {row['+- log loss']:.4f}",
-        "seconds": row["seconds"],
+        "CPU seconds": row.get("CPU seconds", "-"),
     }
 
 
@@ -51,7 +51,7 @@ def usps(stored: Stored) -> list[str]:
         "error %, ours": _spread(errors, 2),
         "Seeger (2008)": printed.USPS,
         "log loss, ours": _spread(losses, 4),
-        "seconds of a run": float(np.mean([row["seconds"] for row in rows])),
+        "CPU seconds of a run": float(np.mean([row.get("CPU seconds", np.nan) for row in rows])),
     }
     return [
         "A Gaussian kernel and a variance per class (20 hyperparameters), learned on 2000 of the 7291 training "
@@ -94,6 +94,7 @@ def patent_seconds(final: Stored, learned: Stored) -> list[str]:
     for title in final.titles("WIPO-alpha "):
         section, cases, leaves = _sizes(title)
         for row in final.content[title]:
+            ours = row.get("CPU seconds", row["seconds"])
             rows.append(
                 {
                     "section": section,
@@ -101,8 +102,8 @@ def patent_seconds(final: Stored, learned: Stored) -> list[str]:
                     "classes": leaves,
                     "method": row["method"],
                     "printed, s": f"{row['paper, s']:g}",
-                    "ours, s": row["seconds"],
-                    "printed : ours": row["paper, s"] / row["seconds"],
+                    "ours, CPU s": ours,
+                    "printed : ours": row["paper, s"] / ours,
                 }
             )
     for title in learned.titles("WIPO-alpha "):
@@ -112,8 +113,8 @@ def patent_seconds(final: Stored, learned: Stored) -> list[str]:
                     "section": _sizes(title)[0],
                     "method": row["method"],
                     "printed, s": f"{row['paper, fold s']:g}",
-                    "ours, s": row["fold s"],
-                    "printed : ours": row["paper, fold s"] / row["fold s"],
+                    "ours, CPU s": row["fold CPU s"],
+                    "printed : ours": row["paper, fold s"] / row["fold CPU s"],
                 }
             )
     return [
@@ -198,11 +199,11 @@ def _beside(ours: Sequence[Row], paper: dict[str, tuple[tuple[float, float], ...
 
 def training_times(stored: Stored) -> list[str]:
     blocks = [
-        "Seconds until the penalised loss is as low as that of conjugate gradients in the coefficients, which run "
-        "until it changes by less than 1e-8, and test errors. The printed seconds are of Matlab in 2006. The paper "
-        "prints neither the formula of its kernel, which we take as exp(-|x - z|² / sigma²), nor its splits of "
-        "wine and glass: there our seconds are those of one random split of its size (seed 0), our errors the mean "
-        "of ten splits. On glass and segment our errors are higher than the printed ones; we do not know why. "
+        "CPU seconds until the penalised loss is as low as that of conjugate gradients in the coefficients, which "
+        "run until it changes by less than 1e-8, and test errors. The printed seconds are of Matlab in 2006. The "
+        "paper prints neither the formula of its kernel, which we take as exp(-|x - z|² / sigma²), nor its splits "
+        "of wine and glass: there our seconds are those of one random split of its size (seed 0), our errors the "
+        "mean of ten splits. On glass and segment our errors are higher than the printed ones; we do not know why. "
         "Sizes are those of Table 1; it counts seven classes of glass, but one of them has no cases. vehicle is "
         "not among the data.",
     ]
@@ -213,7 +214,7 @@ def training_times(stored: Stored) -> list[str]:
             best = min(row["error %"] for row in rows)
             blocks += [f"{size}. Best test error: {best:.2f} %, printed {paper.error:g} %."]
             blocks += [table([_training_row(row) for row in rows])]
-    keys = ("setting", "rows", "seconds", "sweeps", "MB in fit", "error %", "log loss")
+    keys = ("setting", "rows", "CPU seconds", "sweeps", "MB in fit", "error %", "log loss")
     rows = [{key: row[key] for key in keys} for row in stored.table("letter")]
     return [
         *blocks,

@@ -63,6 +63,7 @@ def summarise(method: str, results: list[Tuned]) -> Row:
         "log loss": losses.mean(),
         "+- log loss": losses.std(**spread),
         "seconds": np.mean([tuned.seconds for tuned in results]),
+        "CPU seconds": np.mean([tuned.cpu_seconds for tuned in results]),
         "search seconds": np.mean([tuned.search_seconds for tuned in results]),
         "evaluations": np.mean([len(tuned.model.trace_) for tuned in results]),
     }

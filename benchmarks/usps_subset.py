@@ -35,6 +35,7 @@ def run(report: Report, chosen: argparse.Namespace) -> None:
                 "error %": 100 * tuned.scores.error,
                 "log loss": tuned.scores.log_loss,
                 "seconds": tuned.seconds,
+                "CPU seconds": tuned.cpu_seconds,
                 "search seconds": tuned.search_seconds,
                 "criterion": tuned.model.criterion_value_,
                 "outcome": tuned.model.outcome_.name,
