@@ -19,6 +19,7 @@ from parts import Part, Row, Stored
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 DOCS = ROOT / "docs"
+QUICK_WARNING = "**These are quick versions on a few rows. They show that everything runs; values mean nothing.**"
 QUICK_FOLDER = ROOT / "build" / "quick"
 WIDTH = 118
 NUMBER = re.compile(r"[*<> ]*[-+]?\d[\d,.]*(e[-+]?\d+)?\**( ([±(\[:]|\+-).*)?$")
@@ -70,10 +71,10 @@ class Page:
         return tuple(dict.fromkeys(part for section in self.sections for part in section.parts))
 
 
-def render(page: Page, results: Path = RESULTS) -> str:
+def render(page: Page, results: Path = RESULTS, warning: str = "") -> str:
     """The page as text."""
     found = {part.name: parts.read(part, results) for part in page.parts}
-    blocks = [page.opening.strip()]
+    blocks = [page.opening.strip(), *([warning] if warning else [])]
     for section in page.sections:
         blocks.append(f"## {section.title}")
         stored = [found[part.name] for part in section.parts]
@@ -163,20 +164,11 @@ def figure(file: str, caption: str) -> str:
     return f"![{caption}](images/{file})"
 
 
-def verdicts(stored: Stored) -> str:
-    """What was promised of a result and what was seen; failures are shown first."""
-    rows = sorted(stored.table("verdicts"), key=lambda row: row["met"])
-    return "\n".join(
-        f"- {'met' if row['met'] else '**not met**'}: {row['claim']}: wanted {row['wanted']}, seen {row['seen']}"
-        for row in rows
-    )
-
-
-def write(page: Page, results: Path = RESULTS, docs: Path = DOCS) -> Path:
+def write(page: Page, results: Path, docs: Path, warning: str = "") -> Path:
     """Write the page, and copy its figures next to it."""
     path = docs / page.file
     (docs / "images").mkdir(parents=True, exist_ok=True)
-    path.write_text(render(page, results), encoding="utf-8")
+    path.write_text(render(page, results, warning), encoding="utf-8")
     for part in page.parts:
         for name in part.figures:
             if (results / name).exists():
@@ -195,7 +187,7 @@ def main(page: Page, description: str | None) -> None:
     docs = chosen.out if chosen.quick else DOCS
     results.mkdir(parents=True, exist_ok=True)
     failed = [] if chosen.stored else _run(own, results, chosen)
-    print(f"wrote {write(page, results, docs)}")
+    print(f"wrote {write(page, results, docs, QUICK_WARNING if chosen.quick else '')}")
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 

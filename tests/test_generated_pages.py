@@ -191,6 +191,6 @@ def test_quick_reproduction_goes_from_data_to_page(tmp_path):
     stored = json.loads((tmp_path / "results" / "ripley_contours.json").read_text())
     table = next(rows for title, rows in stored.items() if "settings" in title)
     assert f"| {table[0]['least']:.3f} |" in text
-    assert "make reproduce PART=raetsch" in text
+    assert "make reproduce PART=raetsch" in text and "quick versions" in text
     assert (tmp_path / "images" / "ripley_model.png").exists()
     assert stored["made"]["commands"] == ["python benchmarks/ripley_contours.py"]
