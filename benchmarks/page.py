@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,6 +134,11 @@ def table(rows: list[Row]) -> str:
     rule = "|".join("---:" if numeric[column] else "---" for column in columns)
     lines = ["| " + " | ".join(columns) + " |", f"|{rule}|"]
     return "\n".join(lines + ["| " + " | ".join(_cell(row.get(c, "")) for c in columns) + " |" for row in rows])
+
+
+def pick(row: Row, columns: Sequence[str]) -> Row:
+    """Some columns; a dash where a result of earlier code lacks one."""
+    return {column: row.get(column, "-") for column in columns}
 
 
 def _is_number(value: object) -> bool:

@@ -30,11 +30,11 @@ USPS = Part("usps", (("usps_subset.py", "--seeds", "5"),), "usps_subset", 10, fi
 PATENTS = tuple(
     Part(
         f"patents-{section.lower()}",
-        (("hierarchies.py", "--only", f"cpc_{section}", "--methods", "F1", "H1", "F2", "H2"),),
-        f"hierarchies_cpc_{section}_F1_H1_F2_H2",
+        (("hierarchies.py", "--only", f"cpc_{section}", "--methods", *methods),),
+        "_".join(["hierarchies", "cpc", section, *methods]),
         minutes,
     )
-    for section, minutes in (("D", 4), ("E", 6))
+    for section, methods, minutes in (("D", ("F1", "H1", "F2", "H2"), 4), ("E", ("F1", "H1", "H2"), 4))
 )
 PATENT_SECONDS = (
     Part(
