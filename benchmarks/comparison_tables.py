@@ -199,8 +199,8 @@ def processes(stored: Stored) -> list[str]:
 
 def regression(stored: Stored) -> list[str]:
     return [
-        "abalone, 3000 training and 1177 test rows, means over seeds 0, 1 and 2; error is the root mean square. The "
-        "Gaussian process sees 1000 rows. The grid has a slightly lower error and takes far longer.",
+        "abalone, 3000 training and 1177 test rows, means over seeds 0, 1 and 2; "
+        "error is the root mean square. The Gaussian process sees 1000 rows.",
         table(stored.table("Means")),
     ]
 
@@ -236,9 +236,8 @@ def large(stored: Stored) -> list[str]:
             }
         )
     return [
-        "covtype (54 inputs, 7 classes), rows drawn at random, 50,000 test rows; ± is the standard error over test "
-        "rows. Every method runs alone on two cores, and its seconds include tuning. Boosting takes less time and "
-        "predicts faster.",
+        "covtype (54 inputs, 7 classes), rows drawn at random, 50,000 test rows; ± is the standard error "
+        "over test rows. Every method runs alone on two cores, and its seconds include tuning.",
         table(rows),
     ]
 
@@ -254,9 +253,8 @@ def sequences(stored: Stored) -> list[str]:
         "classifier of single letters, decoded with transitions that are counted on the training words.",
         table(first),
         *stored.notes[:1],
-        "The set has only 55 different words. If test words do not occur in training, what was learned about words "
-        "misleads: the default is then far worse than letters alone, and only a search that holds out whole words is "
-        "better:",
+        "The set has only 55 different words. If test words do not occur in training, what "
+        "was learned about words misleads, unless the search holds out whole words:",
         table(second),
     ]
 
@@ -270,7 +268,7 @@ def labels(stored: Stored) -> list[str]:
 
 def noise(stored: Stored) -> list[str]:
     return [
-        "1000 rows with 5 informative inputs and 45 of noise, means over five seeds. A rate per input is learned "
-        "by our gradient and by Optuna in the same time; a grid has one rate for all.",
+        "1000 rows with 5 informative inputs and 45 of noise, means over five seeds. Our search and Optuna "
+        "learn a rate per input in about the same time; the grid has one rate for all inputs.",
         table(stored.table("Means over seeds")),
     ]

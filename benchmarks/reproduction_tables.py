@@ -19,10 +19,10 @@ def satimage(stored: Stored, on_all_rows: Stored) -> list[str]:
     rejected = [pick(row, keys) for row in stored.table("Error-reject curves")]
     return [
         "Test errors on satimage, with the Gaussian kernel of the paper and unscaled inputs: mean and standard "
-        "deviation over random partitions of the training rows into five folds (seeds from 0). The papers have ten "
-        "partitions; in brackets is the spread that the longer one prints. The papers learn hyperparameters on all "
-        "4435 training rows, our default on 2000 of them; the last row of the table does as the papers do. Ours: "
-        f"{'; '.join(note.rstrip('.') for own in (stored, on_all_rows) for note in own.notes[:1])}.",
+        "deviation over random partitions of the training rows into five folds (seeds 0, 1, ...). The papers have "
+        "ten partitions; in brackets is the spread that the longer one prints. The papers learn hyperparameters on "
+        "all 4435 training rows, our default on 2000 of them; the last row of the table does as the papers do. "
+        f"Ours: {'; '.join(note.rstrip('.') for own in (stored, on_all_rows) for note in own.notes[:1])}.",
         table(rows),
         "Error in percent among the cases that are not rejected, if the least certain 2.5, 10 or 25 % are rejected "
         "(the paper shows curves only; it finds mc-sep better than 1rest between 2.5 and 25 %):",
@@ -55,8 +55,8 @@ def usps(stored: Stored) -> list[str]:
     }
     return [
         "A Gaussian kernel and a variance per class (20 hyperparameters), learned on 2000 of the 7291 training "
-        "rows; the final fit has all rows. Mean and standard deviation over seeds from 0, each with another subset "
-        "and partition (five runs in the paper):",
+        "rows; the final fit has all rows. Mean and standard deviation over runs (seeds 0, 1, ...), each with "
+        "another subset and partition; the paper has five:",
         table([mean]),
         "Error in percent among the cases that are not rejected:",
         table([{key: row[key] for key in row if "at" in key.split()} for row in stored.table("Error-reject")]),
@@ -126,8 +126,8 @@ def patent_seconds(final: Stored, learned: Stored) -> list[str]:
     return [
         "The label trees and the numbers of cases are those of the paper (three splits there, one here). The texts "
         "are not among the data: words are drawn at random, about as many per document, more alike the more of "
-        "their paths two documents share. Machines differ by nearly twenty years, so only the order of magnitude "
-        "says something. Seconds of the final fit, hyperparameters fixed:",
+        "their paths two documents share. The machines are nearly twenty years apart, so only the order of "
+        "magnitude is meaningful. Seconds of the final fit, hyperparameters fixed:",
         table(rows),
         "Seconds of one fold of one evaluation of the criterion and its gradient (five folds in lock-step, divided "
         "by five), while the variances are learned:",
@@ -161,8 +161,8 @@ def ripley(stored: Stored) -> list[str]:
         f"test loss by {excess.replace('%', ' %')}.",
         table([pick(row, keys) for row in rows]),
         figure("ripley_contours.png", "Contours of four losses, as in Cawley & Talbot (2008), Figure 2"),
-        "Approximate and exact leave-one-out along each axis, through the minimum of the approximate one (Figure 3). "
-        "They part where a model is badly tuned, which the paper notes too.",
+        "Approximate and exact leave-one-out along each axis, through the minimum of the approximate "
+        "one (Figure 3). They differ for badly tuned models, as the paper notes.",
         figure("ripley_slices.png", "Leave-one-out losses along each axis, as in Cawley & Talbot (2008), Figure 3"),
     ]
 
@@ -208,10 +208,10 @@ def training_times(stored: Stored) -> list[str]:
         "CPU seconds until the penalised loss is as low as that of conjugate gradients in the coefficients, which "
         "run until it changes by less than 1e-8, and test errors. The printed seconds are of Matlab in 2006. The "
         "paper prints neither the formula of its kernel, which we take as exp(-|x - z|² / sigma²), nor its splits "
-        "of wine and glass: there our seconds are those of one random split of its size (seed 0), our errors the "
-        "mean of ten splits. On glass and segment our errors are higher than the printed ones; we do not know why. "
-        "Sizes are those of Table 1; it counts seven classes of glass, but one of them has no cases. vehicle is "
-        "not among the data.",
+        "of wine and glass: there our seconds are from one random split of its size (seed 0), and our errors are "
+        "means over ten splits. On glass and segment our errors are higher than the printed ones; we do not know "
+        "why. Sizes are those of Table 1; it counts seven classes of glass, but one of them has no cases. vehicle "
+        "is not among the data.",
     ]
     for name, paper in printed.TRAINING_TIMES.items():
         for title in stored.titles(f"{name}: "):

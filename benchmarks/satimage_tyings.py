@@ -99,8 +99,8 @@ def run(report: Report, chosen: argparse.Namespace) -> None:
     count = 1 if chosen.quick else chosen.partitions
     results = {method: partitions_of(report, split, method, count, extra) for method in chosen.only or METHODS}
     scaling = "standardised" if chosen.standardised else "raw"
-    size = next(iter(results.values()))[0].model.search_size
-    report.say(f"{len(split.y)} rows, {scaling}; {count} partitions; learned on at most {size} rows.")
+    size = next(iter(results.values()))[0].model.trace_[-1].n_points
+    report.say(f"{len(split.y)} rows, {scaling}; partitions: {count}; hyperparameters learned on {size} rows.")
     rows = [summarise(method, fits) for method, fits in results.items()]
     report.table("Test error and log loss, mean and standard deviation over partitions", rows)
     curves = {method: pooled_curve(fits, split) for method, fits in results.items()}
