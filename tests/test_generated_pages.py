@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -149,16 +150,28 @@ def test_without_data_the_page_comes_from_stored_results(counted, monkeypatch, c
 def test_summary_names_the_best_peer_of_every_task():
     """Against minima taken from the files themselves."""
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    shown = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in page.splitlines() if line[:1] == "|"}
+    lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|")]
+    shown = {tuple(cells[:2]): cells[5] for cells in lines if len(cells) == 7}
     results = BENCHMARKS / "results"
     grid = json.loads((results / "against_grid_usps.json").read_text())
     rows = {row["model"]: row for title, own in grid.items() if title.startswith("usps, ") for row in own}
     ratio = rows["ours, default"]["log loss"] / rows["SVC grid, sigmoid"]["log loss"]
-    assert shown["usps, SVC grid"][5] == f"{ratio:.2f}"
-    lines = [json.loads(line) for line in (results / "large.jsonl").read_text().splitlines()]
-    losses = {row["method"]: row["log loss"] for row in lines if (row["rows"], row["seed"]) == (60000, 0)}
+    assert shown["usps, SVC grid", "log loss"] == f"{ratio:.2f}"
+    stored = [json.loads(line) for line in (results / "large.jsonl").read_text().splitlines()]
+    losses = {row["method"]: row["log loss"] for row in stored if (row["rows"], row["seed"]) == (60000, 0)}
     best = min(losses[method] for method in losses if method != "logikern")
-    assert shown["covtype, 60,000 rows"][5] == f"{losses['logikern'] / best:.2f}"
+    assert shown["covtype, 60,000 rows", "log loss"] == f"{losses['logikern'] / best:.2f}"
+
+
+def test_reproduction_shows_means_beside_the_print():
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    runs = json.loads((BENCHMARKS / "results" / "usps_subset.json").read_text())["Test error and log loss"]
+    errors = [run["error %"] for run in runs]
+    spread = f" ± {statistics.stdev(errors):.2f}" if len(errors) > 1 else ""
+    assert f"| {len(errors)} | {statistics.fmean(errors):.2f}{spread} | 4.77 (0.18) |" in page
+    stored = json.loads((BENCHMARKS / "results" / "raetsch.json").read_text())["Test error, percent"]
+    ours = next(row for row in stored if row["set"] == "banana")["ours, loo"].replace("+-", "±")
+    assert f"| banana | {ours} | 10.6 ± 0.05 |" in page
 
 
 def test_losses_are_shown_with_wins():
