@@ -45,7 +45,7 @@ PATENT_SECONDS = (
     ),
     Part(
         "patent-folds",
-        (("hierarchy_cost.py", "--only", "wipo", "--learn", "--sections", "D", "E"),),
+        (("hierarchy_cost.py", "--only", "wipo", "--learn", "--sections", "D"),),
         "hierarchy_cost_wipo_learn",
         2,
     ),
