@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -129,6 +130,9 @@ def commit() -> str:
 
 
 def _git(*arguments: str) -> str:
+    """What git prints; nothing without git or outside of a repository."""
+    if shutil.which("git") is None:
+        return ""
     command = ["git", *arguments]
     return subprocess.run(command, cwd=HERE.parent, check=False, capture_output=True, text=True).stdout.strip()
 
