@@ -1,8 +1,8 @@
 """Parts of a generated page: the commands that make each one, its stored result, and whether that is current.
 
 A result is current if it was made by the present code with the present settings: its file keeps a fingerprint of the
-commands, of the benchmark scripts that they import and of the library. Comments, docstrings and the layers `cli`,
-`dask` and `reporting` do not count.
+commands, of the benchmark scripts that they import and of the library. Comments, docstrings, `report.py`, which
+writes results, and the layers `cli`, `dask` and `reporting` do not count.
 """
 
 import ast
@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 # Nodes of a syntax tree that may have a docstring.
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 UNCOUNTED_LAYERS = ("cli", "dask", "reporting")
+UNCOUNTED_SCRIPTS = ("report",)
 Row = dict[str, Any]
 
 
@@ -141,7 +142,7 @@ def _scripts(part: Part) -> dict[str, Path]:
     while waiting:
         name = waiting.pop()
         path = HERE / f"{name}.py"
-        if name not in found and path.exists():
+        if name not in (*found, *UNCOUNTED_SCRIPTS) and path.exists():
             found[name] = path
             waiting += _imports(path)
     return found
