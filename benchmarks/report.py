@@ -110,9 +110,17 @@ def machine() -> str:
     """Where the numbers come from, in a line."""
     threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or "all"
     return (
-        f"{os.cpu_count()} cores, BLAS threads: {threads}; Python {platform.python_version()}, "
+        f"{processor()}{os.cpu_count()} cores, BLAS threads: {threads}; Python {platform.python_version()}, "
         f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}."
     )
+
+
+def processor() -> str:
+    """Its name and a comma, where the system tells it."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0]}, " if names else ""
 
 
 def made(commit: str, seconds: float) -> Row:
