@@ -124,10 +124,10 @@ def patent_seconds(final: Stored, learned: Stored) -> list[str]:
                 }
             )
     return [
-        "The label trees and the numbers of cases are those of the paper (three splits there, one here). The texts "
-        "are not among the data: words are drawn at random, about as many per document, more alike the more of "
-        "their paths two documents share. The machines are nearly twenty years apart, so only the order of "
-        "magnitude is meaningful. Seconds of the final fit, hyperparameters fixed:",
+        "The label trees and the numbers of cases are those of the paper, which has three splits; ours has one. The "
+        "texts are not among the data: words are drawn at random, and documents share more words the more of their "
+        "paths they share. The machines are nearly twenty years apart, so only the order of magnitude is meaningful. "
+        "Seconds of the final fit, hyperparameters fixed:",
         table(rows),
         "Seconds of one fold of one evaluation of the criterion and its gradient (five folds in lock-step, divided "
         "by five), while the variances are learned:",
