@@ -20,7 +20,7 @@ export LOGIKERN_DATA ?= ../shared/data
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 CHOICE = $(foreach part,$(PART),--part $(part)) $(if $(AGAIN),--again) $(if $(STORED),--stored) $(if $(QUICK),--quick)
 
-.PHONY: help demo test fuzz lint reproduce reproduce-quick bench clean
+.PHONY: help demo test fuzz lint reproduce reproduce-quick bench docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo "make reproduce        docs/reproduction.md, tables and figures of the papers: PART=ripley, AGAIN=1, STORED=1"
 	@echo "make reproduce-quick  small versions of the same in under a minute, written to build/quick"
 	@echo "make bench            docs/benchmarks.md, ours against others: PART=large, AGAIN=1, STORED=1"
+	@echo "make docs             the documentation site, in build/site"
 	@echo "make clean            remove .venv, caches and build products"
 	@echo "reproduce and bench run the parts whose results are not current; data in LOGIKERN_DATA=$(LOGIKERN_DATA)"
 	@echo "Another interpreter: make PYTHON=python3.12 test"
@@ -65,6 +66,14 @@ reproduce-quick: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/comparison.py $(CHOICE)
+
+$(VENV)/.docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open build/site/index.html. For the search box: $(BIN)/python -m http.server -d build/site"
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
