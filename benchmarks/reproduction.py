@@ -24,7 +24,6 @@ SATIMAGE_ON_ALL_ROWS = Part(
     (("satimage_tyings.py", "--search-size", "4435", "--only", "separate"),),
     "satimage_tyings_4435_separate",
     4,
-    figures=("satimage_error_reject_4435_separate.png",),
 )
 USPS = Part("usps", (("usps_subset.py", "--seeds", "5"),), "usps_subset", 10, figures=("usps_error_reject.png",))
 PATENTS = tuple(
