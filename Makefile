@@ -12,24 +12,33 @@ FIRST ?= $(shell date +%s)000
 # Tests of `make test-lowest` and `make test-newest`, and the packages that they need besides logikern's own.
 TESTS ?= tests
 TEST_TOOLS := pytest pytest-xdist hypothesis towncrier polars networkx psutil
+# Of `make reproduce` and `make bench`: names of parts, and 1 for a run of what is current, or for no run at all.
+PART ?=
+AGAIN ?=
+STORED ?=
+QUICK ?=
 export LOGIKERN_DATA ?= ../shared/data
 
 # One thread per test worker: more would compete for the same cores.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+CHOICE = $(foreach part,$(PART),--part $(part)) $(if $(AGAIN),--again) $(if $(STORED),--stored) $(if $(QUICK),--quick)
 
-.PHONY: help demo test test-lowest test-newest fuzz lint bench docs release-check clean
+.PHONY: help demo test test-lowest test-newest fuzz lint reproduce reproduce-quick bench docs release-check clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    fit and compare on bundled data, offline"
-	@echo "make test    the test suite, WORKERS=$(WORKERS) processes"
-	@echo "make test-lowest   TESTS=$(TESTS) with the oldest supported libraries; test-newest: with the newest"
-	@echo "make fuzz    random data and settings against a reference, MINUTES=$(MINUTES), FIRST=a seed"
-	@echo "make lint    ruff and mypy"
-	@echo "make bench   the benchmarks, data in LOGIKERN_DATA=$(LOGIKERN_DATA)"
-	@echo "make docs    the documentation site, in build/site"
-	@echo "make release-check   build the archives, check them, and try them in clean environments"
-	@echo "make clean   remove .venv, caches and build products"
+	@echo "make demo             fit and compare on bundled data, offline"
+	@echo "make test             the test suite, WORKERS=$(WORKERS) processes"
+	@echo "make test-lowest      TESTS=$(TESTS) with the oldest supported libraries; test-newest: with the newest"
+	@echo "make fuzz             random data and settings against a reference, MINUTES=$(MINUTES), FIRST=a seed"
+	@echo "make lint             ruff and mypy"
+	@echo "make reproduce        docs/reproduction.md, tables and figures of the papers: PART=ripley, AGAIN=1, STORED=1"
+	@echo "make reproduce-quick  small versions of the same in under a minute, written to build/quick"
+	@echo "make bench            docs/benchmarks.md, ours against others: PART=large, AGAIN=1, STORED=1"
+	@echo "make docs             the documentation site, in build/site"
+	@echo "make release-check    build the archives, check them, and try them in clean environments"
+	@echo "make clean            remove .venv, caches and build products"
+	@echo "reproduce and bench run the parts whose results are not current; data in LOGIKERN_DATA=$(LOGIKERN_DATA)"
 	@echo "Another interpreter: make PYTHON=python3.12 test"
 
 $(INSTALLED): pyproject.toml
@@ -82,8 +91,14 @@ release-check: $(INSTALLED)
 	build/cli/bin/logikern demo > /dev/null
 	@echo "the archives in dist are ready"
 
+reproduce: $(INSTALLED)
+	$(BIN)/python benchmarks/reproduction.py $(CHOICE)
+
+reproduce-quick: $(INSTALLED)
+	$(BIN)/python benchmarks/reproduction.py --quick $(CHOICE)
+
 bench: $(INSTALLED)
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/comparison.py $(CHOICE)
 
 $(VENV)/.docs: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

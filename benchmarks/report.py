@@ -1,19 +1,31 @@
-"""What a benchmark prints, and keeps in results/: tables in markdown, the same records in JSON."""
+"""What a benchmark prints, and keeps in results/: tables in markdown, the same records in JSON.
+
+Every file says when, from which commit and by which command it was made. LOGIKERN_RESULTS names another folder for
+results; quick versions are kept only there.
+"""
 
 import argparse
 import json
 import os
 import platform
+import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy
+import sklearn
 
+import logikern
 from data import require_folder
 
-RESULTS = Path(__file__).resolve().parent / "results"
+HERE = Path(__file__).resolve().parent
+RESULTS = Path(os.environ.get("LOGIKERN_RESULTS") or HERE / "results")
 Row = dict[str, Any]
 
 
@@ -28,11 +40,15 @@ class Report:
 
     def __init__(self, name: str):
         self.name = name
+        self.began = time.perf_counter()
+        self.commit = commit()  # before anything else can change it
         self.lines: list[str] = []
+        self.notes: list[str] = []
         self.records: dict[str, list[Row]] = {}
 
     def say(self, text: str) -> None:
         """A paragraph."""
+        self.notes += [text] if text else []
         self._emit(text + "\n")
 
     def table(self, title: str, rows: Sequence[Row]) -> None:
@@ -53,10 +69,12 @@ class Report:
 
     def write(self) -> None:
         """results/NAME.md and results/NAME.json."""
-        RESULTS.mkdir(exist_ok=True)
-        text = f"# {self.name}\n\n{machine()}\n\n" + "\n".join(self.lines)
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        origin = made(self.commit, time.perf_counter() - self.began)
+        when = f"{origin['date']}, commit {origin['commit']}: `{origin['command']}`"
+        text = f"# {self.name}\n\n{machine()}\n\n{when}\n\n" + "\n".join(self.lines)
         (RESULTS / f"{self.name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
-        stored = {"machine": machine(), **self.records}
+        stored = {"machine": machine(), "made": origin, "notes": self.notes, **self.records}
         text = json.dumps(stored, indent=1, default=_plain)
         (RESULTS / f"{self.name}.json").write_text(text + "\n", encoding="utf-8")
 
@@ -92,9 +110,44 @@ def machine() -> str:
     """Where the numbers come from, in a line."""
     threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or "all"
     return (
-        f"{os.cpu_count()} cores, BLAS threads: {threads}; Python {platform.python_version()}, "
-        f"numpy {np.__version__}, scipy {scipy.__version__}."
+        f"{processor()}{os.cpu_count()} cores, BLAS threads: {threads}; Python {platform.python_version()}, "
+        f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}."
     )
+
+
+def processor() -> str:
+    """Its name and a comma, where the system tells it."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0]}, " if names else ""
+
+
+def made(commit: str, seconds: float) -> Row:
+    """When, from which code and by which command a result was made."""
+    command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+    date = datetime.now(UTC).date().isoformat()
+    return {"date": date, "commit": commit, "version": logikern.__version__, "command": command, "seconds": seconds}
+
+
+def commit() -> str:
+    """The commit of library and benchmarks, marked if their code differs from it; "unknown" outside of git."""
+    head = _git("rev-parse", "--short=7", "HEAD")
+    changed = _git("status", "--porcelain", "--", "src", "benchmarks/*.py")
+    return f"{head}-changed" if changed else head or "unknown"
+
+
+def _git(*arguments: str) -> str:
+    """What git prints; nothing without git or outside of a repository."""
+    if shutil.which("git") is None:
+        return ""
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=HERE.parent, check=False, capture_output=True, text=True).stdout.strip()
+
+
+def is_kept(quick: bool) -> bool:
+    """Whether results and figures are written: those of quick versions only where LOGIKERN_RESULTS is set."""
+    return not quick or bool(os.environ.get("LOGIKERN_RESULTS"))
 
 
 def main(name: str, description: str | None, run: Callable[[Report, bool], None]) -> None:
@@ -105,5 +158,5 @@ def main(name: str, description: str | None, run: Callable[[Report, bool], None]
     require_folder()
     report = Report(name)
     run(report, options.quick)
-    if not options.quick:
+    if is_kept(options.quick):
         report.write()

@@ -47,6 +47,7 @@ LEARNED = (
     "loo_satimage",
     "loo_or_cv",
     "kernel_gradient",
+    "learning_curves",
     "temperature",
     "sequences",
     "regression",

@@ -70,6 +70,14 @@ def append(store: Path, record: Record) -> None:
         file.write(json.dumps(record) + "\n")
 
 
+def replace(store: Path, run: Run, record: Record) -> None:
+    """Write the record in the place of earlier ones of the same run."""
+    records = load_records(store) | {run: record}
+    part = store.with_suffix(".part")
+    part.write_text("".join(json.dumps(own) + "\n" for own in records.values()), encoding="utf-8")
+    part.replace(store)
+
+
 def execute(run: Run, folder: Path, limit: float) -> Record:
     """Scores and seconds, or under "failure" what went wrong."""
     context = multiprocessing.get_context("fork")

@@ -104,9 +104,21 @@ def summarise(chosen: argparse.Namespace) -> None:
     report.table("Ours against each peer", [against(results, peer) for peer in (*results.peers, *results.others)])
     report.table("Every method", [method_row(results, column) for column in columns_of(results)])
     report.say(verdict(results))
+    report.say(f"Versions: {', '.join(versions(results))}.")
     report.table("Log loss by set, best in bold", [set_row(results, name) for name in results.sets])
     report.table("Failures", failures(chosen))
     report.write()
+
+
+def versions(results: Results) -> list[str]:
+    """Packages of ours and of the peers with all versions that occur among the results."""
+    wanted = {results.ours, *results.peers}
+    found: dict[str, set[str]] = {}
+    for (_, column), own in results.records.items():
+        for record in own if column in wanted else []:
+            for package, version in record["versions"].items():
+                found.setdefault(package, set()).add(version)
+    return [f"{package} {' and '.join(sorted(found[package]))}" for package in sorted(found)]
 
 
 def columns_of(results: Results) -> list[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from report import RESULTS
 from table_data import set_names, tables_folder
 from table_peers import METHODS, NATIVE, OURS, PACKAGES, is_installed
-from table_runs import Record, Run, append, execute, load_records
+from table_runs import Record, Run, append, execute, load_records, replace
 from table_summary import summarise
 
 QUICK_METHODS = (OURS, "HistGradientBoosting", "LogisticRegressionCV")
@@ -54,7 +54,9 @@ def conduct(runs: list[Run], chosen: argparse.Namespace) -> None:
             continue
         record = execute(run, chosen.folder, chosen.limit)
         print(f"{run}: {describe(record)}", flush=True)
-        if not chosen.quick:
+        if chosen.again and not chosen.quick:
+            replace(chosen.store, run, record)
+        elif not chosen.quick:
             append(chosen.store, record)
 
 
@@ -74,7 +76,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--label", default=OURS, help="name of this version of ours")
     parser.add_argument("--prepared", action="store_true", help="ours gets the matrix of the peers")
     parser.add_argument("--native", action="store_true", help="boosting gets the frame instead of the matrix")
-    parser.add_argument("--again", action="store_true", help="run also what is stored; the newest result counts")
+    parser.add_argument("--again", action="store_true", help="run also what is stored, and replace it")
     parser.add_argument("--limit", type=float, default=600, help="CPU seconds of one fit")
     parser.add_argument("--quick", action="store_true", help="a small version; writes no results")
     parser.add_argument("--summary", action="store_true", help="run nothing; write the tables from what is stored")

@@ -12,7 +12,7 @@ import numpy as np
 from data import Split, require_folder
 from logikern import KernelLogisticClassifier
 from measure import Scores, score
-from report import Report, Row
+from report import Report, Row, is_kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,5 +107,5 @@ def conduct(name: str, chosen: argparse.Namespace, run: Callable[[Report, argpar
     require_folder()
     report = Report(name)
     run(report, chosen)
-    if not chosen.quick:
+    if is_kept(chosen.quick):
         report.write()
