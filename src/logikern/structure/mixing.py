@@ -19,7 +19,7 @@ class Mixing(ABC):
     """A linear map B from latent functions (..., P, n) to class functions (..., C, n).
 
     Any map works with every solver. If class functions are sums along the paths of a forest, `forest` returns that
-    forest, which enables the low-rank preconditioner and pointwise ascent.
+    forest, which makes the preconditioner cheaper and enables pointwise ascent.
     """
 
     n_latent: int
