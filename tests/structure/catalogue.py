@@ -10,6 +10,7 @@ from logikern.kernels import Gaussian, Kernel, Matern32, RationalQuadratic
 from logikern.operators.choose import Choice
 from logikern.structure.covariance import ClassCovariance
 from logikern.structure.hierarchy import read_tree
+from logikern.structure.label_kernel import split
 from logikern.structure.loadings import LabelLoadings
 from logikern.structure.mixing import Flat, Mixing
 
@@ -54,6 +55,7 @@ MIXINGS = {
     "balanced tree": BALANCED,
     "ragged tree": RAGGED,
     "label sets": LOADED,
+    "label kernel": split(np.array([[2, 1, 0, 0], [1, 3, 1, 0], [0, 1, 2, -1], [0, 0, -1, 2]], dtype=float)),
 }
 
 

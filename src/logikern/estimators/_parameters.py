@@ -53,6 +53,7 @@ class Parameters:
     categorical_features: Any
     inputs: str
     hierarchy: Any = None
+    label_kernel: Any = None
     tying: Any
     rate: Any
     variance: Any
@@ -121,9 +122,27 @@ def check_classification(parameters: Parameters) -> None:
     _check(parameters, (*CRITERIA, "auto"), [name for name in SOLVERS if name != "free bias"])
     check_choice("sharpen", parameters.sharpen)
     check_flag("one_vs_rest", parameters.one_vs_rest)
-    if parameters.is_bias_free and parameters.hierarchy is not None:
+    _check_structure(parameters)
+
+
+def _check_structure(parameters: Parameters) -> None:
+    """Reject structures of classes that exclude each other, and settings that they exclude."""
+    structures = {"hierarchy": parameters.hierarchy, "label_kernel": parameters.label_kernel}
+    named = [name for name, value in structures.items() if value is not None]
+    if len(named) > 1:
         raise ValueError(
-            "`bias_variance` is infinite, which a hierarchy does not allow. Use a large finite value such as 1e4."
+            f"`{named[0]}` and `{named[1]}` both say how classes are related, so only one of them can be set. Leave "
+            "one of the two out."
+        )
+    if named and parameters.is_bias_free:
+        what = "a hierarchy" if named[0] == "hierarchy" else f"`{named[0]}`"
+        raise ValueError(
+            f"`bias_variance` is infinite, which {what} does not allow. Use a large finite value such as 1e4."
+        )
+    if named and named[0] != "hierarchy" and parameters.one_vs_rest:
+        raise ValueError(
+            f"`one_vs_rest` is True, but `{named[0]}` couples classes, which are then fitted together. Change one of "
+            "the two."
         )
 
 

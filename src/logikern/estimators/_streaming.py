@@ -239,7 +239,7 @@ def _chunk(
         np.ascontiguousarray(targets[:, kept]),
         weights[kept],
         classes,
-        class_structure(parameters.hierarchy, classes) if tree is None else tree,
+        class_structure(parameters, classes) if tree is None else tree,
         LIKELIHOODS["classes"](),
         labels[kept],
         kept,

@@ -59,6 +59,11 @@ class KernelLogisticClassifier(
         A tree whose leaves are the classes, in any form that `read_tree` accepts; "paths" reads it from labels such
         as "physics/optics/lasers". Classes are then similar to the extent that their paths overlap, labels may name
         inner nodes, and classes without data get probabilities. Any other Mixing defines how classes share functions.
+    label_kernel : array of shape (n_classes, n_classes), frame, callable or None, default=None
+        How similar classes are a priori: a positive semidefinite matrix in the order of `classes_`, a frame with
+        labels, or a function of two labels. The covariance of two classes is the kernel of the inputs times this
+        value. "auto" in `tying` learns how much of the functions classes have for themselves. If the matrix is
+        singular, the identity is added to it.
     tying : str, list or dict, default="auto"
         "shared": one kernel and one variance for all classes; "scaled": one kernel, a variance per class; "separate":
         a kernel and a variance per class. A list has one group label per class; each group has a kernel and a
@@ -215,6 +220,7 @@ class KernelLogisticClassifier(
         categorical_features="from_dtype",
         inputs="auto",
         hierarchy=None,
+        label_kernel=None,
         tying="auto",
         rate=None,
         variance=None,
@@ -247,6 +253,7 @@ class KernelLogisticClassifier(
         self.categorical_features = categorical_features
         self.inputs = inputs
         self.hierarchy = hierarchy
+        self.label_kernel = label_kernel
         self.tying = tying
         self.rate = rate
         self.variance = variance

@@ -28,6 +28,7 @@ from logikern.numerics.temperature import Temperature
 from logikern.operators.partition import Partition
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
+from logikern.structure.label_kernel import LabelKernel
 from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -75,6 +76,7 @@ _OURS: tuple[type, ...] = (
     Tying,
     Flat,
     Tree,
+    LabelKernel,
     NewtonStep,
     Record,
     Verdict,

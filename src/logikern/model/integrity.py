@@ -18,6 +18,7 @@ from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
+from logikern.structure.label_kernel import LabelKernel
 from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -314,14 +315,27 @@ def _check_specification(specification: Any) -> None:
 def _check_mixing(mixing: Any) -> None:
     if isinstance(mixing, Flat):
         _require(type(mixing.n_classes) is int, "its number of classes is not a whole number")
+    elif isinstance(mixing, LabelKernel):
+        _check_label_kernel(mixing)
     else:
         _check_tree(mixing)
+
+
+def _check_label_kernel(mixing: LabelKernel) -> None:
+    _check_table(mixing.factor, "its kernel of labels is not a table of numbers")
+    _require(_is_number(mixing.own, float) and 0 <= mixing.own < np.inf, "its kernel of labels has no own part")
+
+
+def _check_table(table: Any, complaint: str) -> None:
+    """A matrix of finite numbers."""
+    _require(isinstance(table, np.ndarray) and table.ndim == 2 and table.dtype.kind == "f", complaint)
+    _require(bool(np.isfinite(table).all()), complaint)
 
 
 def _check_hierarchy(tree: Any, mixing: Mixing, classes: np.ndarray) -> None:
     """The public tree must be the tree of the model, and its leaves must be the classes."""
     if tree is None or not isinstance(mixing, Tree):
-        _require(tree is None and isinstance(mixing, Flat), "its hierarchy is incomplete")
+        _require(tree is None and not isinstance(mixing, Tree), "its hierarchy is incomplete")
         return
     _check_tree(tree)
     _require((tree.labels, tree.parents) == (mixing.labels, mixing.parents), "its hierarchy does not match its model")

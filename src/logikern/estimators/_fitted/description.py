@@ -8,6 +8,7 @@ from logikern.encoding.encoder import Encoder
 from logikern.estimators._fitted.frames import rate_names, users
 from logikern.kernels import Kernel, leaves
 from logikern.numerics.outcome import Array
+from logikern.structure.label_kernel import LabelKernel
 from logikern.structure.loadings import LabelLoadings
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -118,10 +119,23 @@ SHARINGS_OF_LABEL_SETS = {
 }
 
 
+SHARINGS_OF_LABEL_KERNELS = {
+    "shared": "The covariance of two classes is one kernel and one variance times the kernel of their labels.",
+    "level": "One kernel; what classes share by the kernel of labels has one variance, what is their own another.",
+    "leaf": "One kernel; what classes share has one variance, and the own part of each class has its own variance.",
+    "separate": "What classes share by the kernel of labels has a kernel and a variance, what is their own others.",
+    "leaves": "What classes share has a kernel and a variance, and so has the own part of each class.",
+}
+OTHER_SHARINGS: dict[type, dict[str, str]] = {
+    LabelLoadings: SHARINGS_OF_LABEL_SETS,
+    LabelKernel: SHARINGS_OF_LABEL_KERNELS,
+}
+
+
 def sharings_of(found: Specification, unit: str) -> dict[str, str]:
     """Names of tyings, and a sentence about each."""
-    if isinstance(found.mixing, LabelLoadings):
-        return SHARINGS_OF_LABEL_SETS
+    if type(found.mixing) in OTHER_SHARINGS:
+        return OTHER_SHARINGS[type(found.mixing)]
     one, several = _units(found, unit)
     return {
         "shared": f"All {several} share one kernel and one variance.",

@@ -20,6 +20,7 @@ from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves, traini
 from logikern.kernels.inputs import is_sparse
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices
+from logikern.structure.label_kernel import read_label_kernel
 from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.targets import from_labels
 from logikern.structure.tree import Tree
@@ -78,8 +79,11 @@ def has_own_structure(hierarchy: Any) -> bool:
     return isinstance(hierarchy, Mixing) and not isinstance(hierarchy, Tree)
 
 
-def class_structure(hierarchy: Any, classes: Array) -> Mixing:
+def class_structure(parameters: Parameters, classes: Array) -> Mixing:
     """The user's structure of the classes, or `Flat`; trees are read with the labels."""
+    hierarchy = parameters.hierarchy
+    if parameters.label_kernel is not None:
+        return read_label_kernel(parameters.label_kernel, classes)
     if not has_own_structure(hierarchy):
         return Flat(len(classes))
     if hierarchy.n_classes != len(classes):
@@ -153,7 +157,7 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
         np.ascontiguousarray(targets if len(kept) == len(weights) else targets[:, kept]),
         weights[kept],
         classes,
-        class_structure(parameters.hierarchy, classes) if tree is None else tree,
+        class_structure(parameters, classes) if tree is None else tree,
         likelihood,
         labels[kept],
         kept,

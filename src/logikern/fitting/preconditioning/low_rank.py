@@ -31,7 +31,9 @@ def functions_of_classes(mixing: Mixing) -> list[list[int]]:
 class CovarianceFactors:
     """K~ ~ Mixing blockdiag(v_p (F_p' F_p + diag(r_p))) Mixing' + bias_variance (I (x) 1 1').
 
-    Without a forest, the residuals r count on the diagonal of K~ only, not between classes. Coordinates belong to latent functions, one after the other, and then to the constants of classes. The *rows* of a
+    Without a forest, the residuals r count on the diagonal of K~ only, not between classes.
+
+    Coordinates belong to latent functions, one after the other, and then to the constants of classes. The *rows* of a
     class are the factors of all operators of its functions and, for its constant, a row of ones.
     """
 
