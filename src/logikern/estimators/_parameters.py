@@ -54,6 +54,7 @@ class Parameters:
     inputs: str
     hierarchy: Any = None
     label_kernel: Any = None
+    coupling: Any = None
     tying: Any
     rate: Any
     variance: Any
@@ -127,7 +128,8 @@ def check_classification(parameters: Parameters) -> None:
 
 def _check_structure(parameters: Parameters) -> None:
     """Reject structures of classes that exclude each other, and settings that they exclude."""
-    structures = {"hierarchy": parameters.hierarchy, "label_kernel": parameters.label_kernel}
+    _check_coupling(parameters)
+    structures = {name: getattr(parameters, name) for name in ("hierarchy", "label_kernel", "coupling")}
     named = [name for name, value in structures.items() if value is not None]
     if len(named) > 1:
         raise ValueError(
@@ -143,6 +145,24 @@ def _check_structure(parameters: Parameters) -> None:
         raise ValueError(
             f"`one_vs_rest` is True, but `{named[0]}` couples classes, which are then fitted together. Change one of "
             "the two."
+        )
+
+
+def _check_coupling(parameters: Parameters) -> None:
+    """Reject numbers of factors, and settings with which none can be learned."""
+    coupling, criterion = parameters.coupling, parameters.criterion
+    if coupling is None:
+        return
+    if not is_auto(coupling) and not (is_number(coupling, numbers.Integral) and coupling >= 1):
+        raise ValueError(f"`coupling` must be 'auto', a number of factors or None, but is {coupling!r}.")
+    if criterion is None or callable(criterion):
+        raise ValueError(
+            f"`coupling` is learned by the gradient of a criterion, but `criterion` is {criterion!r}. Use "
+            "criterion='cv' or 'loo', or `label_kernel` for a coupling that you know."
+        )
+    if parameters.optimizer != "quasi-newton":
+        raise ValueError(
+            f"`coupling` has too many parameters for optimizer={parameters.optimizer!r}. Use 'quasi-newton'."
         )
 
 

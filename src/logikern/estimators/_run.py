@@ -77,7 +77,7 @@ def run(
     tuned = None if plan.search is None else search(plan.search, plan.alternatives, data, on_evaluation)
     chosen = plan.alternatives[0] if tuned is None else tuned.alternative
     specification = chosen.start if tuned is None else tuned.specification
-    data = chosen.view(data)
+    data = replace(chosen.view(data), mixing=specification.mixing)
     solver, approximation, is_kept = plan.solver_for(specification), None, _keeps_interrupted(plan, tuned)
     if solver.cells is not None:
         approximation, is_kept = _check(solver, specification, data, is_kept)

@@ -50,6 +50,7 @@ def _can_stream(model: Any) -> bool:
             model.kernel
         ),
         "`bias_variance` is infinite": model.bias_variance == np.inf,
+        "`coupling` is to be learned, which needs a search": model.coupling is not None,
         "`operator` divides the fit into neighbourhoods": is_divided(model.operator),
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
             model.class_weight, str

@@ -64,6 +64,9 @@ class KernelLogisticClassifier(
         labels, or a function of two labels. The covariance of two classes is the kernel of the inputs times this
         value. "auto" in `tying` learns how much of the functions classes have for themselves. If the matrix is
         singular, the identity is added to it.
+    coupling : "auto", int or None, default=None
+        Whether the search learns which classes are similar: loadings B of this number of factors, for a covariance of
+        kernel times (I + B B'). "auto" keeps factors only if they gain more than noise.
     tying : str, list or dict, default="auto"
         "shared": one kernel and one variance for all classes; "scaled": one kernel, a variance per class; "separate":
         a kernel and a variance per class. A list has one group label per class; each group has a kernel and a
@@ -167,6 +170,8 @@ class KernelLogisticClassifier(
         One per kernel group.
     variances_ : array of shape (n_classes,)
         With a hierarchy, one for each node with siblings (`node_variances_` has one entry per node).
+    loadings_ : array of shape (n_classes, n_factors)
+        The loadings of learned factors, if classes are coupled.
     tree_ : Tree
         The hierarchy, if there is one.
     n_iter_ : int
@@ -221,6 +226,7 @@ class KernelLogisticClassifier(
         inputs="auto",
         hierarchy=None,
         label_kernel=None,
+        coupling=None,
         tying="auto",
         rate=None,
         variance=None,
@@ -254,6 +260,7 @@ class KernelLogisticClassifier(
         self.inputs = inputs
         self.hierarchy = hierarchy
         self.label_kernel = label_kernel
+        self.coupling = coupling
         self.tying = tying
         self.rate = rate
         self.variance = variance

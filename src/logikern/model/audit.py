@@ -28,6 +28,7 @@ from logikern.numerics.temperature import Temperature
 from logikern.operators.partition import Partition
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
+from logikern.structure.coupling import Coupling
 from logikern.structure.label_kernel import LabelKernel
 from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
@@ -77,6 +78,7 @@ _OURS: tuple[type, ...] = (
     Flat,
     Tree,
     LabelKernel,
+    Coupling,
     NewtonStep,
     Record,
     Verdict,

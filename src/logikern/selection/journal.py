@@ -17,7 +17,7 @@ from logikern.numerics.temperature import Temperature
 from logikern.selection.lock import InUseError, locked
 from logikern.structure.covariance import CovarianceGradient
 
-FORMAT = 5
+FORMAT = 6
 # A file begins with this line: its format, and the checksum of all that follows. The checksums of a zip archive leave
 # parts of it unprotected, among them the shapes of arrays.
 HEADER = re.compile(rb"logikern search (\d+) ([0-9a-f]{64})\n")
@@ -90,6 +90,7 @@ def write(journal: Journal) -> None:
         arrays[f"point_{number}"] = entry.point
         arrays[f"kernels_{number}"] = np.concatenate([np.zeros(0), *entry.gradient.kernels])
         arrays[f"variances_{number}"] = entry.gradient.variances
+        arrays[f"mixing_{number}"] = entry.gradient.mixing
         arrays[f"losses_{number}"] = entry.losses
         if entry.state is not None:
             arrays["state"] = entry.state
@@ -210,7 +211,9 @@ def _entry(arrays: dict[str, Array], number: int, has_state: bool) -> Entry:
     return Entry(
         arrays[f"point_{number}"],
         float(row[0]),
-        CovarianceGradient((arrays[f"kernels_{number}"],), arrays[f"variances_{number}"], float(row[4])),
+        CovarianceGradient(
+            (arrays[f"kernels_{number}"],), arrays[f"variances_{number}"], float(row[4]), arrays[f"mixing_{number}"]
+        ),
         arrays[f"losses_{number}"],
         bool(row[1]),
         int(row[2]),

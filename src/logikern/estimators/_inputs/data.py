@@ -10,6 +10,7 @@ from sklearn.utils.validation import _check_y, check_consistent_length, validate
 
 from logikern.encoding.encoder import Encoder
 from logikern.encoding.roles import list_chosen
+from logikern.estimators._inputs.arguments import is_auto
 from logikern.estimators._inputs.hierarchy import tree_targets, warn_of_guesses
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
 from logikern.estimators._inputs.tables import as_table, learn_inputs
@@ -20,6 +21,7 @@ from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves, traini
 from logikern.kernels.inputs import is_sparse
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices
+from logikern.structure.coupling import uncoupled
 from logikern.structure.label_kernel import read_label_kernel
 from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.targets import from_labels
@@ -84,6 +86,8 @@ def class_structure(parameters: Parameters, classes: Array) -> Mixing:
     hierarchy = parameters.hierarchy
     if parameters.label_kernel is not None:
         return read_label_kernel(parameters.label_kernel, classes)
+    if parameters.coupling is not None:
+        return _to_be_coupled(parameters.coupling, len(classes))
     if not has_own_structure(hierarchy):
         return Flat(len(classes))
     if hierarchy.n_classes != len(classes):
@@ -92,6 +96,20 @@ def class_structure(parameters: Parameters, classes: Array) -> Mixing:
             f"{len(classes)}. Pass a structure for all classes of `y`."
         )
     return cast(Mixing, hierarchy)
+
+
+def _to_be_coupled(coupling: Any, n_classes: int) -> Mixing:
+    """Independent classes for a search that may couple them."""
+    if n_classes == 2:
+        raise ValueError(
+            "`coupling` needs at least three classes, but `y` has two: only the difference of their functions "
+            "matters. Use coupling=None."
+        )
+    if not is_auto(coupling) and coupling >= n_classes:
+        raise ValueError(
+            f"`coupling` must be a number of factors below the number of classes, {n_classes}, but is {coupling}."
+        )
+    return uncoupled(n_classes)
 
 
 def names_of_rows(X: Any) -> Any:
