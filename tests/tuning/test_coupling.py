@@ -134,7 +134,7 @@ def test_interrupted_search_resumes_with_the_same_result(tmp_path):
     settings = {"coupling": "auto", "checkpoint": tmp_path / "search"}
     expected = learner(coupling="auto", random_state=None, checkpoint=tmp_path / "whole").fit(X[rows], Y[rows])
     model = learner(**settings, random_state=None, max_time=1e-6)
-    with pytest.warns(UserWarning, match="time for the search"):
+    with pytest.warns(UserWarning, match="time limit was reached"):
         model.fit(X[rows], Y[rows])
     again = learner(**settings, random_state=None).fit(X[rows], Y[rows])
     np.testing.assert_allclose(

@@ -28,6 +28,8 @@ from logikern.estimators._names.solvers import SOLVERS
 from logikern.fitting.problem import Solver
 from logikern.operators.choose import OPERATORS
 
+LEARN = "learn"  # as `hierarchy`
+TYINGS_TO_LEARN = ("auto", "shared", "scaled", "separate")
 PRECISIONS = ("auto", "single", "double")
 # Thread libraries do not accept larger numbers.
 MOST_THREADS = 100_000
@@ -99,6 +101,11 @@ class Parameters:
         return "auto" if self.divides else self.operator
 
     @property
+    def learns_tree(self) -> bool:
+        """Whether a hierarchy of the classes is learned."""
+        return isinstance(self.hierarchy, str) and self.hierarchy == LEARN
+
+    @property
     def is_bias_free(self) -> bool:
         """Whether constants have no penalty."""
         return bool(self.bias_variance == np.inf)
@@ -141,7 +148,17 @@ def _check_structure(parameters: Parameters) -> None:
         raise ValueError(
             f"`bias_variance` is infinite, which {what} does not allow. Use a large finite value such as 1e4."
         )
-    if named and named[0] != "hierarchy" and parameters.one_vs_rest:
+    if parameters.learns_tree and (parameters.criterion is None or callable(parameters.criterion)):
+        raise ValueError(
+            f"`hierarchy='learn'` compares a tree with independent classes by a criterion, but `criterion` is "
+            f"{parameters.criterion!r}. Use criterion='cv' or 'loo', or pass a hierarchy that you know."
+        )
+    if parameters.learns_tree and not (isinstance(parameters.tying, str) and parameters.tying in TYINGS_TO_LEARN):
+        raise ValueError(
+            f"`tying` must be one of {list(TYINGS_TO_LEARN)} with hierarchy='learn', because it is used without and "
+            f"with a tree, but is {parameters.tying!r}."
+        )
+    if named and (named[0] != "hierarchy" or parameters.learns_tree) and parameters.one_vs_rest:
         raise ValueError(
             f"`one_vs_rest` is True, but `{named[0]}` couples classes, which are then fitted together. Change one of "
             "the two."

@@ -75,6 +75,17 @@ def run(
 ) -> FitReport:
     """Search if the plan has a search, then fit all points; `fit_cells` fits neighbourhoods."""
     tuned = None if plan.search is None else search(plan.search, plan.alternatives, data, on_evaluation)
+    return finish(plan, data, tuned, on_step, fit_cells)
+
+
+def finish(
+    plan: FitPlan,
+    data: TrainingData,
+    tuned: Tuned | None,
+    on_step: Callable[[NewtonStep], None],
+    fit_cells: FitCells = fit_here,
+) -> FitReport:
+    """Fit all points with the hyperparameters of a search, or with those of the plan."""
     chosen = plan.alternatives[0] if tuned is None else tuned.alternative
     specification = chosen.start if tuned is None else tuned.specification
     data = replace(chosen.view(data), mixing=specification.mixing)

@@ -134,7 +134,7 @@ def _first_model(plan: SearchPlan, alternative: Alternative, data: TrainingData)
 
     def rung(number: int, specification: Specification) -> SearchData:
         drawn = _draw_rung(plan, number, data, alternative, specification)
-        return _search_data(plan, drawn, data, alternative)
+        return search_data(plan, drawn, data, alternative)
 
     return FirstModel(alternative.name, start, rung, partial(carry_over, start))
 
@@ -159,7 +159,7 @@ def _criterion_at(plan: SearchPlan, rung: Rung, data: TrainingData, part: slice)
     return plan.criterion.make(given)
 
 
-def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: Alternative) -> SearchData:
+def search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: Alternative) -> SearchData:
     """The points of a rung with the criterion on them."""
     subset = rung.drawn
     own = alternative.points(data.points[subset.rows])
@@ -178,7 +178,7 @@ def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: 
     def without_parts() -> Iterator[SearchData]:
         labels = np.zeros(len(data.weights), dtype=np.intp) if data.labels is None else data.labels
         for outer in outer_rungs(rung, labels, plan.seed):
-            yield _search_data(plan, outer, data, alternative)
+            yield search_data(plan, outer, data, alternative)
 
     criterion = _criterion(plan, rung, data)
     return SearchData(criterion, points, len(subset.rows), unseen, subset.rows, predict, without_parts)

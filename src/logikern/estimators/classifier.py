@@ -26,6 +26,7 @@ from logikern.estimators._plan import resolve
 from logikern.estimators._results import class_results, fit_results, forget_fit, search_results, write
 from logikern.estimators._run import run, stored_points, threads
 from logikern.estimators._streaming import StreamingMixin
+from logikern.estimators._trees.run import run_with_tree
 from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import log_probabilities
 
@@ -55,10 +56,11 @@ class KernelLogisticClassifier(
         "auto" compares these by the criterion; "raw" only if many columns share a unit, as pixels do. If
         hyperparameters are fixed or a rate is given, "auto" standardises tables that have categories, booleans or
         dates besides numbers, and leaves others unscaled.
-    hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", Mixing or None, default=None
+    hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", "learn", Mixing or None, default=None
         A tree whose leaves are the classes, in any form that `read_tree` accepts; "paths" reads it from labels such
         as "physics/optics/lasers". Classes are then similar to the extent that their paths overlap, labels may name
         inner nodes, and classes without data get probabilities. Any other Mixing defines how classes share functions.
+        "learn" groups classes that are confused, and keeps the tree if it gains more than noise.
     label_kernel : array of shape (n_classes, n_classes), frame, callable or None, default=None
         How similar classes are a priori: a positive semidefinite matrix in the order of `classes_`, a frame with
         labels, or a function of two labels. The covariance of two classes is the kernel of the inputs times this
@@ -172,8 +174,8 @@ class KernelLogisticClassifier(
         With a hierarchy, one for each node with siblings (`node_variances_` has one entry per node).
     loadings_ : array of shape (n_classes, n_factors)
         The loadings of learned factors, if classes are coupled.
-    tree_ : Tree
-        The hierarchy, if there is one.
+    tree_ : Tree or None
+        The hierarchy, if there is one; None if a learned one was not better.
     n_iter_ : int
         Newton steps taken.
     trace_ : tuple of Record or NewtonStep
@@ -329,11 +331,15 @@ class KernelLogisticClassifier(
         with threads(self.n_jobs):
             plan = resolve(parameters, data, alternatives, given, find_resources(parameters.memory_limit))
             with listen(self, plan.search_length, X, y, sample_weight) as listeners:
-                report = run(plan, data, *listeners, fit_cells=self._fit_cells)
+                if parameters.learns_tree:
+                    report = run_with_tree(parameters, plan, data, given, listeners, self._fit_cells)
+                else:
+                    report = run(plan, data, *listeners, fit_cells=self._fit_cells)
                 data = report.data
                 constants = report.free_constants() if parameters.is_bias_free else None
                 model = report.model(stored_points(data), constants)
                 found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
+                found |= {"tree_": None} if parameters.learns_tree else {}
                 write(self, found | class_results(data, model, parameters.draw_seed()))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self

@@ -29,6 +29,8 @@ from logikern.structure.tree import Tree
 
 # Squares of larger inputs overflow; if all inputs are smaller, their squares vanish.
 LARGEST_INPUT, SMALLEST_INPUT = 1e150, 1e-150
+# A learned tree of fewer classes would be the flat model.
+FEWEST_LEAVES = 4
 # Rows of a kernel matrix that are compared with its columns at a time.
 ROW_TILE = 256
 
@@ -84,6 +86,11 @@ def has_own_structure(hierarchy: Any) -> bool:
 def class_structure(parameters: Parameters, classes: Array) -> Mixing:
     """The user's structure of the classes, or `Flat`; trees are read with the labels."""
     hierarchy = parameters.hierarchy
+    if parameters.learns_tree and len(classes) < FEWEST_LEAVES:
+        raise ValueError(
+            f"`hierarchy='learn'` needs at least {FEWEST_LEAVES} classes, but `y` has {len(classes)}. Use "
+            "hierarchy=None."
+        )
     if parameters.label_kernel is not None:
         return read_label_kernel(parameters.label_kernel, classes)
     if parameters.coupling is not None:
@@ -148,7 +155,7 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
         raise ValueError(f"{parameters.owner} requires y to be passed, but the target y is None. Pass class labels.")
     refuse_missing(y)
     names, row_names = getattr(y, "columns", None), names_of_rows(X)
-    is_flat = parameters.hierarchy is None or has_own_structure(parameters.hierarchy)
+    is_flat = parameters.hierarchy is None or parameters.learns_tree or has_own_structure(parameters.hierarchy)
     known = None if is_flat else tree_targets(parameters.hierarchy, y)
     # Paths may be tuples, which scikit-learn does not accept: check the numbers of the nodes instead.
     X, y, encoder = check(X, y if known is None else known.targets.argmax(axis=0))

@@ -36,7 +36,7 @@ def outer_rungs(rung: Rung, labels: Indices, seed: int, policy: OuterPolicy = US
     subset = rung.drawn
     if subset.n_cells > 1:
         return
-    part_of = _parts(rung, labels[subset.rows], seed, policy.n_parts)
+    part_of = parts_of(rung, labels[subset.rows], seed, policy)
     for part in range(policy.n_parts):
         held, kept = np.flatnonzero(part_of == part), np.flatnonzero(part_of != part)
         if not len(held) or not len(kept):
@@ -55,11 +55,12 @@ def _folds_at(folds: Folds, rows: Indices) -> Folds:
     return Folds(kept[usable], held_out[usable])
 
 
-def _parts(rung: Rung, labels: Indices, seed: int, n_parts: int) -> Indices:
+def parts_of(rung: Rung, labels: Indices, seed: int, policy: OuterPolicy = USUAL) -> Indices:
     """The part of each row, (n,): its fold, or for leave-one-out its group or a random part of its class.
 
-    Rows that no fold holds out belong to no part (-1).
+    Rows that no fold holds out belong to no part (-1). `labels` are the classes of the rows, (n,).
     """
+    n_parts = policy.n_parts
     if rung.folds is not None:
         is_held = rung.folds.held_out > 0
         return np.where(is_held.any(axis=0), is_held.argmax(axis=0) % n_parts, -1)
