@@ -6,6 +6,7 @@ learned tree (hierarchy="learn"), which does not see the paths, and with the tru
 Wanted: a mean log loss of the learned tree between those of no tree and of the true tree, or below both.
 """
 
+import argparse
 import time
 import warnings
 from typing import Any
@@ -15,8 +16,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from logikern import KernelLogisticClassifier
 from logikern.structure.tree import Tree
-from report import Report, Row, main
+from report import Report, Row
 from trees import TreeSplit, grow, splits
+from tuned import conduct, options
 
 SETS = ("wos", "imclef07a")
 N_ROWS = (1000, 2000)
@@ -75,12 +77,12 @@ def measure(split: TreeSplit, kind: str) -> Row:
     }
 
 
-def run(report: Report, quick: bool) -> None:
-    for name in SETS:
-        whole = next(iter(splits(name, 1, quick)))
+def run(report: Report, chosen: argparse.Namespace) -> None:
+    for name in chosen.only or SETS:
+        whole = next(iter(splits(name, 1, chosen.quick)))
         rows: list[Row] = []
-        for n_rows in N_ROWS[:1] if quick else N_ROWS:
-            for seed in range(1 if quick else N_DRAWS):
+        for n_rows in chosen.rows or N_ROWS[: 1 if chosen.quick else None]:
+            for seed in range(1 if chosen.quick else N_DRAWS):
                 own = draw(whole, n_rows, seed)
                 rows += [measure(own, kind) | {"draw": seed, "drawn": n_rows} for kind in KINDS]
                 losses = ", ".join(f"{row['tree']} {row['log loss']:.4f}" for row in rows[-3:])
@@ -98,5 +100,13 @@ def judge(report: Report, name: str, rows: list[Row]) -> None:
         report.verdict(claim, wanted, f"{means['learned']:.4f}", means["learned"] <= means["none"])
 
 
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--only", action="append", choices=SETS, help="this set; results get its name")
+    parser.add_argument("--rows", action="append", type=int, help="training rows instead of 1000 and 2000")
+    chosen = parser.parse_args()
+    conduct("_".join(["learned_trees", *(chosen.only or ())]), chosen, run)
+
+
 if __name__ == "__main__":
-    main("learned_trees", __doc__, run)
+    main()
