@@ -124,9 +124,16 @@ def test_carried_leaves_keep_their_variance_and_groups_that_of_their_level():
 
 def test_start_has_the_variance_of_the_flat_model():
     flat = Specification((Gaussian(0.5), Gaussian(2.0)), (1.0, 4.0), 1.0, tie(["x", "y", "x", "y"], Flat(4)), Flat(4))
-    start = start_on_tree(flat, TREE)
+    start = start_on_tree(flat, flat, TREE)
     assert start.kernels[0].rate == pytest.approx(1.0)
     np.testing.assert_allclose(covariance(start, NEW)[:, 0, :, 0].diagonal(), 2.0, rtol=1e-12)
+
+
+def test_start_has_one_rate_if_the_first_model_had_one():
+    first = Specification((Gaussian(3.0),), (1.0,), 1.0, tie("shared", Flat(4)), Flat(4))
+    flat = Specification((Gaussian((0.5, 2.0, 8.0)),), (1.0,), 1.0, tie("shared", Flat(4)), Flat(4))
+    assert start_on_tree(flat, first, TREE).kernels[0].rate == pytest.approx(2.0)
+    np.testing.assert_allclose(start_on_tree(flat, flat, TREE).kernels[0].rate, [0.5, 2.0, 8.0])
 
 
 def test_known_groups_are_found(learned):

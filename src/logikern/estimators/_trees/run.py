@@ -77,7 +77,7 @@ def _try_tree(parameters: Parameters, flat: _Choice, given: GivenRows, on_evalua
     if tree is None:
         return _declined(flat, Verdict(STAGE, 0, tuned.value, 0.0, 0.0, False, "not better"), ())
     own = _in_order_of(tree, data)
-    start = start_on_tree(tuned.specification, tree)
+    start = start_on_tree(tuned.specification, tuned.alternative.start, tree)
     alternatives = (replace(tuned.alternative, name="", start=start),)
     tree_plan = resolve(replace(parameters, hierarchy=tree), own, alternatives, given, flat.plan.resources)
     assert tree_plan.search is not None

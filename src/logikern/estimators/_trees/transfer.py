@@ -10,18 +10,28 @@ from logikern.structure.tree import Tree
 from logikern.structure.tying import Tying, tie
 
 
-def start_on_tree(flat: Specification, tree: Tree) -> Specification:
-    """One kernel and one variance for a tree, whose class functions have the mean variance of the flat ones."""
-    kernel = _mean_kernel(flat)
+def start_on_tree(flat: Specification, origin: Specification, tree: Tree) -> Specification:
+    """One kernel and one variance for a tree, whose class functions have the mean variance of the flat ones.
+
+    The kernel has the form of the first model of the flat search, `origin`: if the flat model has a rate per column,
+    the search with the tree must find again that these are worth it. As free parameters of its first model, they
+    would follow the rows of the search.
+    """
     length = float(tree.forward_diagonal(np.ones((tree.n_latent, 1))).mean())
     variance = float(np.exp(np.mean(np.log(flat.latent_variances)))) / length
+    kernel = _mean_kernel(flat.kernels, origin.kernels[0])
     return replace(flat, kernels=(kernel,), variances=(variance,), tying=tie("shared", tree), mixing=tree)
 
 
-def _mean_kernel(flat: Specification) -> Kernel:
-    """The kernel with the mean log parameters."""
-    logs = np.mean([kernel.log_parameters for kernel in flat.kernels], axis=0)
-    return flat.kernels[0].with_log_parameters(logs) if logs.size else flat.kernels[0]
+def _mean_kernel(kernels: tuple[Kernel, ...], form: Kernel) -> Kernel:
+    """The kernel of a form with the mean log parameters of kernels that may have a rate for each column."""
+    found: dict[str, list[float]] = {}
+    for kernel in kernels:
+        for name, value in zip(kernel.parameter_names, kernel.log_parameters, strict=True):
+            for own in {name, name.partition("[")[0]}:
+                found.setdefault(own, []).append(float(value))
+    logs = [float(np.mean(found[name])) for name in form.parameter_names]
+    return form.with_log_parameters(np.array(logs)) if logs else form
 
 
 def carry_to(found: Specification, tree: Tree) -> Specification:
