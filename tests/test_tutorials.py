@@ -21,6 +21,7 @@ PAGES = (
     "docs/tables.md",
     "docs/leave-one-out.md",
     "docs/hierarchies.md",
+    "docs/coupling.md",
     "docs/multilabel.md",
     "docs/large-data.md",
     "docs/regression.md",

@@ -12,6 +12,7 @@ from logikern.structure.mixing import Flat
 from logikern.structure.tying import tie
 from tests.fitting import catalogue
 from tests.kernels.catalogue import N_POINTS
+from tests.structure.catalogue import ByMatrix
 from tests.structure.trees import TREES
 
 # No two rows of this table are equal, and Matern 1/2 is rough: factors of full rank are exact.
@@ -35,6 +36,17 @@ for shape in TREES:
     TYINGS[f"{shape} tree, kernels"] = {"kernel": ROUGH[: max(assignment) + 1], "mixing": TREES[shape]} | {
         "assignment": assignment
     }
+# Class functions that are any combinations of latent ones, with zeros among the loadings.
+ANY = ByMatrix(np.array([[1.0, 0.0, -0.5, 2.0], [0.3, 0.0, 0.0, 1.0], [0.0, 2.0, 0.7, 0.0]]))
+FOURFOLD = np.array([0.5, 3.0, 20.0, 1.0])
+TYINGS["combinations"] = {"kernel": ROUGH[0], "mixing": ANY, "variances": FOURFOLD}
+TYINGS["combinations, kernels"] = {
+    "kernel": ROUGH,
+    "mixing": ANY,
+    "assignment": (0, 1, 0, 1),
+    "variances": FOURFOLD,
+    "bias_variance": 0.0,
+}
 every_tying = pytest.mark.parametrize("tying", TYINGS)
 ALL = np.arange(4)
 
@@ -56,14 +68,19 @@ def dense_systems(problem, curvature, covariance=None):
 
 
 def modelled_covariance(factors):
-    """Mixing (v (F'F + residual on the diagonal)) Mixing' + bias 1 1', (C n, C n)."""
+    """Mixing (v (F'F + residual on the diagonal)) Mixing' + bias 1 1', (C n, C n).
+
+    Without a forest, residuals count within classes only.
+    """
     mixing, n = factors.mixing, factors.residuals.shape[1]
     paths = mixing.forward(np.eye(mixing.n_latent)[:, :, None] + np.zeros(n))[..., 0]  # (P, C)
     dense = np.zeros((mixing.n_classes, n, mixing.n_classes, n))
     for path, own, deviation in zip(paths, factors.assignment, factors.deviations, strict=True):
         factor = factors.factors[own]
-        block = deviation**2 * (factor.T @ factor + np.diag(factors.residuals[own]))
-        dense += path[:, None, None, None] * path[:, None] * block[:, None, :]
+        between = path[:, None, None, None] * path[:, None]
+        dense += between * (deviation**2 * factor.T @ factor)[:, None, :]
+        within = between if mixing.forest is not None else between * np.eye(len(path))[:, None, :, None]
+        dense += within * (deviation**2 * np.diag(factors.residuals[own]))[:, None, :]
     for index in range(mixing.n_classes):
         dense[index, :, index, :] += factors.bias_deviation**2
     return dense.reshape(mixing.n_classes * n, -1)

@@ -54,6 +54,7 @@ MODELS = {
     "tree of rows": (fixed(hierarchy=pd.DataFrame(LINKS), tying="level"), X, NAMES),
     "tree of mixed labels": (fixed(hierarchy={0: "a", 1: "a", 2: None}), X, SPECIES),
     "coarse labels": (fixed(hierarchy="paths", tying="scaled"), X, np.where(np.arange(len(X)) % 4, PATHS, "a")),
+    "kernel of labels": (fixed(label_kernel=np.eye(3) + 0.5, tying="level"), X, NAMES),
     "one against the rest": (fixed(one_vs_rest=True), X, NAMES),
     "neighbourhoods": (fixed(operator=NeighbourhoodSettings(20, partitions=2)), X, NAMES),
     "neighbourhoods by name": (fixed(operator="neighbourhoods"), sparse.csr_array(X), SPECIES),

@@ -48,9 +48,9 @@ def written(path):
 
 def parts(entry):
     """All that an entry holds, one after the other."""
-    by_kernels, by_functions, by_bias = entry.gradient
+    by_kernels, by_functions, by_bias, by_mixing = entry.gradient
     numbers = (entry.value, entry.usable, entry.n_products, entry.seconds, by_bias)
-    return [entry.point, entry.losses, *by_kernels, by_functions, *numbers]
+    return [entry.point, entry.losses, *by_kernels, by_functions, by_mixing, *numbers]
 
 
 def same(left, right):

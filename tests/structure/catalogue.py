@@ -8,8 +8,10 @@ from scipy.linalg import block_diag
 
 from logikern.kernels import Gaussian, Kernel, Matern32, RationalQuadratic
 from logikern.operators.choose import Choice
+from logikern.structure.coupling import Coupling, uncoupled
 from logikern.structure.covariance import ClassCovariance
 from logikern.structure.hierarchy import read_tree
+from logikern.structure.label_kernel import split
 from logikern.structure.loadings import LabelLoadings
 from logikern.structure.mixing import Flat, Mixing
 
@@ -48,12 +50,17 @@ RAGGED = read_tree(["a", "p/b", "p/r/s/c", "p/r/s/d"])
 
 LOADED = LabelLoadings(np.array([[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 1]], dtype=bool))
 
+COUPLED = Coupling(np.random.default_rng(6).standard_normal((N_CLASSES, 2)))
+
 MIXINGS = {
     "flat": Flat(N_CLASSES),
     "by matrix": combinations(),
     "balanced tree": BALANCED,
     "ragged tree": RAGGED,
     "label sets": LOADED,
+    "coupled": COUPLED,
+    "coupled by nothing": uncoupled(N_CLASSES),
+    "label kernel": split(np.array([[2, 1, 0, 0], [1, 3, 1, 0], [0, 1, 2, -1], [0, 0, -1, 2]], dtype=float)),
 }
 
 
@@ -122,6 +129,9 @@ ALL = (
     Case("groups that interleave", (SMOOTH, ROUGH), (1, 0, 1, 0), EACH, 0.0),
     Case("groups with one left out", (SMOOTH, ROUGH, HEAVY), (2, 0, 2, 0), EACH, 1.5),
     Case("mixed", (SMOOTH, ROUGH), (0, 1, 0, 1, 1, 0), SIX, 1.5, combinations),
+    Case("coupled", (SMOOTH,), (0,) * 4, ONE, 1.5, lambda: COUPLED),
+    Case("coupled, scaled", (SMOOTH,), (0,) * 4, EACH, 1.5, lambda: COUPLED),
+    Case("coupled, groups", (SMOOTH, ROUGH), (1, 0, 1, 0), EACH, 0.0, lambda: COUPLED),
     Case("tree, shared", (SMOOTH,), (0,) * 6, (2.0,) * 6, 1.5, lambda: BALANCED),
     Case("tree, scaled", (SMOOTH,), (0,) * 6, SIX, 0.0, lambda: BALANCED),
     Case(

@@ -80,4 +80,5 @@ def _mean(gradients: list[CovarianceGradient], shares: Array) -> CovarianceGradi
         tuple(np.sum(own, axis=0) for own in kernels),
         np.sum([own.variances for own in scaled], axis=0),
         float(np.sum([own.bias_variance for own in scaled])),
+        np.sum([own.mixing for own in scaled], axis=0),
     )

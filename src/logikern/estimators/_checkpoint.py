@@ -26,7 +26,8 @@ def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -
     if parameters.checkpoint is None:
         return ""
     told = {field.name: getattr(parameters, field.name) for field in fields(parameters) if field.name not in UNTOLD}
-    told["hierarchy"] = data.mixing if data.mixing.is_coupled else None  # the same for every form of the argument
+    # The same for every form of the arguments.
+    told |= {"hierarchy": data.mixing if data.mixing.is_coupled else None, "label_kernel": None}
     told |= {"X": data.points, "y": data.targets, "sample_weight": data.weights, "groups": groups}
     return fingerprint("settings", {name: fingerprint(name, value) for name, value in told.items()})
 

@@ -28,6 +28,8 @@ from logikern.estimators._names.solvers import SOLVERS
 from logikern.fitting.problem import Solver
 from logikern.operators.choose import OPERATORS
 
+LEARN = "learn"  # as `hierarchy`
+TYINGS_TO_LEARN = ("auto", "shared", "scaled", "separate")
 PRECISIONS = ("auto", "single", "double")
 # Thread libraries do not accept larger numbers.
 MOST_THREADS = 100_000
@@ -53,6 +55,8 @@ class Parameters:
     categorical_features: Any
     inputs: str
     hierarchy: Any = None
+    label_kernel: Any = None
+    coupling: Any = None
     tying: Any
     rate: Any
     variance: Any
@@ -97,6 +101,11 @@ class Parameters:
         return "auto" if self.divides else self.operator
 
     @property
+    def learns_tree(self) -> bool:
+        """Whether a hierarchy of the classes is learned."""
+        return isinstance(self.hierarchy, str) and self.hierarchy == LEARN
+
+    @property
     def is_bias_free(self) -> bool:
         """Whether constants have no penalty."""
         return bool(self.bias_variance == np.inf)
@@ -121,9 +130,56 @@ def check_classification(parameters: Parameters) -> None:
     _check(parameters, (*CRITERIA, "auto"), [name for name in SOLVERS if name != "free bias"])
     check_choice("sharpen", parameters.sharpen)
     check_flag("one_vs_rest", parameters.one_vs_rest)
-    if parameters.is_bias_free and parameters.hierarchy is not None:
+    _check_structure(parameters)
+
+
+def _check_structure(parameters: Parameters) -> None:
+    """Reject structures of classes that exclude each other, and settings that they exclude."""
+    _check_coupling(parameters)
+    structures = {name: getattr(parameters, name) for name in ("hierarchy", "label_kernel", "coupling")}
+    named = [name for name, value in structures.items() if value is not None]
+    if len(named) > 1:
         raise ValueError(
-            "`bias_variance` is infinite, which a hierarchy does not allow. Use a large finite value such as 1e4."
+            f"`{named[0]}` and `{named[1]}` both say how classes are related, so only one of them can be set. Leave "
+            "one of the two out."
+        )
+    if named and parameters.is_bias_free:
+        what = "a hierarchy" if named[0] == "hierarchy" else f"`{named[0]}`"
+        raise ValueError(
+            f"`bias_variance` is infinite, which {what} does not allow. Use a large finite value such as 1e4."
+        )
+    if parameters.learns_tree and (parameters.criterion is None or callable(parameters.criterion)):
+        raise ValueError(
+            f"`hierarchy='learn'` compares a tree with independent classes by a criterion, but `criterion` is "
+            f"{parameters.criterion!r}. Use criterion='cv' or 'loo', or pass a hierarchy that you know."
+        )
+    if parameters.learns_tree and not (isinstance(parameters.tying, str) and parameters.tying in TYINGS_TO_LEARN):
+        raise ValueError(
+            f"`tying` must be one of {list(TYINGS_TO_LEARN)} with hierarchy='learn', because it is used without and "
+            f"with a tree, but is {parameters.tying!r}."
+        )
+    if named and (named[0] != "hierarchy" or parameters.learns_tree) and parameters.one_vs_rest:
+        raise ValueError(
+            f"`one_vs_rest` is True, but `{named[0]}` couples classes, which are then fitted together. Change one of "
+            "the two."
+        )
+
+
+def _check_coupling(parameters: Parameters) -> None:
+    """Reject numbers of factors, and settings with which none can be learned."""
+    coupling, criterion = parameters.coupling, parameters.criterion
+    if coupling is None:
+        return
+    if not is_auto(coupling) and not (is_number(coupling, numbers.Integral) and coupling >= 1):
+        raise ValueError(f"`coupling` must be 'auto', a number of factors or None, but is {coupling!r}.")
+    if criterion is None or callable(criterion):
+        raise ValueError(
+            f"`coupling` is learned by the gradient of a criterion, but `criterion` is {criterion!r}. Use "
+            "criterion='cv' or 'loo', or `label_kernel` for a coupling that you know."
+        )
+    if parameters.optimizer != "quasi-newton":
+        raise ValueError(
+            f"`coupling` has too many parameters for optimizer={parameters.optimizer!r}. Use 'quasi-newton'."
         )
 
 

@@ -14,6 +14,7 @@ from logikern.fitting.problem import FitResult
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.outcome import Array, Outcome
+from logikern.structure.coupling import Coupling
 
 AnyModel: TypeAlias = FittedModel | NeighbourhoodModel
 
@@ -64,6 +65,7 @@ def class_results(data: TrainingData, model: AnyModel, seed: int) -> dict[str, A
     """Further attributes of a classifier: classes, coefficients, and the training data for leave-one-out."""
     found = {"_training": data, "_seed": seed, "classes_": data.classes}
     found["dual_coef_"] = _coefficients(data, model.dual)
+    found |= {"loadings_": data.mixing.loadings} if isinstance(data.mixing, Coupling) else {}
     return found | input_results(data) | ({} if data.tree is None else {"tree_": data.tree})
 
 

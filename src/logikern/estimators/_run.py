@@ -75,9 +75,20 @@ def run(
 ) -> FitReport:
     """Search if the plan has a search, then fit all points; `fit_cells` fits neighbourhoods."""
     tuned = None if plan.search is None else search(plan.search, plan.alternatives, data, on_evaluation)
+    return finish(plan, data, tuned, on_step, fit_cells)
+
+
+def finish(
+    plan: FitPlan,
+    data: TrainingData,
+    tuned: Tuned | None,
+    on_step: Callable[[NewtonStep], None],
+    fit_cells: FitCells = fit_here,
+) -> FitReport:
+    """Fit all points with the hyperparameters of a search, or with those of the plan."""
     chosen = plan.alternatives[0] if tuned is None else tuned.alternative
     specification = chosen.start if tuned is None else tuned.specification
-    data = chosen.view(data)
+    data = replace(chosen.view(data), mixing=specification.mixing)
     solver, approximation, is_kept = plan.solver_for(specification), None, _keeps_interrupted(plan, tuned)
     if solver.cells is not None:
         approximation, is_kept = _check(solver, specification, data, is_kept)

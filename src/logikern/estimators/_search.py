@@ -1,7 +1,7 @@
 """Learning hyperparameters according to a plan: from criteria on subsets of the points to a specification."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from logikern.estimators._memory import size_of
 from logikern.estimators._names.solvers import inner_solver
 from logikern.estimators._search_plan import SearchPlan
 from logikern.estimators._subsets.cells import Subset
+from logikern.estimators._subsets.outer import outer_rungs
 from logikern.estimators._subsets.rungs import Rung, draw_rung
 from logikern.fitting.footprint import Size
 from logikern.fitting.problem import Problem, Solver
@@ -30,6 +31,8 @@ from logikern.operators.partition import mean_metric
 from logikern.selection.growth import FirstModel, learn
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import INTERRUPTED, Callback, Record, SearchData, SearchLog, WarmStart
+from logikern.structure.coupling import Coupling
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 
 
@@ -71,10 +74,16 @@ def search(plan: SearchPlan, alternatives: Sequence[Alternative], data: Training
     method = f"{plan.criterion.title} ({log.method})" if log.method else plan.criterion.title
     size = size_of(data, learned.specification.tying, learned.rung.n_points)
     check = None if log.stopped else _check(log, learned.rung, learned.specification, plan.seed, size)
-    specification, records = learned.specification.scaled(1.0 / plan.unit), tuple(log.records)
+    specification, records = _settled(learned.specification.scaled(1.0 / plan.unit)), tuple(log.records)
     chosen = alternatives[first_models.index(learned.first)]
     found = (learned.value, learned.verdicts, records, log.stopped, method, check, log.warm_start)
     return Tuned(chosen, specification, *found)
+
+
+def _settled(found: Specification) -> Specification:
+    """The model that is fitted to all points; classes without factors are independent."""
+    is_open = isinstance(found.mixing, Coupling) and not found.mixing.n_factors
+    return replace(found, mixing=Flat(found.mixing.n_classes)) if is_open else found
 
 
 def predict_start(fits: WarmStart, data: TrainingData) -> Array | None:
@@ -125,7 +134,7 @@ def _first_model(plan: SearchPlan, alternative: Alternative, data: TrainingData)
 
     def rung(number: int, specification: Specification) -> SearchData:
         drawn = _draw_rung(plan, number, data, alternative, specification)
-        return _search_data(plan, drawn, data, alternative)
+        return search_data(plan, drawn, data, alternative)
 
     return FirstModel(alternative.name, start, rung, partial(carry_over, start))
 
@@ -150,7 +159,7 @@ def _criterion_at(plan: SearchPlan, rung: Rung, data: TrainingData, part: slice)
     return plan.criterion.make(given)
 
 
-def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: Alternative) -> SearchData:
+def search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: Alternative) -> SearchData:
     """The points of a rung with the criterion on them."""
     subset = rung.drawn
     own = alternative.points(data.points[subset.rows])
@@ -166,7 +175,13 @@ def _search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: 
             return None
         return data.likelihood.correct_predictions(model.latents(points.in_double).T, data.targets[:, subset.rows])
 
-    return SearchData(_criterion(plan, rung, data), points, len(subset.rows), unseen, subset.rows, predict)
+    def without_parts() -> Iterator[SearchData]:
+        labels = np.zeros(len(data.weights), dtype=np.intp) if data.labels is None else data.labels
+        for outer in outer_rungs(rung, labels, plan.seed):
+            yield search_data(plan, outer, data, alternative)
+
+    criterion = _criterion(plan, rung, data)
+    return SearchData(criterion, points, len(subset.rows), unseen, subset.rows, predict, without_parts)
 
 
 @dataclass(frozen=True, eq=False)

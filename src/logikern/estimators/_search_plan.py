@@ -24,6 +24,7 @@ from logikern.kernels import DistanceKernel, Kernel, Linear
 from logikern.kernels.inputs import is_sparse
 from logikern.numerics.outcome import Indices
 from logikern.selection import nelder_mead
+from logikern.selection.factors import AUTO
 from logikern.selection.growth import Plan, plan_tyings
 from logikern.selection.refinement import spread
 from logikern.selection.search import Effort
@@ -178,7 +179,8 @@ def plan_growth(parameters: Parameters, data: TrainingData, start: Specification
     if start.tying != tyings[0][1]:
         tyings = tyings[-1:]  # values are given for every group, so no coarser tying comes first
     plan = Plan(tyings, compare, relevance, n_inputs, n, bool(parameters.learn_bias), int(parameters.n_starts))
-    return replace(plan, n_given=n_given, columns=columns)
+    coupling = AUTO if is_auto(parameters.coupling) else parameters.coupling
+    return replace(plan, n_given=n_given, columns=columns, n_factors=coupling)
 
 
 def _columns(data: TrainingData) -> tuple[int, ...] | None:

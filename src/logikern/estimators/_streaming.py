@@ -29,7 +29,7 @@ from logikern.estimators._inputs.splits import GivenRows
 from logikern.estimators._inputs.weights import weigh_rows
 from logikern.estimators._memory import find_resources
 from logikern.estimators._names.likelihoods import LIKELIHOODS
-from logikern.estimators._parameters import Parameters, check_classification, read_parameters
+from logikern.estimators._parameters import LEARN, Parameters, check_classification, read_parameters
 from logikern.estimators._plan import resolve
 from logikern.estimators._results import class_results, fit_results, forget_fit, search_results, write
 from logikern.estimators._run import FitReport, solve, stored_points, threads
@@ -50,6 +50,8 @@ def _can_stream(model: Any) -> bool:
             model.kernel
         ),
         "`bias_variance` is infinite": model.bias_variance == np.inf,
+        "`hierarchy` is 'learn', which needs a search": isinstance(model.hierarchy, str) and model.hierarchy == LEARN,
+        "`coupling` is to be learned, which needs a search": model.coupling is not None,
         "`operator` divides the fit into neighbourhoods": is_divided(model.operator),
         "`class_weight` is 'balanced', which changes with every call; pass a dict": isinstance(
             model.class_weight, str
@@ -239,7 +241,7 @@ def _chunk(
         np.ascontiguousarray(targets[:, kept]),
         weights[kept],
         classes,
-        class_structure(parameters.hierarchy, classes) if tree is None else tree,
+        class_structure(parameters, classes) if tree is None else tree,
         LIKELIHOODS["classes"](),
         labels[kept],
         kept,

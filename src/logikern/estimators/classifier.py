@@ -26,6 +26,7 @@ from logikern.estimators._plan import resolve
 from logikern.estimators._results import class_results, fit_results, forget_fit, search_results, write
 from logikern.estimators._run import run, stored_points, threads
 from logikern.estimators._streaming import StreamingMixin
+from logikern.estimators._trees.run import run_with_tree
 from logikern.numerics.outcome import Array
 from logikern.numerics.simplex import log_probabilities
 
@@ -55,10 +56,19 @@ class KernelLogisticClassifier(
         "auto" compares these by the criterion; "raw" only if many columns share a unit, as pixels do. If
         hyperparameters are fixed or a rate is given, "auto" standardises tables that have categories, booleans or
         dates besides numbers, and leaves others unscaled.
-    hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", Mixing or None, default=None
+    hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", "learn", Mixing or None, default=None
         A tree whose leaves are the classes, in any form that `read_tree` accepts; "paths" reads it from labels such
         as "physics/optics/lasers". Classes are then similar to the extent that their paths overlap, labels may name
         inner nodes, and classes without data get probabilities. Any other Mixing defines how classes share functions.
+        "learn" groups classes that are confused, and keeps the tree if it gains more than noise.
+    label_kernel : array of shape (n_classes, n_classes), frame, callable or None, default=None
+        How similar classes are a priori: a positive semidefinite matrix in the order of `classes_`, a frame with
+        labels, or a function of two labels. The covariance of two classes is the kernel of the inputs times this
+        value. "auto" in `tying` learns how much of the functions classes have for themselves. If the matrix is
+        singular, the identity is added to it.
+    coupling : "auto", int or None, default=None
+        Whether the search learns which classes are similar: loadings B of this number of factors, for a covariance of
+        kernel times (I + B B'). "auto" keeps factors only if they gain more than noise.
     tying : str, list or dict, default="auto"
         "shared": one kernel and one variance for all classes; "scaled": one kernel, a variance per class; "separate":
         a kernel and a variance per class. A list has one group label per class; each group has a kernel and a
@@ -162,8 +172,10 @@ class KernelLogisticClassifier(
         One per kernel group.
     variances_ : array of shape (n_classes,)
         With a hierarchy, one for each node with siblings (`node_variances_` has one entry per node).
-    tree_ : Tree
-        The hierarchy, if there is one.
+    loadings_ : array of shape (n_classes, n_factors)
+        The loadings of learned factors, if classes are coupled.
+    tree_ : Tree or None
+        The hierarchy, if there is one; None if a learned one was not better.
     n_iter_ : int
         Newton steps taken.
     trace_ : tuple of Record or NewtonStep
@@ -215,6 +227,8 @@ class KernelLogisticClassifier(
         categorical_features="from_dtype",
         inputs="auto",
         hierarchy=None,
+        label_kernel=None,
+        coupling=None,
         tying="auto",
         rate=None,
         variance=None,
@@ -247,6 +261,8 @@ class KernelLogisticClassifier(
         self.categorical_features = categorical_features
         self.inputs = inputs
         self.hierarchy = hierarchy
+        self.label_kernel = label_kernel
+        self.coupling = coupling
         self.tying = tying
         self.rate = rate
         self.variance = variance
@@ -315,11 +331,15 @@ class KernelLogisticClassifier(
         with threads(self.n_jobs):
             plan = resolve(parameters, data, alternatives, given, find_resources(parameters.memory_limit))
             with listen(self, plan.search_length, X, y, sample_weight) as listeners:
-                report = run(plan, data, *listeners, fit_cells=self._fit_cells)
+                if parameters.learns_tree:
+                    report = run_with_tree(parameters, plan, data, given, listeners, self._fit_cells)
+                else:
+                    report = run(plan, data, *listeners, fit_cells=self._fit_cells)
                 data = report.data
                 constants = report.free_constants() if parameters.is_bias_free else None
                 model = report.model(stored_points(data), constants)
                 found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
+                found |= {"tree_": None} if parameters.learns_tree else {}
                 write(self, found | class_results(data, model, parameters.draw_seed()))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self

@@ -28,6 +28,8 @@ from logikern.numerics.temperature import Temperature
 from logikern.operators.partition import Partition
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
+from logikern.structure.coupling import Coupling
+from logikern.structure.label_kernel import LabelKernel
 from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -78,6 +80,8 @@ _OURS: tuple[type, ...] = (
     Tying,
     Flat,
     Tree,
+    LabelKernel,
+    Coupling,
     NewtonStep,
     Record,
     Verdict,

@@ -19,6 +19,8 @@ from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
+from logikern.structure.coupling import Coupling
+from logikern.structure.label_kernel import LabelKernel
 from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -131,6 +133,7 @@ def _check_classifier(classifier: Any) -> None:
         _check_class_model(model, len(classes), n_inputs)
         _check_start(found.get("start_"), model)
         _check_hierarchy(found.get("tree_"), model.specification.mixing, classes)
+        _check_loadings(found.get("loadings_"), model.specification.mixing)
         kernels, variances = model.specification.kernels, model.specification.latent_variances
     _check_shown(found, kernels, variances)
     coefficients = found.get("dual_coef_")
@@ -330,14 +333,35 @@ def _check_specification(specification: Any) -> None:
 def _check_mixing(mixing: Any) -> None:
     if isinstance(mixing, Flat):
         _require(type(mixing.n_classes) is int, "its number of classes is not a whole number")
+    elif isinstance(mixing, Coupling):
+        _check_table(mixing.loadings, "its loadings are not a table of numbers")
+    elif isinstance(mixing, LabelKernel):
+        _check_label_kernel(mixing)
     else:
         _check_tree(mixing)
+
+
+def _check_label_kernel(mixing: LabelKernel) -> None:
+    _check_table(mixing.factor, "its kernel of labels is not a table of numbers")
+    _require(_is_number(mixing.own, float) and 0 <= mixing.own < np.inf, "its kernel of labels has no own part")
+
+
+def _check_loadings(loadings: Any, mixing: Mixing) -> None:
+    """Public loadings must be those of the model."""
+    same = np.array_equal(loadings, mixing.loadings) if isinstance(mixing, Coupling) else loadings is None
+    _require(same, "its loadings do not match its model")
+
+
+def _check_table(table: Any, complaint: str) -> None:
+    """A matrix of finite numbers."""
+    _require(isinstance(table, np.ndarray) and table.ndim == 2 and table.dtype.kind == "f", complaint)
+    _require(bool(np.isfinite(table).all()), complaint)
 
 
 def _check_hierarchy(tree: Any, mixing: Mixing, classes: np.ndarray) -> None:
     """The public tree must be the tree of the model, and its leaves must be the classes."""
     if tree is None or not isinstance(mixing, Tree):
-        _require(tree is None and isinstance(mixing, Flat), "its hierarchy is incomplete")
+        _require(tree is None and not isinstance(mixing, Tree), "its hierarchy is incomplete")
         return
     _check_tree(tree)
     _require((tree.labels, tree.parents) == (mixing.labels, mixing.parents), "its hierarchy does not match its model")

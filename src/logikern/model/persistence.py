@@ -27,6 +27,7 @@ from logikern.model.integrity import check_loaded, check_steps, final_step, is_o
 from logikern.model.objects import build, has_only_ours
 from logikern.model.sequences import pack_features, unpack_features
 from logikern.numerics.outcome import Outcome
+from logikern.structure.label_kernel import LabelKernel
 
 FORMAT = 4
 HEADER = "logikern.json"
@@ -157,6 +158,11 @@ def _bare(model: Any) -> Any:
         if not isinstance(vars(model).get("hierarchy"), str | None):
             # It may be a graph or a table. None if it was set after the fit.
             bare.hierarchy = vars(model).get("tree_")
+        if vars(model).get("label_kernel") is not None:
+            # It may be a function or a frame.
+            specification = vars(model.model_).get("specification")
+            mixing = None if specification is None else specification.mixing
+            bare.label_kernel = mixing.matrix if isinstance(mixing, LabelKernel) else None
         if "binaries_" in vars(model):
             bare.binaries_ = tuple(map(_bare, model.binaries_))
         if "vectorizer_" in vars(model):

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from logikern.kernels.parameters import RATES
 from logikern.numerics.outcome import Array
+from logikern.selection.factors import FactorStage, describe_factors, find_factors
 from logikern.selection.inheritance import inherit_curvature, trace_parameters
 from logikern.selection.judgement import UnseenRows, Verdict, is_better, paired_gain
+from logikern.selection.parts import gain_without_parts
 from logikern.selection.policy import USUAL
-from logikern.selection.prior import NestedPrior, NormalPrior
+from logikern.selection.prior import NestedPrior, NormalPrior, PartedPrior
 from logikern.selection.refinement import (
     extrapolate_rates,
     has_single_rates,
@@ -24,6 +27,7 @@ from logikern.structure.specification import Specification
 from logikern.structure.tying import Tying, ever_finer, tie
 
 RELEVANCE = "rate per column"
+COUPLING = "coupling"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +58,14 @@ class Plan:
     n_given: int = 1  # tyings that need not beat the one before; the last of them is the coarsest that may result
     at_density: bool = False  # whether the rungs are as dense as all points, which then need no other rates
     columns: tuple[int, ...] | None = None  # column of every input; inputs of one column of a table share a rate
+    # Number of factors that classes may share, kept in any case; `AUTO` if they must be better, None without factors.
+    n_factors: int | None = None
 
     @property
     def stages(self) -> tuple[str, ...]:
         """Names of the models that are tried, in order."""
-        return (*(name for name, _ in self.tyings), *([RELEVANCE] * self.relevance))
+        others = [RELEVANCE] * self.relevance + [COUPLING] * (self.n_factors is not None)
+        return (*(name for name, _ in self.tyings), *others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +120,10 @@ def learn(
     for name, candidate, is_given in growth.candidates():
         if log.stopped:
             break
-        growth.consider(name, candidate, is_given)
+        if candidate is None:
+            growth.couple()
+        else:
+            growth.consider(name, candidate, is_given)
     if plan.grow_last:
         return growth.learned(shift_variances(growth.best.specification, growth.trend(plan.n_points)))
     return growth.finish(n_rungs, last)
@@ -215,14 +225,23 @@ class _Growth:
         power = np.clip((now - before) / (more - few), -USUAL.largest_variance_power, USUAL.largest_variance_power)
         return float(power * min(np.log(n_points) - more, USUAL.longest_lever * (more - few)))
 
-    def candidates(self) -> Iterator[tuple[str, Specification, bool]]:
-        """Each next model, from the optimum of the model kept before it, and whether it is kept in any case."""
+    def candidates(self) -> Iterator[tuple[str, Specification | None, bool]]:
+        """Each next model, from the optimum of the model kept before it, and whether it is kept in any case.
+
+        None stands for coupled classes. They come before the models that must be better: with few rows per class,
+        what classes share is easier to learn than what sets them apart.
+        """
         assert self.best is not None
+        last_given = len(self.plan.tyings) if not self.plan.compare else self.plan.n_given
+        given, others = self.plan.tyings[1:last_given], self.plan.tyings[last_given:]
+        for name, tying in given:
+            yield name, spread(self.best.specification, tying), True
+        if self.plan.n_factors is not None:
+            yield COUPLING, None, self.plan.n_factors > 0
         whole = self.best.specification  # with one kernel
-        for number, (name, tying) in enumerate(self.plan.tyings[1:], start=1):
-            is_given = not self.plan.compare or number < self.plan.n_given
-            yield name, spread(self.best.specification, tying), is_given
-            if is_given or len(self.best.specification.kernels) == 1:
+        for name, tying in others:
+            yield name, spread(self.best.specification, tying), False
+            if len(self.best.specification.kernels) == 1:
                 whole = self.best.specification
         if self.plan.relevance and has_single_rates(whole):
             # With rates of columns as well, a kernel per class would have too many.
@@ -235,7 +254,9 @@ class _Growth:
         Deviations from the mean have a prior of their own.
         """
         start, learn_bias = self.first.start, self.plan.learn_bias
+        free, loadings = free_parameters(specification, learn_bias), specification.mixing.parameters
         centre = spread(start, specification.tying)
+        centre = replace(centre, mixing=specification.mixing.with_parameters(np.zeros_like(loadings)))
         if len(centre.log_parameters) != len(specification.log_parameters):
             centre = with_relevance(centre, self.plan.n_inputs, self.plan.columns)
         roles = [role for kernel in start.kernels for role in kernel.parameter_roles]
@@ -254,9 +275,13 @@ class _Growth:
             scale[places] = [USUAL.grown_variance_scale] * n_variances
             shift[places] = np.mean(np.log(self.best.specification.variances)) - np.mean(np.log(start.variances))
         deviations += [USUAL.deviation_scale] * (n_variances + n_bias)
-        origins = trace_parameters(start, specification)[free_parameters(specification, learn_bias)]
-        prior = NestedPrior(NormalPrior(np.array(scale), shift), origins, np.array(deviations))
-        return Task(name, prior, centre.log_parameters)
+        is_loading = np.isin(np.arange(len(free)), np.r_[specification.mixing_places])[free]
+        origins = trace_parameters(start, specification)[free][~is_loading]
+        nested = NestedPrior(NormalPrior(np.array(scale), shift), origins, np.array(deviations))
+        if not loadings.size:
+            return Task(name, nested, centre.log_parameters)
+        of_loadings = NormalPrior(USUAL.scale_of_loadings(loadings.size))
+        return Task(name, PartedPrior(is_loading, of_loadings, nested), centre.log_parameters)
 
     def consider(self, name: str, candidate: Specification, is_given: bool) -> None:
         """Search, and keep the result if its gain over the model so far exceeds the noise, or if it was requested."""
@@ -267,11 +292,49 @@ class _Growth:
         inherited = inherit_curvature(self.best.inverse_hessian, self.best.specification, candidate, free)
         effort, task = replace(self.effort, hurdle=hurdle), self.task(name, candidate)
         found = minimise(candidate, free, self.rung, effort, task, self.log, inherited, self.best)
+        if found is not None:
+            self._decide(name, found, is_given, len(candidate.kernels) > len(self.best.specification.kernels))
+
+    def couple(self) -> None:
+        """Search for factors that classes share, and keep them if they gain on rows that did not choose them."""
+        assert self.best is not None and self.plan.n_factors is not None
+        self.is_growing = True
+        is_given = self.plan.n_factors > 0
+        best, judged = self.best, None
+        found = self._find_factors(self.rung, COUPLING)
         if found is None:
+            if not self.log.stopped:
+                self.verdicts.append(Verdict(COUPLING, 0, best.value, 0.0, 0.0, False, "not better"))
             return
-        gain, noise, n_unseen = self._gain(found)
-        costs_more = len(candidate.kernels) > len(self.best.specification.kernels)
-        gains = is_better(gain, noise, n_unseen > 0, costs_more)
+
+        def learn(rung: SearchData, number: int) -> Specification | None:
+            own = self._find_factors(rung, f"{COUPLING} without part {number}")
+            return None if own is None else own.specification
+
+        if not is_given and self.rung.unseen is None and found.value < best.value:
+            # Rows that chose the factors cannot judge them.
+            judged = gain_without_parts(self.rung, best.specification, learn, self.log) or (0.0, 0.0, 0)
+        name = describe_factors(COUPLING, found.specification)
+        self._decide(name, found, is_given, True, judged, USUAL.structure_errors)
+
+    def _find_factors(self, rung: SearchData, name: str) -> Found | None:
+        assert self.best is not None and self.plan.n_factors is not None
+        stage = FactorStage(self.plan.n_factors, self.plan.learn_bias, partial(self.task, name))
+        return find_factors(self.best, rung, stage, self.effort, self.log)
+
+    def _decide(
+        self,
+        name: str,
+        found: Found,
+        is_given: bool,
+        costs_more: bool,
+        judged: tuple[float, float, int] | None = None,
+        errors: float = 1.0,
+    ) -> None:
+        """Keep the result of a stage if its gain exceeds some standard errors, or if it was requested."""
+        gain, noise, n_unseen = self._gain(found) if judged is None else judged
+        gains = is_better(gain, errors * noise, n_unseen > 0, costs_more)
+        free = free_parameters(found.specification, self.plan.learn_bias)
         fate = "better" if gains else "requested" if is_given else "not better"
         kept = gains or is_given
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, noise, kept, fate, n_unseen))

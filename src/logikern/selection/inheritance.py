@@ -44,6 +44,9 @@ def inherit_curvature(
     for own, new, count in zip(before, after, usage, strict=True):
         pairs = np.ix_(own, own)
         inherited[np.ix_(new, new)] += count * hessian[pairs] / users[pairs]
+    if fine.mixing.parameters.size == coarse.mixing.parameters.size:
+        origin, place = coarse.mixing_places, fine.mixing_places
+        inherited[place, place] = hessian[origin, origin]
     values, vectors = np.linalg.eigh(inherited[np.ix_(free, free)])
     if values[0] <= 1e-6 * values[-1]:
         return None
@@ -53,9 +56,10 @@ def inherit_curvature(
 def trace_parameters(coarse: Specification, fine: Specification) -> Indices:
     """For each of the fine model's `log_parameters`, the place of its origin in the coarse model.
 
-    Rates of single columns originate from the one rate of their kernel.
+    Rates of single columns originate from the one rate of their kernel. Parameters of the mixing have no origin, and
+    zero in their places.
     """
-    origins = np.empty(len(fine.log_parameters), dtype=int)
+    origins = np.zeros(len(fine.log_parameters), dtype=int)
     classes = zip(parameters_of_classes(coarse), parameters_of_classes(fine), strict=True)
     for number, (own, new) in enumerate(classes):
         before, after = (_kernel_of(model, number).parameter_names for model in (coarse, fine))
@@ -74,7 +78,8 @@ def parameters_of_classes(specification: Specification) -> list[Indices]:
     begins = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
     n_variances = len(specification.variances)
     pairs = zip(specification.tying.kernel_of, specification.tying.variance_of, strict=True)
+    first = specification.mixing_places.stop  # of the variances
     return [
-        np.array([*range(begins[kernel], begins[kernel + 1]), begins[-1] + variance, begins[-1] + n_variances])
+        np.array([*range(begins[kernel], begins[kernel + 1]), first + variance, first + n_variances])
         for kernel, variance in pairs
     ]

@@ -92,6 +92,7 @@ def write(journal: Journal) -> None:
         arrays[f"point_{number}"] = entry.point
         arrays[f"kernels_{number}"] = np.concatenate([np.zeros(0), *entry.gradient.kernels])
         arrays[f"variances_{number}"] = entry.gradient.variances
+        arrays[f"mixing_{number}"] = entry.gradient.mixing
         arrays[f"losses_{number}"] = entry.losses
         if entry.derivatives.size:
             arrays[f"derivatives_{number}"] = entry.derivatives
@@ -214,7 +215,9 @@ def _entry(arrays: dict[str, Array], number: int, has_state: bool) -> Entry:
     return Entry(
         arrays[f"point_{number}"],
         float(row[0]),
-        CovarianceGradient((arrays[f"kernels_{number}"],), arrays[f"variances_{number}"], float(row[4])),
+        CovarianceGradient(
+            (arrays[f"kernels_{number}"],), arrays[f"variances_{number}"], float(row[4]), arrays[f"mixing_{number}"]
+        ),
         arrays[f"losses_{number}"],
         bool(row[1]),
         int(row[2]),

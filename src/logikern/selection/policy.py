@@ -22,6 +22,17 @@ class GrowthPolicy:
     # rows of 50 columns), and 2 % lower with a spread of 2, which loses if rates do matter.
     relevance_scale: float = 1.0
     relevance_spread: float = 3.0
+    # Standard deviation of the loadings of factors around zero, and root of the sum of their squares; the smaller one
+    # counts. On tasks drawn from the model, with 300 to 1000 rows of 12 classes and two factors, the log loss falls
+    # by 0.006 on average with 0.3, by 0.012 with 0.6 and by 0.011 with 1.0; with 30 classes, most with 0.3.
+    loading_scale: float = 0.45
+    loading_spread: float = 2.2
+    # Slope of a direction, relative to the steepest, from which it becomes a factor.
+    factor_share: float = 0.3
+    most_factors: int = 5  # largest number of factors that "auto" tries
+    # Standard errors that the gain of factors must exceed. One would keep factors that do nothing in one of six fits,
+    # and with few rows they do harm.
+    structure_errors: float = 2.0
     start_spread: float = 1.5  # standard deviation of further starts
     # Rates and variances change at most as these powers of the number of points.
     largest_power: float = 1.0
@@ -41,6 +52,10 @@ class GrowthPolicy:
     # Evaluations of the kept model on a larger subset. Further ones lower the criterion a little, but not the loss of
     # new rows.
     most_on_more_points: int = 8
+
+    def scale_of_loadings(self, n_loadings: int) -> float:
+        """Standard deviation of the loadings of all classes on all factors."""
+        return min(self.loading_scale, self.loading_spread / max(n_loadings, 1) ** 0.5)
 
     def scale_of_rates(self, n_rates: int) -> float:
         """Standard deviation of the log rates of `n_rates` columns around their mean."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.outcome import Array, Indices, Mask
 
 
 class Pull(NamedTuple):
@@ -35,6 +35,21 @@ class NormalPrior(Prior):
     def pull(self, shift: Array) -> Pull:
         away = (shift - self.centre) / self.scale
         return Pull(0.5 * float(away @ away), away / self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class PartedPrior(Prior):
+    """Independent priors of two kinds of parameters."""
+
+    is_first: Mask  # (p,): which parameters the first prior is for
+    first: Prior
+    second: Prior
+
+    def pull(self, shift: Array) -> Pull:
+        parts = [self.first.pull(shift[self.is_first]), self.second.pull(shift[~self.is_first])]
+        gradient = np.empty_like(shift)
+        gradient[self.is_first], gradient[~self.is_first] = parts[0].gradient, parts[1].gradient
+        return Pull(parts[0].value + parts[1].value, gradient)
 
 
 @dataclass(frozen=True, eq=False)

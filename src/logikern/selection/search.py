@@ -1,7 +1,7 @@
 """Minimise a criterion over the logs of the hyperparameters of one specification."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -93,6 +93,8 @@ class SearchData:
     rows: Indices | None = None  # (n,): their places among all points, if they have any
     # Latents (C, n) at these points, predicted by fits to other points; None if there is no prediction.
     predict: "Callable[[WarmStart], Array | None]" = lambda fits: None
+    # The same search without each of several parts of the rows, which are unseen rows then.
+    without_parts: "Callable[[], Iterator[SearchData]]" = lambda: iter(())
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +121,7 @@ class Found:
     def answers(self, specification: Specification) -> bool:
         """Whether the specification has the same kernels and functions, however its variances are tied."""
         alike = np.array_equal(self.specification.latent_variances, specification.latent_variances)
+        alike = alike and np.array_equal(self.specification.mixing.parameters, specification.mixing.parameters)
         return alike and self.specification.kernels == specification.kernels
 
 

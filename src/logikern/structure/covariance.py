@@ -15,18 +15,21 @@ from logikern.structure.mixing import Mixing
 LARGE_STATE = 400_000
 
 
+NO_MATRIX: Array = np.zeros((0, 0))
+
+
 class CovarianceGradient(NamedTuple):
-    """Derivatives of a contraction with respect to the logs of all hyperparameters."""
+    """Derivatives of a contraction with respect to the logs of all hyperparameters, and to the mixing."""
 
     kernels: tuple[Array, ...]
     variances: Array
     bias_variance: float
+    mixing: Array = NO_MATRIX  # (C, P): by the entries of the mixing's matrix; empty if it has no parameters
 
     def scaled(self, factor: float) -> "CovarianceGradient":
         """All derivatives times a factor."""
-        return CovarianceGradient(
-            tuple(factor * kernel for kernel in self.kernels), factor * self.variances, factor * self.bias_variance
-        )
+        kernels = tuple(factor * kernel for kernel in self.kernels)
+        return CovarianceGradient(kernels, factor * self.variances, factor * self.bias_variance, factor * self.mixing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +171,7 @@ class ClassCovariance:
         bias = self.bias_variance * np.sum(left.sum(axis=-1) * right.sum(axis=-1))
         if len(self.operators) == 1:
             return self._contract_one(left, right, float(bias))
+        mixing = self._contract_mixing(left, right) if self.mixing.parameters.size else NO_MATRIX
         left, right = self.mixing.adjoint(left), self.mixing.adjoint(right)
         variances = np.empty(len(self.variances))
         kernels = []
@@ -178,7 +182,23 @@ class ClassCovariance:
             image = operator.matmul(flat).reshape(scaled.shape)
             variances[users] = np.einsum("bpn,bpn->p", scaled, image)
             kernels.append(operator.contract_gradient(scaled.reshape(-1, self.n_points), flat))
-        return CovarianceGradient(tuple(kernels), variances, float(bias))
+        return CovarianceGradient(tuple(kernels), variances, float(bias), mixing)
+
+    def _contract_mixing(self, left: Array, right: Array) -> Array:
+        """Derivatives by the entries of B, (C, P): with K the covariance of latent functions, K B' right left' and
+        its counterpart with left and right exchanged."""
+        images = [self._latent_product(own) for own in (left, right)]
+        return _pair(left, images[1]) + _pair(right, images[0])
+
+    def _latent_product(self, per_class: Array) -> Array:
+        """blockdiag(v_p M_(l_p)) B' times each member, (B, C, n) -> (B, P, n)."""
+        latent = self.mixing.adjoint(per_class)
+        image = np.empty_like(latent)
+        for index, operator in enumerate(self.operators):
+            users = self._users(index)
+            own = latent[:, users]
+            image[:, users] = operator.matmul(own.reshape(-1, self.n_points)).reshape(own.shape)
+        return image * self.variances.astype(image.dtype)[:, None]
 
     def _contract_one(self, left: Array, right: Array, bias: float) -> CovarianceGradient:
         """`contract_gradient` for one correlation matrix M: K~ is then M times a matrix over classes."""
@@ -187,4 +207,13 @@ class ClassCovariance:
         variances = self.variances * self.mixing.couple_gradient(left, image)
         coupled = self.mixing.couple(left, self.variances)
         kernel = operator.contract_gradient(coupled.reshape(shape), right.reshape(shape))
-        return CovarianceGradient((kernel,), variances, bias)
+        mixing = NO_MATRIX
+        if self.mixing.parameters.size:
+            between = _pair(left, image)  # derivatives by the matrix over classes, (C, C)
+            mixing = (between + between.T) @ (self.mixing.as_matrix() * self.variances)
+        return CovarianceGradient((kernel,), variances, bias, mixing)
+
+
+def _pair(left: Array, right: Array) -> Array:
+    """sum_b left_b right_b', (B, C, n) and (B, P, n) -> (C, P), in double precision."""
+    return np.asarray(np.matmul(left, right.swapaxes(1, 2)).sum(axis=0, dtype=np.float64))

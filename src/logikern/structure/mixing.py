@@ -19,7 +19,7 @@ class Mixing(ABC):
     """A linear map B from latent functions (..., P, n) to class functions (..., C, n).
 
     Any map works with every solver. If class functions are sums along the paths of a forest, `forest` returns that
-    forest, which enables the low-rank preconditioner and pointwise ascent.
+    forest, which makes the preconditioner cheaper and enables pointwise ascent.
     """
 
     n_latent: int
@@ -75,6 +75,19 @@ class Mixing(ABC):
     def forward_diagonal(self, latent_diagonal: Array) -> Array:
         """Diagonal of B D B', (C, n), from diagonals D of the latent covariance, (P, n)."""
         return self.as_matrix() ** 2 @ latent_diagonal
+
+    @property
+    def parameters(self) -> Array:
+        """Numbers on which B depends, and which a search learns, (q,)."""
+        return np.zeros(0)
+
+    def with_parameters(self, values: Array) -> "Mixing":
+        """The same map at other `parameters`."""
+        return self
+
+    def collect(self, by_matrix: Array) -> Array:
+        """Derivatives in the `parameters`, from derivatives in the entries of B, (C, P)."""
+        return np.zeros(0)
 
     def couple(self, per_class: Array, variances: Array, out: Array | None = None) -> Array:
         """B diag(variances) B', (..., C, n) -> (..., C, n); `out` may be the argument."""

@@ -30,9 +30,19 @@ class Specification:
 
     @property
     def log_parameters(self) -> np.ndarray:
-        """Logarithms of all hyperparameters: kernels, variances, bias variance."""
+        """Logarithms of all hyperparameters: kernels, variances, bias variance.
+
+        Parameters of the mixing, which may be negative, are between kernels and variances, as they are.
+        """
         kernels = [kernel.log_parameters for kernel in self.kernels]
-        return np.concatenate([*kernels, np.log(self.variances), np.log([self.bias_variance or 1.0])])
+        others = [self.mixing.parameters, np.log(self.variances), np.log([self.bias_variance or 1.0])]
+        return np.concatenate([*kernels, *others])
+
+    @property
+    def mixing_places(self) -> slice:
+        """Where the parameters of the mixing are in `log_parameters`."""
+        begin = sum(len(kernel.log_parameters) for kernel in self.kernels)
+        return slice(begin, begin + len(self.mixing.parameters))
 
     def with_log_parameters(self, values: np.ndarray) -> "Specification":
         """The same model with other hyperparameters; a bias variance of zero stays zero."""
@@ -41,10 +51,12 @@ class Specification:
             size = len(kernel.log_parameters)
             kernels.append(kernel.with_log_parameters(values[place : place + size]))
             place += size
+        own = self.mixing_places
         return replace(
             self,
             kernels=tuple(kernels),
-            variances=tuple(float(value) for value in np.exp(values[place:-1])),
+            mixing=self.mixing.with_parameters(values[own]) if own.stop > own.start else self.mixing,
+            variances=tuple(float(value) for value in np.exp(values[own.stop : -1])),
             bias_variance=float(np.exp(values[-1])) if self.bias_variance else 0.0,
         )
 
@@ -56,7 +68,8 @@ class Specification:
     def collect(self, gradient: CovarianceGradient) -> np.ndarray:
         """The gradient in the hyperparameters, from a gradient for each operator and latent function."""
         variances = np.bincount(self.tying.variance_of, weights=gradient.variances, minlength=len(self.variances))
-        return np.concatenate([*gradient.kernels, variances, [gradient.bias_variance]])
+        mixing = self.mixing.collect(gradient.mixing) if gradient.mixing.size else np.zeros(0)
+        return np.concatenate([*gradient.kernels, mixing, variances, [gradient.bias_variance]])
 
     def bind(self, points: PointSet) -> ClassCovariance:
         """The covariance of all class functions on the points."""

@@ -74,7 +74,7 @@ class DecisionMixin:
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows whose most probable class is the true class, or is at or below the true node."""
-        if "tree_" not in self.__dict__:
+        if self.__dict__.get("tree_") is None:
             return super().score(X, y, sample_weight)  # type: ignore[misc]
         tree = self._fitted_tree()
         # Test rows may have classes that did not occur in training; these rows count as errors.

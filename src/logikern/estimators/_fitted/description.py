@@ -8,6 +8,8 @@ from logikern.encoding.encoder import Encoder
 from logikern.estimators._fitted.frames import rate_names, users
 from logikern.kernels import Kernel, leaves
 from logikern.numerics.outcome import Array
+from logikern.structure.coupling import Coupling, correlations
+from logikern.structure.label_kernel import LabelKernel
 from logikern.structure.loadings import LabelLoadings
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -20,6 +22,7 @@ class DescriptionPolicy:
 
     # Maximum number of variances in a list; if there are more, only the smallest and the largest are given.
     values: int = 6
+    pairs: int = 3  # pairs of classes that are named
     inputs: int = 3  # number of inputs that are named, by largest rate
     characters: int = 30  # longest name of a group of classes
     column_characters: int = 60  # longest name of an input or column
@@ -50,6 +53,8 @@ def describe_model(found: Specification, names: Array, unit: str, encoder: Encod
         Encoder of the inputs, for the names of the inputs with the largest rates.
     """
     lines = [_kernels(found.kernels, encoder), sharing(found, unit), f"{_variances(found, names)} {_bias(found)}"]
+    if isinstance(found.mixing, Coupling):
+        lines.append(_coupling(found, names))
     temperature = found.temperature
     if not temperature.is_neutral:
         values = f"{temperature.certain:.2f} for certain rows, {temperature.uncertain:.2f} for uncertain rows"
@@ -118,10 +123,23 @@ SHARINGS_OF_LABEL_SETS = {
 }
 
 
+SHARINGS_OF_LABEL_KERNELS = {
+    "shared": "The covariance of two classes is one kernel and one variance times the kernel of their labels.",
+    "level": "One kernel; what classes share by the kernel of labels has one variance, what is their own another.",
+    "leaf": "One kernel; what classes share has one variance, and the own part of each class has its own variance.",
+    "separate": "What classes share by the kernel of labels has a kernel and a variance, what is their own others.",
+    "leaves": "What classes share has a kernel and a variance, and so has the own part of each class.",
+}
+OTHER_SHARINGS: dict[type, dict[str, str]] = {
+    LabelLoadings: SHARINGS_OF_LABEL_SETS,
+    LabelKernel: SHARINGS_OF_LABEL_KERNELS,
+}
+
+
 def sharings_of(found: Specification, unit: str) -> dict[str, str]:
     """Names of tyings, and a sentence about each."""
-    if isinstance(found.mixing, LabelLoadings):
-        return SHARINGS_OF_LABEL_SETS
+    if type(found.mixing) in OTHER_SHARINGS:
+        return OTHER_SHARINGS[type(found.mixing)]
     one, several = _units(found, unit)
     return {
         "shared": f"All {several} share one kernel and one variance.",
@@ -132,6 +150,23 @@ def sharings_of(found: Specification, unit: str) -> dict[str, str]:
         "leaf": f"All {several} share one kernel; each level of inner nodes and each leaf has its own variance.",
         "leaves": "Each level of inner nodes and each leaf has its own kernel and variance.",
     }
+
+
+def _coupling(found: Specification, names: Array) -> str:
+    """Number of factors, and the most similar and most opposite classes a priori, as sentences."""
+    assert isinstance(found.mixing, Coupling)
+    n_factors = found.mixing.n_factors
+    between = np.tril(correlations(found.mixing, found.latent_variances), -1)
+    order = np.argsort(between, axis=None)
+    told = [_pairs(between, chosen, names) for chosen in (order[::-1][: USUAL.pairs], order[: USUAL.pairs])]
+    what = "One learned factor couples" if n_factors == 1 else f"{n_factors} learned factors couple"
+    return f"{what} the classes. Most similar a priori: {told[0]}. Most opposite: {told[1]}."
+
+
+def _pairs(between: Array, chosen: Array, names: Array) -> str:
+    """Pairs of classes with their correlations."""
+    places = zip(*np.unravel_index(chosen, between.shape), strict=True)
+    return ", ".join(f"{names[two]} and {names[one]} ({between[one, two]:z.2f})" for one, two in places)
 
 
 def _units(found: Specification, unit: str) -> tuple[str, str]:

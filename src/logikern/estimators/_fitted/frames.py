@@ -10,6 +10,8 @@ import numpy as np
 from logikern.encoding.encoder import Encoder
 from logikern.estimators._inputs.data import names_of_rows
 from logikern.numerics.outcome import Array
+from logikern.structure.coupling import Coupling
+from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
 
@@ -51,6 +53,10 @@ def hyperparameter_frame(
             first = began.get(name, began.get(name.split("[")[0], np.nan))
             shown = _with_names(name, kernel.parameter_names, encoder)
             rows.append({"name": shown, "classes": served, "value": float(value), "start": float(first)})
+    if isinstance(found.mixing, Coupling):
+        for (place, factor), value in np.ndenumerate(found.mixing.loadings):
+            row = {"name": f"loading[{factor}]", "classes": str(classes[place]), "value": float(value), "start": 0.0}
+            rows.append(row)
     for number, variance in enumerate(found.variances):
         served = users(found.tying.variance_of, number, found, classes)
         first = start.latent_variances[found.tying.variance_of.index(number)]
@@ -88,7 +94,7 @@ def users(group_of: tuple[int, ...], number: int, found: Specification, classes:
     members = np.flatnonzero(np.array(group_of) == number)
     if len(members) == len(group_of):
         return "all"
-    if not tree.is_coupled:
+    if isinstance(tree, Flat | Coupling):
         return ", ".join(str(classes[member]) for member in members)
     if not isinstance(tree, Tree):
         return tree.describe(members)

@@ -36,6 +36,13 @@ UNSEEN_TERMS = {
     "is compared on {n_unseen} rows that the search has not seen, where its gain may be smaller or absent.",
     "better": "the gain on unseen rows is positive, or exceeds the noise if the model adds kernels; " + FIRST,
 }
+# Stages that learn how classes are related.
+STRUCTURE_TERMS = {
+    "coupling": "factors that classes share. They are judged on rows that had no part in their choice: rows that the "
+    "search has not seen, or each fold in turn. They are better if the gain exceeds twice the noise.",
+    "learned tree": "a tree of classes that are confused. It is judged on each fold in turn, with a tree of classes "
+    "that are confused among the other rows. It is better if the gain exceeds the noise.",
+}
 
 
 class Words(NamedTuple):
@@ -113,7 +120,7 @@ def _compared(verdicts: tuple[Verdict, ...], final: Verdict, records: tuple[Reco
         fate = f"{verdict.fate}: final" if verdict is final else verdict.fate
         told = f"{verdict.n_parameters:7}  {verdict.value:9.4f}  {gain:>7}  {noise:>6}"
         lines.append(f"{verdict.stage:{width}}  {told}  {fate.removeprefix('first model: ')}")
-    return [f"Models compared, on {(own or [records[-1].n_points])[-1]} rows:", *lines]
+    return [f"Models compared, on {(own or [_most_rows(records)])[-1]} rows:", *lines]
 
 
 def _criterion(fitted: dict[str, Any], records: tuple[Record, ...], words: Words) -> list[str]:
@@ -121,7 +128,7 @@ def _criterion(fitted: dict[str, Any], records: tuple[Record, ...], words: Words
     method = fitted.get("criterion_method_", "")
     by = f" by {method}" if method else ""
     lines = [
-        f"Criterion {fitted['criterion_value_']:.4f} on {records[-1].n_points} rows{by}: {words.criterion}.",
+        f"Criterion {fitted['criterion_value_']:.4f} on {_most_rows(records)} rows{by}: {words.criterion}.",
         "It is optimistic, because the search minimised it. Score new rows for a fair estimate.",
     ]
     if np.isfinite(fitted.get("held_out_error_", np.nan)):
@@ -129,6 +136,11 @@ def _criterion(fitted: dict[str, Any], records: tuple[Record, ...], words: Words
     lines += [fitted["criterion_doubt_"]] if fitted.get("criterion_doubt_") else []
     stopped = fitted.get("stopped_early_", "")
     return [*lines, f"The search ended early: {stopped}."] if stopped else lines
+
+
+def _most_rows(records: tuple[Record, ...]) -> int:
+    """Rows of the last subset of a search, which is the largest; factors are also judged on parts of one."""
+    return max(record.n_points for record in records)
 
 
 def _cost(records: tuple[Record, ...]) -> str:
@@ -143,7 +155,9 @@ def _terms(verdicts: tuple[Verdict, ...], found: Specification, words: Words) ->
     """The meaning of the words in the table and in the description of the model, if there is a table."""
     if all(np.isnan(verdict.gain) for verdict in verdicts):
         return []
-    n_unseen = max(verdict.n_unseen for verdict in verdicts)
+    first_words = {verdict.stage.partition(",")[0] for verdict in verdicts}
+    others = [verdict for verdict in verdicts if verdict.stage.partition(",")[0] not in STRUCTURE_TERMS]
+    n_unseen = max(verdict.n_unseen for verdict in others)
     told = TERMS | (UNSEEN_TERMS if n_unseen else {})
     if all(verdict.fate != "requested" for verdict in verdicts):
         told = {term: meaning for term, meaning in told.items() if term != "requested"}
@@ -152,7 +166,8 @@ def _terms(verdicts: tuple[Verdict, ...], found: Specification, words: Words) ->
     ]
     names = {name for verdict in verdicts for name in verdict.stage.split(", ")}
     sharings = [f"{name}: {sentence}" for name, sentence in sharings_of(found, words.unit).items() if name in names]
-    return ["Terms:", *lines, *sharings, *parameter_terms(found.kernels)]
+    structures = [f"{name}: {told}" for name, told in STRUCTURE_TERMS.items() if name in first_words]
+    return ["Terms:", *lines, *structures, *sharings, *parameter_terms(found.kernels)]
 
 
 def _plan(fitted: dict[str, Any]) -> list[list[str]]:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import _check_y, check_consistent_length, validate
 
 from logikern.encoding.encoder import Encoder
 from logikern.encoding.roles import list_chosen
+from logikern.estimators._inputs.arguments import is_auto
 from logikern.estimators._inputs.hierarchy import tree_targets, warn_of_guesses
 from logikern.estimators._inputs.labels import is_table, read_distributions, read_labels, refuse_missing
 from logikern.estimators._inputs.tables import as_table, learn_inputs
@@ -20,6 +21,8 @@ from logikern.kernels import FunctionKernel, Kernel, Precomputed, leaves, traini
 from logikern.kernels.inputs import is_sparse
 from logikern.likelihoods.base import Likelihood
 from logikern.numerics.outcome import Array, Indices
+from logikern.structure.coupling import uncoupled
+from logikern.structure.label_kernel import read_label_kernel
 from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.targets import from_labels
 from logikern.structure.tree import Tree
@@ -27,6 +30,8 @@ from logikern.structure.tree import Tree
 # Squares of larger inputs overflow; if all inputs are smaller, their squares vanish.
 LARGEST_INPUT, SMALLEST_INPUT = 1e150, 1e-150
 SCALE = "Scale the inputs, for instance with StandardScaler or by a change of units."
+# A learned tree of fewer classes would be the flat model.
+FEWEST_LEAVES = 4
 # Rows of a kernel matrix that are compared with its columns at a time.
 ROW_TILE = 256
 
@@ -79,8 +84,18 @@ def has_own_structure(hierarchy: Any) -> bool:
     return isinstance(hierarchy, Mixing) and not isinstance(hierarchy, Tree)
 
 
-def class_structure(hierarchy: Any, classes: Array) -> Mixing:
+def class_structure(parameters: Parameters, classes: Array) -> Mixing:
     """The user's structure of the classes, or `Flat`; trees are read with the labels."""
+    hierarchy = parameters.hierarchy
+    if parameters.learns_tree and len(classes) < FEWEST_LEAVES:
+        raise ValueError(
+            f"`hierarchy='learn'` needs at least {FEWEST_LEAVES} classes, but `y` has {len(classes)}. Use "
+            "hierarchy=None."
+        )
+    if parameters.label_kernel is not None:
+        return read_label_kernel(parameters.label_kernel, classes)
+    if parameters.coupling is not None:
+        return _to_be_coupled(parameters.coupling, len(classes))
     if not has_own_structure(hierarchy):
         return Flat(len(classes))
     if hierarchy.n_classes != len(classes):
@@ -89,6 +104,20 @@ def class_structure(hierarchy: Any, classes: Array) -> Mixing:
             f"{len(classes)}. Pass a structure for all classes of `y`."
         )
     return cast(Mixing, hierarchy)
+
+
+def _to_be_coupled(coupling: Any, n_classes: int) -> Mixing:
+    """Independent classes for a search that may couple them."""
+    if n_classes == 2:
+        raise ValueError(
+            "`coupling` needs at least three classes, but `y` has two: only the difference of their functions "
+            "matters. Use coupling=None."
+        )
+    if not is_auto(coupling) and coupling >= n_classes:
+        raise ValueError(
+            f"`coupling` must be a number of factors below the number of classes, {n_classes}, but is {coupling}."
+        )
+    return uncoupled(n_classes)
 
 
 def names_of_rows(X: Any) -> Any:
@@ -127,7 +156,7 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
         raise ValueError(f"{parameters.owner} requires y to be passed, but the target y is None. Pass class labels.")
     refuse_missing(y)
     names, row_names = getattr(y, "columns", None), names_of_rows(X)
-    is_flat = parameters.hierarchy is None or has_own_structure(parameters.hierarchy)
+    is_flat = parameters.hierarchy is None or parameters.learns_tree or has_own_structure(parameters.hierarchy)
     known = None if is_flat else tree_targets(parameters.hierarchy, y)
     # Paths may be tuples, which scikit-learn does not accept: check the numbers of the nodes instead.
     X, y, encoder = check(X, y if known is None else known.targets.argmax(axis=0))
@@ -154,7 +183,7 @@ def training_data(parameters: Parameters, check: CheckTogether, X: Any, y: Any, 
         np.ascontiguousarray(targets if len(kept) == len(weights) else targets[:, kept]),
         weights[kept],
         classes,
-        class_structure(parameters.hierarchy, classes) if tree is None else tree,
+        class_structure(parameters, classes) if tree is None else tree,
         likelihood,
         labels[kept],
         kept,

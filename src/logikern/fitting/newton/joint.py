@@ -6,7 +6,7 @@ import numpy as np
 
 from logikern.numerics.outcome import Array
 from logikern.operators.base import KernelOperator
-from logikern.structure.covariance import ClassCovariance, CovarianceGradient
+from logikern.structure.covariance import NO_MATRIX, ClassCovariance, CovarianceGradient
 
 
 def joint_covariance(covariance: ClassCovariance) -> Array:
@@ -35,16 +35,18 @@ def weigh_joint(covariance: ClassCovariance, weights: Array, seen: Array) -> Cov
     n, n_seen = covariance.n_points, len(seen)
     between = weights.reshape(n_seen, n, n_seen, n)
     parts = seen @ covariance.mixing.as_matrix()  # (F, P)
-    kernels, variances = [], np.empty(len(covariance.variances))
+    kernels, variances, mixing = [], np.empty(len(covariance.variances)), np.zeros_like(parts)
     for index, operator in enumerate(covariance.operators):
         users = covariance.assignment == index
         own, inner = parts[:, users], np.einsum("fnem,nm->fe", between, correlation(operator))
         variances[users] = covariance.variances[users] * np.einsum("fp,fe,ep->p", own, inner, own)
+        mixing[:, users] = (inner + inner.T) @ (own * covariance.variances[users])
         kernels.append(
             operator.weigh_gradient(np.einsum("fe,fnem->nm", coupling_of(covariance, index, parts), between))
         )
     bias = covariance.bias_variance * np.einsum("fe,fnem->", seen @ seen.T, between)
-    return CovarianceGradient(tuple(kernels), variances, float(bias))
+    by_matrix = seen.T @ mixing if covariance.mixing.parameters.size else NO_MATRIX
+    return CovarianceGradient(tuple(kernels), variances, float(bias), by_matrix)
 
 
 def correlation(operator: KernelOperator) -> Array:

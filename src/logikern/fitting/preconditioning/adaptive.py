@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from logikern.fitting.preconditioning.low_rank import CovarianceFactors, factorise, operators_on
+from logikern.fitting.preconditioning.low_rank import CovarianceFactors, factorise, functions_of_classes, operators_on
 from logikern.fitting.preconditioning.preconditioner import LowRank, Preconditioner, diagonal_preconditioner
 from logikern.likelihoods.curvature import Curvature
 from logikern.numerics.outcome import Array, Indices
@@ -67,9 +67,9 @@ POLICY = RankPolicy()
 def rows_per_rank(covariance: ClassCovariance) -> int:
     """Rows of all classes, or coordinates if there are more, for each row of an operator's factor."""
     forest = covariance.mixing.forest
-    if forest is None or not len(forest.inner):
+    if forest is not None and not len(forest.inner):
         return covariance.n_classes
-    rows = sum(map(len, operators_on(forest.order.paths, covariance.assignment)))
+    rows = sum(map(len, operators_on(functions_of_classes(covariance.mixing), covariance.assignment)))
     return max(rows, covariance.mixing.n_latent)
 
 
@@ -116,8 +116,6 @@ class LowRankConditioning(Conditioning):
     policy: RankPolicy = POLICY
 
     def prepare(self, covariance: ClassCovariance) -> Condition:
-        if covariance.mixing.forest is None:
-            return DiagonalConditioning().prepare(covariance)
         parts = covariance.parts
         if len(parts) == 1:
             return _Conditioner(self, covariance)

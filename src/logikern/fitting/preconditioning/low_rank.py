@@ -12,7 +12,7 @@ from logikern.numerics.pivoted_cholesky import LowRankFactor, randomly_pivoted_c
 from logikern.operators.base import KernelOperator
 from logikern.structure.covariance import ClassCovariance
 from logikern.structure.forest import ClassForest, ClassOrder
-from logikern.structure.mixing import Mixing
+from logikern.structure.mixing import Flat, Mixing
 
 
 def operators_on(paths: list[list[int]], assignment: Indices) -> list[list[int]]:
@@ -20,12 +20,21 @@ def operators_on(paths: list[list[int]], assignment: Indices) -> list[list[int]]
     return [sorted({int(assignment[number]) for number in path}) for path in paths]
 
 
+def functions_of_classes(mixing: Mixing) -> list[list[int]]:
+    """The latent functions of each class: along its path in class order, or any number of them without a forest."""
+    if mixing.forest is not None:
+        return mixing.forest.order.paths
+    return [np.flatnonzero(row).tolist() for row in mixing.as_matrix()]
+
+
 @dataclass(frozen=True, eq=False)
 class CovarianceFactors:
     """K~ ~ Mixing blockdiag(v_p (F_p' F_p + diag(r_p))) Mixing' + bias_variance (I (x) 1 1').
 
+    Without a forest, the residuals r count on the diagonal of K~ only, not between classes.
+
     Coordinates belong to latent functions, one after the other, and then to the constants of classes. The *rows* of a
-    class are the factors of all operators on its path and, for its constant, a row of ones.
+    class are the factors of all operators of its functions and, for its constant, a row of ones.
     """
 
     factors: tuple[Array, ...]  # (r, n), one per operator
@@ -47,8 +56,13 @@ class CovarianceFactors:
 
     @cached_property
     def forest(self) -> ClassForest:
-        assert self.mixing.forest is not None, "only forests have low-rank factors"
-        return self.mixing.forest
+        """The forest along which residuals couple classes at a point; without one, they do not couple them."""
+        return self.mixing.forest or Flat(self.mixing.n_classes).forest
+
+    @property
+    def is_separate(self) -> bool:
+        """Whether every class has a function of its own and no other."""
+        return self.mixing.forest is not None and not len(self.forest.inner)
 
     @property
     def order(self) -> ClassOrder:
@@ -56,8 +70,8 @@ class CovarianceFactors:
 
     @cached_property
     def operators_of(self) -> list[list[int]]:
-        """The operators on the path of each class, in class order."""
-        return operators_on(self.order.paths, self.assignment)
+        """The operators of each class, in class order."""
+        return operators_on(functions_of_classes(self.mixing), self.assignment)
 
     @cached_property
     def row_offsets(self) -> Indices:
@@ -66,8 +80,9 @@ class CovarianceFactors:
         return np.concatenate([[0], np.cumsum(np.array(counts) + bool(self.bias_deviation))]).astype(int)
 
     def missing(self, points: slice) -> Array:
-        """Residual variance of every latent function at some points, (P, points)."""
-        return self.residuals[self.assignment, points] * (self.deviations**2)[:, None]
+        """Residual variance of every function of the forest at some points, (functions, points)."""
+        latent = self.residuals[self.assignment, points] * (self.deviations**2)[:, None]
+        return latent if self.mixing.forest is not None else self.mixing.forward_diagonal(latent)
 
     @property
     def constants(self) -> slice:
@@ -172,7 +187,7 @@ class CovarianceFactors:
     def gather(self, matrix: Array) -> Array:
         """Convert a matrix over rows to one over coordinates in the order `arranged`, both below the diagonal."""
         spread = self._spread
-        if not len(self.forest.inner):
+        if self.is_separate:
             matrix *= spread.data
             matrix *= spread.data[:, None]
             return matrix
@@ -183,13 +198,15 @@ class CovarianceFactors:
     @property
     def arranged(self) -> Indices | slice:
         """Coordinates in the order of Woodbury's matrix; without links, in the order of their rows."""
-        return slice(None) if len(self.forest.inner) else self._spread.indices
+        return self._spread.indices if self.is_separate else slice(None)
 
     @cached_property
     def _spread(self) -> sparse.csr_array:
         """The linear map from coordinates to the rows of classes, (rows, coordinates)."""
         rows, columns, values = [], [], []
-        for place, path in enumerate(self.order.paths):
+        # Along a path of a forest all loadings are one.
+        matrix = self.mixing.as_matrix() if self.mixing.forest is None else None
+        for place, path in enumerate(functions_of_classes(self.mixing)):
             starts, start = {}, self.row_offsets[place]
             for index in self.operators_of[place]:
                 starts[index] = start
@@ -198,7 +215,8 @@ class CovarianceFactors:
                 rank = np.arange(len(self.factors[self.assignment[number]]))
                 rows.append(starts[self.assignment[number]] + rank)
                 columns.append(self.offsets[number] + rank)
-                values.append(np.full(len(rank), self.deviations[number]))
+                loading = 1.0 if matrix is None else matrix[place, number]
+                values.append(np.full(len(rank), self.deviations[number] * loading))
             if self.bias_deviation:
                 rows.append(np.array([start]))
                 columns.append(np.array([self.constants.start + self.order.classes[place]]))
