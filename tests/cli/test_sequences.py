@@ -181,7 +181,7 @@ def test_model_of_python_needs_the_column(run, tokens, unseen, tmp_path):
 
 
 REFUSED = {
-    "no such column": (("--sequence", "sentense"), {}, 1, "no column `sentense`, which `--sequence` names. Did you mean"),
+    "no such column": (("--sequence", "sentense"), {}, 1, "no column `sentense`, which `--sequence` names. Did you"),
     "gaps in the column": (
         ("--sequence", "sentence"),
         {"sentence": lambda frame: frame["sentence"].where(frame.index != 3)},

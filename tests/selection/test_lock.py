@@ -44,7 +44,7 @@ def is_free(path):
 
 
 def test_lock_held_by_another_process_is_refused(path, holder):
-    refused = pytest.raises(ValueError, match=f"`{path}` is in use by another search. Wait until it has ended")
+    refused = pytest.raises(ValueError, match=f"`{path}` is in use by another search. If several fits share it")
     with refused, locked(path):
         pass
 
