@@ -139,7 +139,7 @@ def test_search_that_is_interrupted_at_once_uses_its_start(monkeypatch):
 
 
 class Impatient(logging.Handler):
-    """A handler that interrupts the final fit at one of its steps."""
+    """A handler that interrupts a final fit once, at one of its steps."""
 
     def __init__(self, step):
         super().__init__(logging.DEBUG)
@@ -147,6 +147,7 @@ class Impatient(logging.Handler):
 
     def emit(self, entry):
         if "newton_step" in vars(entry) and entry.newton_step.step == self.step:
+            self.step = -1
             raise KeyboardInterrupt
 
 
@@ -174,7 +175,8 @@ def test_interrupted_final_fit_is_kept_after_a_search(impatient):
     assert kept.outcome_ is Outcome.INTERRUPTED and kept.interrupted_ and kept.n_iter_ == 2
     own = kept.specification_
     names = ("transition_variance", "pseudocount", "piecewise")
-    settings = {name: getattr(own, name) for name in names} | {"variance": own.positions.variances[0]}
+    settings = {name: getattr(own, name) for name in names}
+    settings |= {"variance": own.positions.variances[0], "bias_variance": own.positions.bias_variance}
     with pytest.warns(ConvergenceWarning, match="budget of Newton steps"):
         stopped = model(kernel=own.positions.kernels[0], criterion=None, max_iter=2, **settings).fit(X, Y)
     np.testing.assert_allclose(kept.transition_, stopped.transition_, atol=1e-9)
