@@ -18,7 +18,7 @@ from logikern.numerics.outcome import Array, Outcome
 AnyModel: TypeAlias = FittedModel | NeighbourhoodModel
 
 # Attributes of a fit that do not end with an underscore.
-_HIDDEN = ("_training", "_left_out", "_seed")
+_HIDDEN = ("_training", "_left_out", "_seed", "_fitted")
 
 
 def forget_fit(estimator: Any) -> None:

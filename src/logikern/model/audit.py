@@ -28,6 +28,7 @@ from logikern.numerics.temperature import Temperature
 from logikern.operators.partition import Partition
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
+from logikern.structure.loadings import LabelLoadings
 from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -37,6 +38,10 @@ SCHEMA = "schema.json"
 # Estimators belong to a later layer and are known here by name only.
 CLASSIFIER = "logikern.estimators.classifier.KernelLogisticClassifier"
 REGRESSOR = "logikern.estimators.regressor.KernelRegressor"
+MULTILABEL = "logikern.estimators.multilabel.classifier.KernelMultilabelClassifier"
+LABEL_SPACE = "logikern.estimators.multilabel._labels.LabelSpace"
+COMPARISON = "logikern.estimators.multilabel._comparison.StructureComparison"
+INDEPENDENT, JOINT = (f"logikern.estimators.multilabel._structures.{name}" for name in ("Independent", "Joint"))
 TRANSFORMER = "logikern.estimators._inputs.transformer.TableEncoder"
 SETTINGS = "logikern.estimators._cells.settings.NeighbourhoodSettings"
 # The first skops protocol with which model files were written.
@@ -74,6 +79,7 @@ _OURS: tuple[type, ...] = (
     Temperature,
     Tying,
     Flat,
+    LabelLoadings,
     Tree,
     NewtonStep,
     Record,
@@ -88,6 +94,7 @@ _OURS: tuple[type, ...] = (
 )
 OUR_TYPES = (
     *(CLASSIFIER, REGRESSOR, TRANSFORMER, SETTINGS),
+    *(MULTILABEL, LABEL_SPACE, COMPARISON, INDEPENDENT, JOINT),
     *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS),
 )
 

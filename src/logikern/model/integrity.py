@@ -1,7 +1,7 @@
 """Consistency of the parts of a loaded model, whose types `audit` has checked."""
 
 import dataclasses
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -9,15 +9,17 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
-from logikern.model.audit import CLASSIFIER, REGRESSOR, SETTINGS, TRANSFORMER
+from logikern.model.audit import CLASSIFIER, MULTILABEL, REGRESSOR, SETTINGS, TRANSFORMER
 from logikern.model.cells import check_members
 from logikern.model.encoders import check_encoder, check_scaling
 from logikern.model.fitted import FittedModel, OneAgainstRest
+from logikern.model.label_sets import check_label_sets, check_loadings
 from logikern.model.neighbourhoods import Approximation, NeighbourhoodModel
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
+from logikern.structure.loadings import LabelLoadings
 from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -63,7 +65,6 @@ def is_ours(model: Any) -> bool:
 def check_loaded(loaded: Any) -> None:
     """Raise a ValueError if the fitted attributes of an object from a file contradict each other."""
     _CHECKS[_name(loaded)](loaded)
-    _check_ending(vars(loaded))
 
 
 def _check_ending(found: dict[str, Any]) -> None:
@@ -98,14 +99,16 @@ def _name(model: Any) -> str:
     return f"{type(model).__module__}.{type(model).__qualname__}"
 
 
-def _check_classifier(classifier: Any) -> None:
+def _check_classifier(classifier: Any, fewest: int = 2) -> None:
     _require(_name(classifier) == CLASSIFIER, f"{type(classifier).__name__} is not a KernelLogisticClassifier")
     found = vars(classifier)
     model, classes = found.get("model_"), found.get("classes_")
-    _check_classes(classes)
+    _check_classes(classes, fewest)
     n_inputs = _check_inputs(found)
     if isinstance(found.get("hierarchy"), Tree):
         _check_tree(found["hierarchy"])
+    if isinstance(found.get("hierarchy"), LabelLoadings):
+        check_loadings(found["hierarchy"])
     _check_settings(found.get("operator"))
     if isinstance(model, OneAgainstRest):
         binaries = found.get("binaries_", ())
@@ -116,7 +119,6 @@ def _check_classifier(classifier: Any) -> None:
         for part, binary in zip(model.models, binaries, strict=True):
             _check_class_model(part, 2, n_inputs)
             _check_classifier(binary)
-            _check_ending(vars(binary))
             same = type(part) is type(binary.model_) and np.array_equal(part.dual, binary.model_.dual)
             _require(same, "its models do not match its classes")
         kernels = tuple(part.specification.kernels[0] for part in model.models)
@@ -134,12 +136,14 @@ def _check_classifier(classifier: Any) -> None:
     )
     fitted = model.models[0] if isinstance(model, OneAgainstRest) else model
     _require(len(coefficients) >= fitted.dual.shape[1], "it has fewer coefficients than points")
+    _check_ending(found)
 
 
-def _check_classes(classes: Any) -> None:
+def _check_classes(classes: Any, fewest: int) -> None:
     """Classes must be distinct labels without missing values."""
     _require(
-        isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2, "its classes are not a list"
+        isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= fewest,
+        "its classes are not a list",
     )
     _require(classes.dtype.kind in "biufUSmMO", "its classes are not labels")
     labels = classes.tolist()
@@ -221,9 +225,19 @@ def _check_regressor(regressor: Any) -> None:
         isinstance(coefficients, np.ndarray) and coefficients.ndim in allowed, "its coefficients are not a table"
     )
     _require(len(coefficients) >= found["model_"].dual.shape[1], "it has fewer coefficients than points")
+    _check_ending(found)
 
 
-_CHECKS = {CLASSIFIER: _check_classifier, REGRESSOR: _check_regressor}
+def _check_multilabel(classifier: Any) -> None:
+    _check_classes(vars(classifier).get("classes_"), 1)
+    check_label_sets(vars(classifier), _check_classifier)
+
+
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    CLASSIFIER: _check_classifier,
+    REGRESSOR: _check_regressor,
+    MULTILABEL: _check_multilabel,
+}
 
 
 def _check_model(model: Any, n_classes: int, n_inputs: int) -> None:
@@ -314,6 +328,8 @@ def _check_specification(specification: Any) -> None:
 def _check_mixing(mixing: Any) -> None:
     if isinstance(mixing, Flat):
         _require(type(mixing.n_classes) is int, "its number of classes is not a whole number")
+    elif isinstance(mixing, LabelLoadings):
+        check_loadings(mixing)
     else:
         _check_tree(mixing)
 
@@ -321,7 +337,7 @@ def _check_mixing(mixing: Any) -> None:
 def _check_hierarchy(tree: Any, mixing: Mixing, classes: np.ndarray) -> None:
     """The public tree must be the tree of the model, and its leaves must be the classes."""
     if tree is None or not isinstance(mixing, Tree):
-        _require(tree is None and isinstance(mixing, Flat), "its hierarchy is incomplete")
+        _require(tree is None and isinstance(mixing, Flat | LabelLoadings), "its hierarchy is incomplete")
         return
     _check_tree(tree)
     _require((tree.labels, tree.parents) == (mixing.labels, mixing.parents), "its hierarchy does not match its model")

@@ -13,6 +13,7 @@ import secrets
 import shutil
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,10 +27,12 @@ from logikern.model.audit import TRUSTED, audit, file_size
 from logikern.model.integrity import check_loaded, check_steps, final_step, is_ours
 from logikern.model.objects import build, has_only_ours
 from logikern.numerics.outcome import Outcome
+from logikern.structure.loadings import LabelLoadings
 
 FORMAT = 4
 HEADER = "logikern.json"
 NOTES = "notes"  # entry of the header
+_ESTIMATORS = "a KernelLogisticClassifier, a KernelMultilabelClassifier or a KernelRegressor"
 # Attributes that only leave-one-out and further fits need.
 UNKEPT = ("_training", "_left_out", "_seed")
 
@@ -41,7 +44,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : KernelLogisticClassifier, KernelRegressor or Pipeline
+    model : KernelLogisticClassifier, KernelMultilabelClassifier, KernelRegressor or Pipeline
         A fitted model. A pipeline has transformers of scikit-learn and ends in one of the estimators.
     path : str or path
     """
@@ -53,9 +56,8 @@ def write_model(model: Any, path: str | os.PathLike[str], notes: Mapping[str, st
     estimator = final_step(model)
     if not is_ours(estimator):
         raise ValueError(
-            "`model` must be a KernelLogisticClassifier or a KernelRegressor, or a Pipeline that ends in one, but is "
-            f"{type(model).__name__}. Save the `best_estimator_` of a search, and other estimators "
-            "with skops."
+            f"`model` must be {_ESTIMATORS}, or a Pipeline that ends in one, but is {type(model).__name__}. Save the "
+            "`best_estimator_` of a search, and other estimators with skops."
         )
     check_is_fitted(estimator)
     if isinstance(estimator.kernel, FunctionKernel) or not isinstance(estimator.kernel, str | Kernel):
@@ -91,7 +93,7 @@ def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None)
 
     Returns
     -------
-    model : KernelLogisticClassifier, KernelRegressor or Pipeline
+    model : KernelLogisticClassifier, KernelMultilabelClassifier, KernelRegressor or Pipeline
     """
     path = Path(path)
     if path.is_dir():
@@ -147,13 +149,17 @@ def _bare(model: Any) -> Any:
     if isinstance(model, Pipeline):
         bare.steps = [*model.steps[:-1], (model.steps[-1][0], _bare(final_step(model)))]
     else:
-        bare.outcome_ = model.outcome_.name
+        if "outcome_" in vars(model):
+            bare.outcome_ = model.outcome_.name
         if "plan_" in vars(model):
             bare.plan_ = str(model.plan_)
+        if "_fitted" in vars(model):
+            bare._fitted = replace(model._fitted, classifier=_bare(model._fitted.classifier))
         chosen = model.categorical_features
         bare.categorical_features = chosen if isinstance(chosen, str | None) else np.asarray(chosen, object).tolist()
-        bare.checkpoint = None if model.checkpoint is None else os.fspath(model.checkpoint)
-        if not isinstance(vars(model).get("hierarchy"), str | None):
+        if vars(model).get("checkpoint") is not None:
+            bare.checkpoint = os.fspath(model.checkpoint)
+        if not isinstance(vars(model).get("hierarchy"), str | LabelLoadings | None):
             # It may be a graph or a table. None if it was set after the fit.
             bare.hierarchy = vars(model).get("tree_")
         if "binaries_" in vars(model):
@@ -173,8 +179,7 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
         model = build(schema, archive) if has_only_ours(schema) else _load_with_skops(stream)
     estimator = final_step(model)
     if not is_ours(estimator):
-        expected = "a KernelLogisticClassifier or a KernelRegressor is expected"
-        raise ValueError(f"it holds a {type(estimator).__name__}, but {expected}")
+        raise ValueError(f"it holds a {type(estimator).__name__}, but {_ESTIMATORS} is expected")
     _restore(estimator)
     check_loaded(estimator)
     check_steps(model)
@@ -190,7 +195,10 @@ def _load_with_skops(stream: BinaryIO) -> Any:
 
 def _restore(loaded: Any) -> None:
     """The outcome from its name, and defaults for settings that are newer than the file."""
-    loaded.outcome_ = Outcome[loaded.outcome_]
+    if "_fitted" in vars(loaded):
+        _restore(loaded._fitted.classifier)
+    else:
+        loaded.outcome_ = Outcome[loaded.outcome_]
     for name, value in type(loaded)().get_params(deep=False).items():
         vars(loaded).setdefault(name, value)
     for binary in vars(loaded).get("binaries_", ()):

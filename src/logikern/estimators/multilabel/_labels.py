@@ -19,23 +19,15 @@ from logikern.structure.mixing import Flat
 
 
 @dataclass(frozen=True, eq=False)
-class LabelTable:
-    """The labels of all given rows."""
+class LabelSpace:
+    """Which labels vary in the training rows, and what the others are."""
 
-    indicator: Mask  # (n, L)
-    names: Array  # (L,)
-    shares: Array  # (L,): the share of the weight that has each label
-    weights: Array  # (n,): sample weights, some of which may be zero
+    shares: Array  # (L,): the share of the training weight that has each label; exactly 0 or 1 for constant labels
 
     @property
     def varying(self) -> Mask:
         """Labels that some rows have and others lack, (L,)."""
         return (self.shares > 0) & (self.shares < 1)
-
-    @property
-    def learned(self) -> Mask:
-        """Indicators of the varying labels, (n, V)."""
-        return self.indicator[:, self.varying]
 
     def complete(self, distribution: SetDistribution) -> SetDistribution:
         """The distribution over sets of all labels, from a distribution over sets of the varying ones."""
@@ -43,15 +35,29 @@ class LabelTable:
             return distribution
         marginals = np.tile(self.shares, (len(distribution.marginals), 1))
         marginals[:, self.varying] = distribution.marginals
-        return SetDistribution(
-            marginals, distribution.listed, self.complete_sets(distribution.sets), distribution.rest
-        )
+        sets = np.tile(self.shares == 1, (len(distribution.sets), 1))
+        sets[:, self.varying] = distribution.sets
+        return SetDistribution(marginals, distribution.listed, sets, distribution.rest)
 
-    def complete_sets(self, sets: Mask) -> Mask:
-        """Sets of all labels, from sets of the varying ones, (S, V) -> (S, L)."""
-        found = np.tile(self.shares == 1, (len(sets), 1))
-        found[:, self.varying] = sets
-        return found
+
+@dataclass(frozen=True, eq=False)
+class LabelTable:
+    """The labels of all given rows."""
+
+    indicator: Mask  # (n, L)
+    names: Array  # (L,)
+    weights: Array  # (n,): sample weights, some of which may be zero
+    space: LabelSpace
+
+    @property
+    def varying_names(self) -> Array:
+        """Names of the varying labels, (V,)."""
+        return self.names[self.space.varying]
+
+    @property
+    def learned(self) -> Mask:
+        """Indicators of the varying labels, (n, V)."""
+        return self.indicator[:, self.space.varying]
 
 
 def read_table(owner: str, y: Any, sample_weight: Any) -> LabelTable:
@@ -72,14 +78,15 @@ def read_table(owner: str, y: Any, sample_weight: Any) -> LabelTable:
     # Shares of constant labels are exactly zero or one.
     shares = np.average(indicator[used], axis=0, weights=weights[used]) if used.any() else np.zeros(n_labels)
     shares = np.where(indicator[used].all(axis=0), 1.0, np.where(indicator[used].any(axis=0), shares, 0.0))
-    table = LabelTable(indicator, np.arange(n_labels) if names is None else np.asarray(names), shares, weights)
+    labels = np.arange(n_labels) if names is None else np.asarray(names)
+    table = LabelTable(indicator, labels, weights, LabelSpace(shares))
     _check_varying(table)
     return table
 
 
 def _check_varying(table: LabelTable) -> None:
     """Warn of constant labels; raise if there are no others."""
-    constant = table.names[~table.varying]
+    constant = table.names[~table.space.varying]
     if len(constant) == len(table.names):
         raise ValueError(
             "`y` must have a label that some rows have and others lack, but each label has one class only: it is "

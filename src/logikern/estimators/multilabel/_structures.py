@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -15,7 +15,7 @@ from logikern.estimators._fitted.story import Words
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators.classifier import KernelLogisticClassifier
-from logikern.estimators.multilabel._labels import LabelTable, independent_data
+from logikern.estimators.multilabel._labels import LabelSpace, LabelTable, independent_data
 from logikern.numerics.outcome import Array, Mask
 from logikern.numerics.simplex import soft_maximum
 from logikern.structure.loadings import LabelLoadings
@@ -43,8 +43,9 @@ class FittedStructure(ABC):
     """
 
     classifier: KernelLogisticClassifier
+    space: LabelSpace
     unseen_share: float  # the share of the product of the marginals
-    words: Words  # for `explain`
+    words: ClassVar[Words]  # for `explain`
 
     @abstractmethod
     def distribution(self, X: Any) -> SetDistribution:
@@ -60,8 +61,9 @@ class Independent(FittedStructure):
     """P(set) = prod_l P(label l as in the set)."""
 
     classifier: KernelLogisticClassifier  # its latents are those of `Bernoulli`, one for each label
+    space: LabelSpace
     unseen_share: float = 1.0
-    words: Words = Words("label", _CRITERION)
+    words: ClassVar[Words] = Words("label", _CRITERION)
 
     def distribution(self, X: Any) -> SetDistribution:
         return independent_labels(_label_probabilities(latents(self.classifier, X).T))
@@ -75,9 +77,10 @@ class Joint(FittedStructure):
     """A softmax over the sets seen in training, mixed with the product of its marginals for all other sets."""
 
     classifier: KernelLogisticClassifier  # its classes are the numbers of the sets
+    space: LabelSpace
     sets: Mask  # (S, V)
     unseen_share: float
-    words: Words = Words("label set", _CRITERION)
+    words: ClassVar[Words] = Words("label set", _CRITERION)
 
     def distribution(self, X: Any) -> SetDistribution:
         return listed_sets(self.classifier.predict_proba(X), self.sets, self.unseen_share)
@@ -106,12 +109,12 @@ def unseen_share(data: TrainingData) -> float:
 def fit_independent(settings: dict[str, Any], given: GivenLabels) -> Independent:
     """A function for each label. All labels learn their hyperparameters together."""
     table, classifier = given.table, KernelLogisticClassifier(**settings, sharpen=False)
-    classifier._read_data = partial(independent_data, table.names[table.varying])
+    classifier._read_data = partial(independent_data, table.varying_names)
     try:
         classifier.fit(given.X, table.learned, given.sample_weight, given.groups)
     finally:
         del classifier._read_data
-    return Independent(classifier)
+    return Independent(classifier, table.space)
 
 
 def fit_coupled(settings: dict[str, Any], given: GivenLabels) -> Joint:
@@ -133,7 +136,7 @@ def fit_joint(settings: dict[str, Any], given: GivenLabels) -> Joint:
     numbers = np.array([place.get(own.tobytes(), 0) for own in given.table.learned])
     classifier = KernelLogisticClassifier(**settings)
     classifier.fit(given.X, numbers, given.sample_weight, given.groups)
-    return Joint(classifier, sets, unseen_share(classifier._training))
+    return Joint(classifier, given.table.space, sets, unseen_share(classifier._training))
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,18 @@
 """The multilabel classifier that scikit-learn's users see."""
 
 import numbers
-import textwrap
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from logikern.decisions.indicators import as_indicator
-from logikern.decisions.label_sets import DECISIONS, SetDistribution, decide_sets
 from logikern.estimators._callbacks import log
-from logikern.estimators._fitted.frames import labelled_frame
-from logikern.estimators._fitted.story import COLUMNS, explain
 from logikern.estimators._inputs.arguments import check_name
 from logikern.estimators._parameters import check_classification, read_parameters
 from logikern.estimators._results import forget_fit
 from logikern.estimators.classifier import KernelLogisticClassifier
+from logikern.estimators.multilabel._answers import LabelSetAnswers
 from logikern.estimators.multilabel._comparison import StructureComparison, compare_structures
 from logikern.estimators.multilabel._labels import LabelTable, read_table
 from logikern.estimators.multilabel._structures import (
@@ -27,16 +22,9 @@ from logikern.estimators.multilabel._structures import (
     GivenLabels,
     obstacle_to_joint,
 )
-from logikern.numerics.outcome import Array, Indices
-
-# Attributes that are those of the fitted classifier inside.
-_SHARED = (
-    *("n_features_in_", "feature_names_in_", "encoder_", "kernels_", "variances_", "criterion_value_", "outcome_"),
-    *("n_iter_", "trace_", "newton_trace_", "verdicts_", "stopped_early_", "plan_", "operator_"),
-)
 
 
-class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator):
+class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMixin, BaseEstimator):
     """Kernel classifier for rows with any number of labels.
 
     Labels are independent given the inputs, or all label sets seen in training are the classes of one softmax
@@ -249,101 +237,10 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
     ) -> None:
         """Set the fitted attributes."""
         name = next(iter(fits)) if comparison is None else comparison.best
-        own = fits[name]
-        inner = vars(own.classifier)
-        self.__dict__.update({shared: inner[shared] for shared in _SHARED if shared in inner})
         seen = np.unique(table.indicator[table.weights > 0], axis=0)
         self.classes_, self.structure_, self.comparison_ = table.names, name, comparison
-        self.label_sets_, self.unseen_share_ = seen.astype(np.int64), own.unseen_share
-        if name != "independent":
-            self.set_classifier_ = own.classifier
-        self._table, self._fitted = table, own
-
-    def _distribution(self, X: Any) -> SetDistribution:
-        check_is_fitted(self)
-        return self._table.complete(self._fitted.distribution(X))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of each label, (n_samples, n_labels)."""
-        return self._distribution(X).marginals
-
-    def predict_proba_frame(self, X: Any) -> Any:
-        """Probabilities as a frame with one column per label and the rows named as in X.
-
-        A polars frame for polars input, a pandas frame otherwise.
-        """
-        return labelled_frame(X, self.predict_proba(X), self.classes_)
-
-    def predict(self, X: Any) -> Indices:
-        """Indicators of the labels of probability above one half, (n_samples, n_labels)."""
-        return self.decide(X, "hamming")
-
-    def decide(self, X: Any, loss: str = "hamming") -> Indices:
-        """The label set of smallest expected loss for each row, as indicators (n_samples, n_labels).
-
-        Parameters
-        ----------
-        X : rows to predict
-        loss : {"hamming", "subset", "f1"}, default="hamming"
-            "hamming": the share of wrong labels; "subset": 1 unless all labels are right; "f1": one minus the F1
-            score of the row's labels, which is 1 for two empty sets. Each is minimised exactly.
-        """
-        check_name("loss", loss, tuple(DECISIONS))
-        return decide_sets(self._distribution(X), loss).astype(np.int64)
-
-    def predict_set_proba(self, X: Any, label_sets: Any = None) -> Array:
-        """Probability of whole label sets, (n_samples, n_sets).
-
-        Parameters
-        ----------
-        X : rows to predict
-        label_sets : array of shape (n_sets, n_labels) or None, default=None
-            Sets as indicators. None means `label_sets_`, the sets of the training rows; a row then sums to less than
-            1, because other sets have some probability too.
-        """
-        distribution = self._distribution(X)
-        return distribution.at_sets(self._sets(self.label_sets_ if label_sets is None else label_sets, "label_sets"))
-
-    def set_log_proba(self, X: Any, y: Any) -> Array:
-        """Log probability of the label set of each row, (n_samples,); minus its mean is the joint log loss.
-
-        Parameters
-        ----------
-        X : rows to predict
-        y : array, sparse matrix or frame of shape (n_samples, n_labels)
-            Label sets as indicators.
-        """
-        distribution, sets = self._distribution(X), self._sets(y, "y")
-        if len(sets) != len(distribution.marginals):
-            raise ValueError(
-                f"`y` must have as many rows as `X`, {len(distribution.marginals)}, but has {len(sets)}."
-            )
-        return distribution.log_probability(sets)
-
-    def _sets(self, values: Any, name: str) -> Array:
-        sets = as_indicator(values, name)
-        if sets.shape[1] != len(self.classes_):
-            raise ValueError(
-                f"`{name}` must have a column for each of the {len(self.classes_)} labels, but has {sets.shape[1]}."
-            )
-        return sets
-
-    @property
-    def hyperparameters_(self) -> Any:
-        """Name, label or label set, value and start of every hyperparameter, as a frame."""
-        check_is_fitted(self)
-        return self._fitted.classifier.hyperparameters_
-
-    def explain(self) -> str:
-        """The structure of the labels, the final model, what it was compared with, and the plan, in words."""
-        check_is_fitted(self)
-        reason = self._obstacle or (str(self.comparison_) if self.comparison_ else "")
-        indented = textwrap.fill(reason, COLUMNS, initial_indent="  ", subsequent_indent="    ")
-        told = f"Structure of the labels: {self.structure_}." + (f"\n{indented}" if reason else "")
-        return f"{told}\n\n{explain(self._fitted.classifier.__dict__, self._fitted.words)}"
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "structure_" in vars(self)
+        self.label_sets_ = seen.astype(np.int64)
+        self._fitted = fits[name]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
