@@ -331,7 +331,7 @@ def test_wrong_arguments_of_answers_are_refused():
         model.decide(NEW, "accuracy")
     with pytest.raises(ValueError, match="a column for each of the 3 labels"):
         model.predict_set_proba(NEW, [[0, 1]])
-    with pytest.raises(ValueError, match="must have 40 rows like `X`"):
+    with pytest.raises(ValueError, match="must have as many rows as `X`, 40"):
         model.set_log_proba(NEW, NEW_Y[:5])
 
 

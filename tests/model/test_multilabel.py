@@ -15,7 +15,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import logikern
-from logikern import KernelLogisticClassifier, KernelMultilabelClassifier, NeighbourhoodSettings, load_model
+from logikern import (
+    KernelLogisticClassifier,
+    KernelMultilabelClassifier,
+    NeighbourhoodSettings,
+    load_model,
+    read_tree,
+)
 from logikern.model import persistence
 from logikern.numerics.temperature import Temperature
 from logikern.structure.loadings import LabelLoadings
@@ -143,6 +149,12 @@ def with_shares(model, shares):
     return with_part(model, space=altered(model._fitted.space, shares=np.array(shares)))
 
 
+def with_parents(model, parents):
+    return with_part(model, space=altered(model._fitted.space, parents=np.array(parents)))
+
+
+NESTED = pd.DataFrame({"a": Y[:, 0] | Y[:, 1], "a/b": Y[:, 1], "c": Y[:, 2]})
+TREE = fixed("independent", hierarchy="paths").fit(X, NESTED)
 FORGED = {
     "structure unknown": (altered(JOINT, structure_="linked"), "structure of its labels is unknown"),
     "structure of numbers": (altered(JOINT, structure_=[1]), "structure of its labels is unknown"),
@@ -201,6 +213,17 @@ FORGED = {
         with_model(JOINT, dual=np.full_like(JOINT._fitted.classifier.model_.dual, np.nan)),
         "coefficients are not finite",
     ),
+    "no parents": (with_part(JOINT, space=altered(JOINT._fitted.space, parents=None)), "a parent for each label"),
+    "parents without a tree": (with_parents(JOINT, [-1, 0, 0]), "parents of its labels do not match its hierarchy"),
+    "parents in a circle": (with_parents(TREE, [1, 0, -1]), "parents of its labels do not match its hierarchy"),
+    "parents far away": (with_parents(TREE, [-1, 7, -1]), "parents of its labels do not match its hierarchy"),
+    "another tree": (altered(TREE, tree_=read_tree(["a/c", "b"])), "labels are not the nodes of its hierarchy"),
+    "tree is text": (altered(TREE, tree_=read_tree(["a/b", "c"]).labels), "its hierarchy is not a tree"),
+    "child more frequent": (with_shares(TREE, [0.4, 0.5, 0.3]), "more frequent than its parent"),
+    "set without a parent": (
+        altered(TREE, label_sets_=np.array([[0, 1, 0], *TREE.label_sets_[1:].tolist()])),
+        "lacks the parent of a label",
+    ),
     "comparison in words": (altered(COMPARED, comparison_="joint"), "comparison of structures has the wrong type"),
     "comparison of words": (
         altered(COMPARED, comparison_=altered(COMPARED.comparison_, noise="small")),
@@ -224,7 +247,9 @@ def test_forged_model_is_refused_when_it_is_loaded(name, tmp_path):
         load_model(path)
 
 
-@pytest.mark.parametrize("model", [INDEPENDENT, JOINT, COUPLED, CONSTANT, COMPARED], ids=lambda own: own.structure_)
+@pytest.mark.parametrize(
+    "model", [INDEPENDENT, JOINT, COUPLED, CONSTANT, COMPARED, TREE], ids=lambda own: own.structure_
+)
 def test_model_as_it_was_is_loaded(model, tmp_path):
     np.testing.assert_array_equal(load_model(keep(model, tmp_path)).predict(NEW), model.predict(NEW))
 

@@ -230,6 +230,9 @@ def _check_regressor(regressor: Any) -> None:
 
 def _check_multilabel(classifier: Any) -> None:
     _check_classes(vars(classifier).get("classes_"), 1)
+    for tree in (vars(classifier).get("tree_"), vars(classifier).get("hierarchy")):
+        if not isinstance(tree, str | None):
+            _check_tree(tree)
     check_label_sets(vars(classifier), _check_classifier)
 
 

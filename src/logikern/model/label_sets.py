@@ -7,9 +7,11 @@ import numpy as np
 
 from logikern.model.audit import COMPARISON, INDEPENDENT, JOINT, LABEL_SPACE
 from logikern.model.fitted import FittedModel
-from logikern.numerics.outcome import Array, Mask
+from logikern.numerics.outcome import Array, Indices, Mask
+from logikern.structure.forest import ROOT
 from logikern.structure.loadings import LabelLoadings
 from logikern.structure.mixing import Flat
+from logikern.structure.taxonomy import column_parents
 
 # The type of the fitted distribution, and how its classes share functions.
 STRUCTURES: dict[Any, tuple[str, type]] = {
@@ -37,7 +39,8 @@ def check_label_sets(found: dict[str, Any], check_classifier: Callable[[Any, int
     _require(isinstance(found.get("_obstacle"), str), "its reason for a structure is not text")
     _check_comparison(found.get("comparison_"))
     shares = _check_shares(own.space, len(found["classes_"]))
-    seen = _check_seen(found.get("label_sets_"), shares)
+    _check_parents(found, own.space, shares)
+    seen = _check_seen(found.get("label_sets_"), shares, own.space.parents)
     check_classifier(own.classifier, 1 if kind == INDEPENDENT else 2)
     _require(type(own.classifier.model_.specification.mixing) is mixing, "its functions do not match its structure")
     if kind == INDEPENDENT:
@@ -56,12 +59,29 @@ def _check_shares(space: Any, n_labels: int) -> Array:
     return shares
 
 
-def _check_seen(label_sets: Any, shares: Array) -> Mask:
+def _check_parents(found: dict[str, Any], space: Any, shares: Array) -> None:
+    """Parents must be those of the hierarchy, and at least as frequent as their children."""
+    parents, tree, labels = vars(space).get("parents"), found.get("tree_"), found["classes_"]
+    is_list = isinstance(parents, np.ndarray) and parents.dtype.kind == "i" and parents.shape == shares.shape
+    if parents is None or not is_list:
+        raise ValueError("it does not have a parent for each label")
+    expected = np.full(len(shares), ROOT)
+    if tree is not None:
+        _require(set(labels.tolist()) == set(tree.labels), "its labels are not the nodes of its hierarchy")
+        expected = column_parents(tree, labels)
+    _require(np.array_equal(parents, expected), "the parents of its labels do not match its hierarchy")
+    frequent = (parents == ROOT) | (shares <= shares[parents])
+    _require(bool(frequent.all()), "a label is more frequent than its parent")
+
+
+def _check_seen(label_sets: Any, shares: Array, parents: Indices) -> Mask:
     """Sets of the varying labels of all training rows, (S, V)."""
     is_table = isinstance(label_sets, np.ndarray) and label_sets.dtype.kind == "i" and label_sets.ndim == 2
     if not is_table or label_sets.shape[1] != len(shares) or not np.isin(label_sets, (0, 1)).all():
         raise ValueError("its label sets are not indicators of its labels")
     _require(len(np.unique(label_sets, axis=0)) == len(label_sets) > 0, "a label set occurs twice")
+    absent = (parents != ROOT) & (label_sets[:, parents] == 0)
+    _require(not (absent & (label_sets == 1)).any(), "a label set lacks the parent of a label")
     varying = (shares > 0) & (shares < 1)
     _require(bool((label_sets[:, ~varying] == shares[~varying]).all()), "its label sets contradict constant labels")
     return np.asarray(label_sets[:, varying] == 1)

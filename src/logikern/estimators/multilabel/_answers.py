@@ -4,18 +4,22 @@ import textwrap
 from typing import Any, NoReturn
 
 import numpy as np
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.decisions.indicators import as_indicator
+from logikern.decisions.label_forest import LabelForest
 from logikern.decisions.label_sets import DECISIONS, SetDistribution, decide_sets
 from logikern.estimators._fitted.frames import labelled_frame
 from logikern.estimators._fitted.story import COLUMNS, explain
 from logikern.estimators._inputs.arguments import check_name
+from logikern.estimators._inputs.labels import refuse_missing
 from logikern.estimators.classifier import KernelLogisticClassifier
 from logikern.estimators.multilabel._comparison import StructureComparison
+from logikern.estimators.multilabel._labels import column_names, match_columns
 from logikern.estimators.multilabel._structures import FittedStructure
 from logikern.model import persistence
-from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.outcome import Array, Indices, Mask
 
 
 class OfClassifier:
@@ -115,7 +119,8 @@ class LabelSetAnswers:
         X : rows to predict
         label_sets : array of shape (n_sets, n_labels) or None, default=None
             Sets as indicators. None means `label_sets_`, the sets of the training rows; a row then sums to less than
-            1, because other sets have some probability too.
+            1, because other sets have some probability too. With a hierarchy, a set that lacks an ancestor of its
+            labels has probability 0.
         """
         distribution = self._distribution(X)
         return distribution.at_sets(self._sets(self.label_sets_ if label_sets is None else label_sets, "label_sets"))
@@ -127,22 +132,44 @@ class LabelSetAnswers:
         ----------
         X : rows to predict
         y : array, sparse matrix or frame of shape (n_samples, n_labels)
-            Label sets as indicators.
+            Label sets as indicators. The columns of a frame are matched by name. With a hierarchy, the ancestors of
+            labels are added.
         """
-        distribution, sets = self._distribution(X), self._sets(y, "y")
+        distribution, sets = self._distribution(X), self._label_sets_of(y)
         if len(sets) != len(distribution.marginals):
             raise ValueError(
                 f"`y` must have as many rows as `X`, {len(distribution.marginals)}, but has {len(sets)}."
             )
         return distribution.log_probability(sets)
 
-    def _sets(self, values: Any, name: str) -> Array:
-        sets = as_indicator(values, name)
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose labels are all right.
+
+        Parameters
+        ----------
+        X : rows to predict
+        y : array, sparse matrix or frame of shape (n_samples, n_labels)
+            Label sets as indicators. The columns of a frame are matched by name.
+        sample_weight : array of shape (n_samples,) or None, default=None
+        """
+        predicted = self.predict(X)
+        return float(accuracy_score(self._label_sets_of(y), predicted, sample_weight=sample_weight))
+
+    def _label_sets_of(self, y: Any) -> Mask:
+        """The labels of rows, with the ancestors of each label, (n, L)."""
+        refuse_missing(y)
+        return LabelForest(self._fitted.space.parents).close(self._sets(y, "y"))
+
+    def _sets(self, values: Any, name: str) -> Mask:
+        sets, names = as_indicator(values, name), column_names(values)
         if sets.shape[1] != len(self.classes_):
             raise ValueError(
                 f"`{name}` must have a column for each of the {len(self.classes_)} labels, but has {sets.shape[1]}."
             )
-        return sets
+        known = self.classes_.tolist()
+        if names is None or names.tolist() == known or known == list(range(len(known))):
+            return sets
+        return sets[:, match_columns(names.tolist(), known, name)]
 
     @property
     def hyperparameters_(self) -> Any:
@@ -155,7 +182,8 @@ class LabelSetAnswers:
         check_is_fitted(self)
         reason = self._obstacle or (str(self.comparison_) if self.comparison_ else "")
         indented = textwrap.fill(reason, COLUMNS, initial_indent="  ", subsequent_indent="    ")
-        told = f"Structure of the labels: {self.structure_}." + (f"\n{indented}" if reason else "")
+        given = " given their parents" if self.structure_ == "independent" and "tree_" in vars(self) else ""
+        told = f"Structure of the labels: {self.structure_}{given}." + (f"\n{indented}" if reason else "")
         return f"{told}\n\n{explain(self._fitted.classifier.__dict__, self._fitted.words)}"
 
     def save_model(self, path: Any) -> None:

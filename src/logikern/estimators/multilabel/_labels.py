@@ -7,27 +7,42 @@ from typing import Any
 import numpy as np
 
 from logikern.decisions.indicators import as_indicator
+from logikern.decisions.label_forest import LabelForest
 from logikern.decisions.label_sets import SetDistribution
 from logikern.estimators._inputs.data import CheckTogether, TrainingData, is_precomputed, names_of_rows
 from logikern.estimators._inputs.labels import N_NAMED, refuse_missing
 from logikern.estimators._inputs.weights import sample_weights
 from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.estimators._parameters import Parameters
+from logikern.estimators.multilabel._trees import read_label_tree
 from logikern.kernels import training_points
 from logikern.numerics.outcome import Array, Indices, Mask
+from logikern.structure.forest import ROOT
 from logikern.structure.mixing import Flat
+from logikern.structure.taxonomy import column_parents
+from logikern.structure.tree import Tree, as_labels
 
 
 @dataclass(frozen=True, eq=False)
 class LabelSpace:
-    """Which labels vary in the training rows, and what the others are."""
+    """Which labels vary in the training rows, what the others are, and which labels need which."""
 
     shares: Array  # (L,): the share of the training weight that has each label; exactly 0 or 1 for constant labels
+    parents: Indices  # (L,): the place of the parent of each label, -1 for labels without one
 
     @property
     def varying(self) -> Mask:
         """Labels that some rows have and others lack, (L,)."""
         return (self.shares > 0) & (self.shares < 1)
+
+    @property
+    def varying_parents(self) -> Indices:
+        """Parents of the varying labels among these, (V,).
+
+        The parent of a varying label varies, or all rows have it. Then the label counts as one without a parent.
+        """
+        places = np.append(np.where(self.varying, np.cumsum(self.varying) - 1, ROOT), ROOT)
+        return places[self.parents[self.varying]]
 
     def complete(self, distribution: SetDistribution) -> SetDistribution:
         """The distribution over sets of all labels, from a distribution over sets of the varying ones."""
@@ -37,17 +52,18 @@ class LabelSpace:
         marginals[:, self.varying] = distribution.marginals
         sets = np.tile(self.shares == 1, (len(distribution.sets), 1))
         sets[:, self.varying] = distribution.sets
-        return SetDistribution(marginals, distribution.listed, sets, distribution.rest)
+        return SetDistribution(marginals, distribution.listed, sets, distribution.rest, LabelForest(self.parents))
 
 
 @dataclass(frozen=True, eq=False)
 class LabelTable:
     """The labels of all given rows."""
 
-    indicator: Mask  # (n, L)
+    indicator: Mask  # (n, L), closed upwards
     names: Array  # (L,)
     weights: Array  # (n,): sample weights, some of which may be zero
     space: LabelSpace
+    tree: Tree | None  # whose nodes are the labels
 
     @property
     def varying_names(self) -> Array:
@@ -60,7 +76,7 @@ class LabelTable:
         return self.indicator[:, self.space.varying]
 
 
-def read_table(owner: str, y: Any, sample_weight: Any) -> LabelTable:
+def read_table(owner: str, y: Any, sample_weight: Any, hierarchy: Any = None) -> LabelTable:
     """Check labels and weights; warns of constant labels.
 
     Rows of weight zero do not count: a label that varies among them only is constant.
@@ -70,18 +86,46 @@ def read_table(owner: str, y: Any, sample_weight: Any) -> LabelTable:
             f"{owner} requires y to be passed, but the target y is None. Pass an indicator matrix of labels."
         )
     refuse_missing(y)
-    # The `columns` of a pyarrow table are its values.
-    indicator, names = as_indicator(y, "y"), getattr(y, "column_names", getattr(y, "columns", None))
+    indicator, names = as_indicator(y, "y"), column_names(y)
     weights = sample_weights(len(indicator), sample_weight)
     n_labels = indicator.shape[1]
-    used = weights > 0
-    # Shares of constant labels are exactly zero or one.
-    shares = np.average(indicator[used], axis=0, weights=weights[used]) if used.any() else np.zeros(n_labels)
-    shares = np.where(indicator[used].all(axis=0), 1.0, np.where(indicator[used].any(axis=0), shares, 0.0))
-    labels = np.arange(n_labels) if names is None else np.asarray(names)
-    table = LabelTable(indicator, labels, weights, LabelSpace(shares))
+    tree = None if hierarchy is None else read_label_tree(hierarchy, names, n_labels)
+    if names is None:
+        names = np.arange(n_labels) if tree is None else as_labels(tree.labels)
+    parents = np.full(n_labels, ROOT) if tree is None else column_parents(tree, names)
+    indicator = LabelForest(parents).close(indicator)
+    table = LabelTable(indicator, names, weights, LabelSpace(_shares(indicator, weights), parents), tree)
     _check_varying(table)
     return table
+
+
+def column_names(y: Any) -> Array | None:
+    """The names of the columns of a frame; None for arrays."""
+    # The `columns` of a pyarrow table are its values.
+    names = getattr(y, "column_names", getattr(y, "columns", None))
+    return None if names is None else as_labels(names)
+
+
+def match_columns(names: list[Any], known: list[Any], argument: str) -> list[int]:
+    """The column of each known label, by name."""
+    place = {name: number for number, name in enumerate(names)}
+    missing = [name for name in known if name not in place]
+    if missing:
+        strange = next(name for name in names if name not in known)
+        raise ValueError(
+            f"The columns of `{argument}` must be the labels of the fit, but there is none for {str(missing[0])!r}, "
+            f"and {str(strange)!r} is not a label. Rename the columns, or pass an array."
+        )
+    return [place[name] for name in known]
+
+
+def _shares(indicator: Mask, weights: Array) -> Array:
+    """The share of the weight that has each label, exactly zero or one for constant labels, (L,)."""
+    used = weights > 0
+    if not used.any():
+        return np.zeros(indicator.shape[1])
+    shares = np.average(indicator[used], axis=0, weights=weights[used])
+    return np.where(indicator[used].all(axis=0), 1.0, np.where(indicator[used].any(axis=0), shares, 0.0))
 
 
 def _check_varying(table: LabelTable) -> None:
@@ -112,10 +156,15 @@ def rarest_labels(indicator: Mask) -> Indices:
     return np.where(indicator.any(axis=1), first + 1, 0)
 
 
+def _likelihood_parents(table: LabelTable) -> tuple[int, ...] | None:
+    """Parents of the varying labels; None if labels have no tree."""
+    return None if table.tree is None else tuple(table.space.varying_parents.tolist())
+
+
 def independent_data(
-    names: Array, parameters: Parameters, check: CheckTogether, X: Any, y: Mask, sample_weight: Any
+    table: LabelTable, parameters: Parameters, check: CheckTogether, X: Any, y: Mask, sample_weight: Any
 ) -> TrainingData:
-    """Training data whose targets are labels (L, n), each with a function of its own."""
+    """Training data whose targets are the varying labels (V, n), each with a function of its own."""
     row_names, strata = names_of_rows(X), rarest_labels(y)
     X, _, encoder = check(X, strata)
     weights = sample_weights(X.shape[0], sample_weight)
@@ -125,9 +174,9 @@ def independent_data(
         points=points[kept],
         targets=np.ascontiguousarray(y[kept].T, dtype=np.float64),
         weights=weights[kept],
-        classes=names,
-        mixing=Flat(len(names)),
-        likelihood=LIKELIHOODS["labels"](),
+        classes=table.varying_names,
+        mixing=Flat(y.shape[1]),
+        likelihood=LIKELIHOODS["labels"](_likelihood_parents(table)),
         labels=strata[kept],
         kept=kept,
         n_rows=len(y),

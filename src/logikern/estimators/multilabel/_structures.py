@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from logikern.decisions.label_forest import LabelForest
 from logikern.decisions.label_sets import SetDistribution, independent_labels, listed_sets
 from logikern.estimators._fitted.prediction import latents
 from logikern.estimators._fitted.story import Words
@@ -47,6 +48,11 @@ class FittedStructure(ABC):
     unseen_share: float  # the share of the product of the marginals
     words: ClassVar[Words]  # for `explain`
 
+    @property
+    def forest(self) -> LabelForest:
+        """The parents of the varying labels."""
+        return LabelForest(self.space.varying_parents)
+
     @abstractmethod
     def distribution(self, X: Any) -> SetDistribution:
         """Distributions over sets at new rows."""
@@ -58,7 +64,7 @@ class FittedStructure(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Independent(FittedStructure):
-    """P(set) = prod_l P(label l as in the set)."""
+    """P(set) = prod_l P(label l as in the set), given the parent of label l if there is a tree."""
 
     classifier: KernelLogisticClassifier  # its latents are those of `Bernoulli`, one for each label
     space: LabelSpace
@@ -66,10 +72,10 @@ class Independent(FittedStructure):
     words: ClassVar[Words] = Words("label", _CRITERION)
 
     def distribution(self, X: Any) -> SetDistribution:
-        return independent_labels(_label_probabilities(latents(self.classifier, X).T))
+        return independent_labels(_label_probabilities(latents(self.classifier, X).T), self.forest)
 
     def distribution_at(self, latent: Array, data: TrainingData) -> SetDistribution:
-        return independent_labels(_label_probabilities(latent))
+        return independent_labels(_label_probabilities(latent), self.forest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +89,12 @@ class Joint(FittedStructure):
     words: ClassVar[Words] = Words("label set", _CRITERION)
 
     def distribution(self, X: Any) -> SetDistribution:
-        return listed_sets(self.classifier.predict_proba(X), self.sets, self.unseen_share)
+        return listed_sets(self.classifier.predict_proba(X), self.sets, self.unseen_share, self.forest)
 
     def distribution_at(self, latent: Array, data: TrainingData) -> SetDistribution:
         seen = data.targets @ data.weights > 0
-        return listed_sets(soft_maximum(latent[seen]).probabilities.T, self.sets[seen], unseen_share(data))
+        listed = soft_maximum(latent[seen]).probabilities.T
+        return listed_sets(listed, self.sets[seen], unseen_share(data), self.forest)
 
 
 def _label_probabilities(latent: Array) -> Array:
@@ -109,7 +116,7 @@ def unseen_share(data: TrainingData) -> float:
 def fit_independent(settings: dict[str, Any], given: GivenLabels) -> Independent:
     """A function for each label. All labels learn their hyperparameters together."""
     table, classifier = given.table, KernelLogisticClassifier(**settings, sharpen=False)
-    classifier._read_data = partial(independent_data, table.varying_names)
+    classifier._read_data = partial(independent_data, table)
     try:
         classifier.fit(given.X, table.learned, given.sample_weight, given.groups)
     finally:

@@ -42,6 +42,11 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         and "joint", and uses the one whose cross-validated joint log loss on the training rows is lower. It does not
         try "joint" if there are very many label sets, or if more than half of the rows have a set of their own;
         `explain` says so.
+    hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths" or None, default=None
+        A tree whose nodes are the labels, in any form that `read_tree` accepts; "paths" reads it from columns such as
+        "art/music". A row with a label also has the labels above it, which are added if they are absent. Independent
+        labels are then independent given their parents: the probability of a label is a product along its path, and
+        never exceeds that of its parent. See `node_indicators`.
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
         As in `KernelLogisticClassifier`.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
@@ -93,7 +98,9 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
     Attributes
     ----------
     classes_ : array of shape (n_labels,)
-        The names of the columns of y if it was a frame, otherwise 0 to n_labels - 1.
+        The names of the columns of y if it was a frame, otherwise the nodes of the hierarchy, or 0 to n_labels - 1.
+    tree_ : Tree
+        The hierarchy, if there is one.
     structure_ : {"independent", "joint", "coupled"}
         The structure that is used.
     comparison_ : StructureComparison or None
@@ -132,6 +139,7 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         kernel="auto",
         *,
         structure="auto",
+        hierarchy=None,
         categorical_features="from_dtype",
         inputs="auto",
         tying="auto",
@@ -155,6 +163,7 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
     ):
         self.kernel = kernel
         self.structure = structure
+        self.hierarchy = hierarchy
         self.categorical_features = categorical_features
         self.inputs = inputs
         self.tying = tying
@@ -185,7 +194,8 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
             As in `KernelLogisticClassifier`.
         y : array, sparse matrix or frame of shape (n_samples, n_labels)
             Indicator matrix: 1 or True if a row has a label, else 0 or False. A label that all rows have, or none,
-            gets probability 1 or 0, with a warning.
+            gets probability 1 or 0, with a warning. With a hierarchy, there is a column for each node: a frame has
+            columns named after nodes, and an array has them in the order of `read_tree(hierarchy).labels`.
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the rows' likelihoods. A weight of two counts as two rows.
         groups : array of shape (n_samples,) or None, default=None
@@ -197,7 +207,7 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         """
         settings = self._settings()
         forget_fit(self)
-        table = read_table(type(self).__name__, y, sample_weight)
+        table = read_table(type(self).__name__, y, sample_weight, self.hierarchy)
         given = GivenLabels(X, table, sample_weight, groups)
         is_open = self.structure == "auto"
         obstacle = obstacle_to_joint(table) if is_open else ""
@@ -216,7 +226,7 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         """Settings of the classifier inside, checked before any work."""
         self._check_arguments()
         settings = self.get_params(deep=False)
-        del settings["structure"]
+        del settings["structure"], settings["hierarchy"]  # how labels depend on each other
         check_classification(read_parameters(KernelLogisticClassifier(**settings)))
         if not (hasattr(self.cv, "split") or isinstance(self.cv, numbers.Integral | str | None)):
             settings["cv"] = list(self.cv)  # splits may be readable only once
@@ -241,6 +251,8 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         self.classes_, self.structure_, self.comparison_ = table.names, name, comparison
         self.label_sets_ = seen.astype(np.int64)
         self._fitted = fits[name]
+        if table.tree is not None:
+            self.tree_ = table.tree
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
