@@ -37,6 +37,12 @@ def test_near_name_is_suggested(estimator, argument, wrong, meant):
         estimator(**{argument: wrong}).fit(X, SPECIES)
 
 
+@pytest.mark.parametrize("estimator", [KernelLogisticClassifier, KernelRegressor])
+def test_wrong_kernel_is_reported_before_its_rate(estimator):
+    with pytest.raises(ValueError, match="`kernel` must be .* but is 'rbf'. Did you mean 'gaussian'?"):
+        estimator(kernel="rbf", rate=1.0).fit(X, SPECIES)
+
+
 @pytest.mark.parametrize("wrong", ["xyz", 3, None])
 def test_nothing_is_suggested_for_something_else(wrong):
     assert suggest(wrong, ("gaussian", "linear")) == ""

@@ -1,9 +1,5 @@
 """`logikern decide`: a model file and a table in, decisions of smallest expected loss out."""
 
-from typing import Annotated
-
-import typer
-
 from logikern.cli import options
 from logikern.cli.reading.sources import STANDARD, Reading
 from logikern.cli.session.exits import ends_cleanly
@@ -32,44 +28,28 @@ Exit codes: 0 done, 1 invalid data or model, 2 wrong usage, 130 interrupted.
 def decide(
     model: options.ModelArgument,
     data: options.DataArgument,
-    loss: Annotated[
-        str | None,
-        typer.Option("--loss", metavar="FILE", help="Table of losses, or a name (default: zero_one, 1 per error)."),
-    ] = None,
-    reject_cost: Annotated[
-        float | None, typer.Option("--reject-cost", metavar="COST", help="Cost of rejecting a row.")
-    ] = None,
-    reject_label: Annotated[str, typer.Option("--reject-label", help="Decision of rejected rows.")] = "rejected",
-    allow_inner: Annotated[
-        bool, typer.Option("--allow-inner", help="On a class tree, decisions may be inner nodes.")
-    ] = False,
+    rule: options.Rule = options.Rule(),
     out: options.TableOption = STANDARD,
     keep: options.KeepOption = None,
-    format: options.FormatOption = None,
-    encoding: options.EncodingOption = None,
-    separator: options.SeparatorOption = None,
-    zero_based: options.ZeroBasedOption = False,
-    quiet: options.QuietOption = False,
+    reading: Reading = Reading(),
+    messages: Messages = Messages(),
 ) -> None:
     from logikern.cli.models import load_model
     from logikern.cli.reading.inputs import read_inputs
     from logikern.cli.reading.losses import check_loss
-    from logikern.cli.writing.decisions import Rule, decided_rows
+    from logikern.cli.writing.decisions import decided_rows
     from logikern.cli.writing.outputs import beside, require_table, write_table
 
-    messages = Messages(quiet)
     require_table(out)
-    check_loss(loss)
+    check_loss(rule.loss)
     loaded, keep = load_model(model), list(dict.fromkeys(keep or ()))
-    inputs = read_inputs(
-        loaded, data, Reading(format.value if format else None, encoding, separator, zero_based), keep
-    )
+    inputs = read_inputs(loaded, data, reading, keep)
     for note in inputs.notes:
         messages.info(note)
-    table = decided_rows(loaded, inputs.X, Rule(loss, reject_cost, reject_label, allow_inner))
+    table = decided_rows(loaded, inputs.X, rule)
     write_table(beside(inputs.table, keep, table), out)
-    if reject_cost is not None:
-        messages.info(f"rejected {int((table['decision'] == reject_label).sum())} of {len(table)} rows")
+    if rule.reject_cost is not None:
+        messages.info(f"rejected {int((table['decision'] == rule.reject_label).sum())} of {len(table)} rows")
     messages.info(f"mean expected loss: {table['expected_loss'].mean():.4f}")
 
 

@@ -1,9 +1,6 @@
 """`logikern evaluate`: scores of a model on rows with known classes."""
 
 import json
-from typing import Annotated
-
-import typer
 
 from logikern.cli import options
 from logikern.cli.reading.sources import Reading
@@ -37,15 +34,10 @@ def evaluate(
     data: options.DataArgument,
     target: options.KnownTargetOption = None,
     drop_missing_target: options.DropOption = False,
-    report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="Also write a report as an HTML page.")
-    ] = None,
+    report: options.ReportOption = None,
     json_output: options.JsonOption = False,
-    format: options.FormatOption = None,
-    encoding: options.EncodingOption = None,
-    separator: options.SeparatorOption = None,
-    zero_based: options.ZeroBasedOption = False,
-    quiet: options.QuietOption = False,
+    reading: Reading = Reading(),
+    messages: Messages = Messages(),
 ) -> None:
     from logikern.cli.models import load_model
     from logikern.cli.reading.labelled import LabelledSource, read_labelled
@@ -54,11 +46,9 @@ def evaluate(
     from logikern.cli.writing.reports import write_page
     from logikern.cli.writing.scores import report_on
 
-    messages = Messages(quiet)
     if report is not None:
         require_writable(report)
     loaded = load_model(model)
-    reading = Reading(format.value if format else None, encoding, separator, zero_based)
     source = LabelledSource(model, data, reading, target, drop_missing_target)
     known = read_labelled(loaded, source, messages)
     # Before anything is printed, because the reader of standard output may go away.

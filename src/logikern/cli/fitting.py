@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from logikern.cli import options
 from logikern.cli.models import fit_model, new_classifier
 from logikern.cli.preprocessing import STANDARD, build_model, final_step
 from logikern.cli.reading import sources
@@ -28,9 +29,6 @@ from logikern.cli.writing.scores import report_on
 from logikern.model.persistence import write_model
 
 MAX_SPLITS = 50  # random splits by groups, until one has every class in both parts
-# Options with the name of an argument of the estimator; those in LEARNING have no effect with `--fixed`.
-MODEL = ("tying", "rate", "variance", "bias_variance", "solver", "operator", "precision", "n_jobs", "memory_limit")
-LEARNING = ("criterion", "max_time", "checkpoint", "cv", "ard", "sharpen", "learn_bias", "n_starts")
 FILES = ("data", "out", "checkpoint", "hierarchy")
 TREE_TYINGS = ("level", "subtree", "leaf", "leaves")
 
@@ -42,22 +40,25 @@ def default_path(data: str) -> str:
     return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}.skops"
 
 
-def check(given: Mapping[str, Any]) -> None:
+def check(out: str, columns: options.Columns, learning: options.Learning, test_fraction: float | None) -> None:
     """Reject contradictory options and paths that cannot be written, before any work."""
-    require_writable(given["out"])
-    if given["checkpoint"] is not None:
-        require_writable(given["checkpoint"])
-        if Path(given["checkpoint"]).absolute() == Path(given["out"]).absolute():
+    require_writable(out)
+    if learning.checkpoint is not None:
+        require_writable(learning.checkpoint)
+        if Path(learning.checkpoint).absolute() == Path(out).absolute():
             raise typer.BadParameter("`--checkpoint` and `--out` name the same file. Pass two files.")
-    check_hierarchy(given["hierarchy"])
-    fraction = given["test_fraction"]
-    if fraction is not None and not 0 < fraction < 1:
-        raise typer.BadParameter(f"`--test-fraction` must lie between 0 and 1, but is {fraction:g}.")
-    idle = [name for name in (*LEARNING, "search_size") if given[name] not in (None, False)]
-    idle += [f"no_{name}" for name in ("ard", "sharpen") if given[name] is False]
-    if given["fixed"] and idle:
-        options = name_list(f"--{name.replace('_', '-')}" for name in idle)
-        raise typer.BadParameter(f"with `--fixed` nothing is learned: remove {options}.")
+    check_hierarchy(columns.hierarchy)
+    if test_fraction is not None and not 0 < test_fraction < 1:
+        raise typer.BadParameter(f"`--test-fraction` must lie between 0 and 1, but is {test_fraction:g}.")
+    idle = [name for name, value in vars(learning).items() if value != vars(options.Learning())[name]]
+    if learning.fixed and idle != ["fixed"]:
+        given = name_list(_spell(name, vars(learning)[name]) for name in idle if name != "fixed")
+        raise typer.BadParameter(f"with `--fixed` nothing is learned: remove {given}.")
+
+
+def _spell(name: str, value: Any) -> str:
+    """The option as the user wrote it."""
+    return f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
 
 
 def notes_on(context: typer.Context) -> dict[str, str]:
@@ -87,22 +88,25 @@ def _as_words(parameter: Any, value: Any) -> list[str]:
     return [word for own in values for word in (parameter.opts[0], str(own))]
 
 
-def classifier(given: Mapping[str, Any], data_set: TrainingSet) -> Any:
-    """The estimator with the given options."""
-    settings = {name: _plain(given[name]) for name in (*MODEL, *LEARNING)}
-    if settings["tying"] in TREE_TYINGS and data_set.tree is None:
-        raise ValueError(f"`--tying {settings['tying']}` needs a class tree: pass `--hierarchy`.")
+def classifier(
+    model: options.Model, learning: options.Learning, computation: options.Computation, data_set: TrainingSet
+) -> Any:
+    """The estimator with the given options, most of which are its arguments."""
+    if model.tying in TREE_TYINGS and data_set.tree is None:
+        raise ValueError(f"`--tying {model.tying}` needs a class tree: pass `--hierarchy`.")
+    given = vars(model) | vars(learning) | vars(computation)
+    settings = {name: _plain(value) for name, value in given.items() if name not in ("fixed", "seed")}
     settings |= {
         "hierarchy": data_set.tree,
-        "kernel": _plain(given["kernel"]) or data_set.kernel,
+        "kernel": settings["kernel"] or data_set.kernel,
         "categorical_features": list(data_set.categorical) or None,
-        "inputs": STANDARD if given["fixed"] and data_set.roles is not None else None,
-        "class_weight": parse_class_weight(given["class_weight"], data_set.labels),
-        "search_size": _search_size(given["search_size"], len(data_set.labels)),
-        "random_state": given["seed"],
+        "inputs": STANDARD if learning.fixed and data_set.roles is not None else None,
+        "class_weight": parse_class_weight(model.class_weight, data_set.labels),
+        "search_size": _search_size(learning.search_size, len(data_set.labels)),
+        "random_state": computation.seed,
         "on_interrupt": "keep",
     }
-    return new_classifier(settings, given["fixed"])
+    return new_classifier(settings, learning.fixed)
 
 
 def _plain(value: Any) -> Any:

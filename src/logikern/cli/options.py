@@ -1,6 +1,11 @@
-"""Arguments and options that several commands share."""
+"""The arguments and options of the commands, each declared once.
 
+A record is a group of options, one for each of its fields: see `session/grouping`.
+"""
+
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -45,11 +50,20 @@ KnownTargetOption = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="COL", help="Column of the classes (default: the target of the fit)."),
 ]
+OptionalDataArgument = Annotated[
+    str | None, typer.Argument(metavar="[DATA]", help="The table that the model was fitted on.")
+]
 DropOption = Annotated[bool, typer.Option("--drop-missing-target", help="Drop rows without a target.")]
 KeepOption = Annotated[
     list[str] | None, typer.Option("--keep", metavar="COL", help="Copy a column to the output. Repeatable.")
 ]
 TableOption = Annotated[str, typer.Option("--out", "-o", help="CSV, TSV, Parquet or JSON lines, by suffix, or '-'.")]
+ModelFileOption = Annotated[
+    str | None, typer.Option("--out", "-o", help="Model file to write (default: DATA with the suffix .skops).")
+]
+PageOption = Annotated[
+    str | None, typer.Option("--out", "-o", help="Page to write (default: MODEL with the suffix .html).")
+]
 FormatOption = Annotated[
     Format | None, typer.Option("--format", **one_of(Format), help="Format of DATA (default: by its suffix).")
 ]
@@ -60,3 +74,166 @@ SeparatorOption = Annotated[str | None, typer.Option("--separator", help="Separa
 ZeroBasedOption = Annotated[bool, typer.Option("--zero-based", help="svmlight numbers features from 0, not from 1.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show only warnings and errors.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")]
+NumberOption = Annotated[int, typer.Option("--number", "-n", min=1, help="Number of rows.")]
+ReportOption = Annotated[
+    str | None, typer.Option("--report", metavar="FILE", help="Also write a report as an HTML page.")
+]
+TestFractionOption = Annotated[
+    float | None, typer.Option("--test-fraction", help="Hold out this share of the rows and report scores on it.")
+]
+TreeLossOption = Annotated[
+    Loss | None,
+    typer.Option("--loss", **one_of(Loss), help="Loss of a wrong decision on a class tree (default: zero_one)."),
+]
+InnerNodeOption = Annotated[
+    bool, typer.Option("--allow-inner", help="Choose an inner node if its expected taxonomic loss is smaller.")
+]
+
+_columns = partial(typer.Option, rich_help_panel="Columns")
+_model = partial(typer.Option, rich_help_panel="Model")
+_learning = partial(typer.Option, rich_help_panel="Learning")
+_computation = partial(typer.Option, rich_help_panel="Computation")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How to decide."""
+
+    loss: Annotated[
+        str | None,
+        typer.Option("--loss", metavar="FILE", help="Table of losses, or a name (default: zero_one, 1 per error)."),
+    ] = None
+    reject_cost: Annotated[
+        float | None, typer.Option("--reject-cost", metavar="COST", help="Cost of rejecting a row.")
+    ] = None
+    reject_label: Annotated[str, typer.Option("--reject-label", help="Decision of rejected rows.")] = "rejected"
+    allow_inner: Annotated[
+        bool, typer.Option("--allow-inner", help="On a class tree, decisions may be inner nodes.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that the user named, and the source of the class tree."""
+
+    target: TargetOption = None
+    text: Annotated[
+        list[str], _columns("--text", metavar="COL", help="Text column: tf-idf and a linear kernel. Repeatable.")
+    ] = field(default_factory=list)
+    categorical: Annotated[
+        list[str], _columns("--categorical", metavar="COL", help="Treat numbers as categories. Repeatable.")
+    ] = field(default_factory=list)
+    ignore: Annotated[list[str], _columns("--ignore", metavar="COL", help="Drop a column. Repeatable.")] = field(
+        default_factory=list
+    )
+    weight: Annotated[str | None, _columns("--weight", metavar="COL", help="Weights of the rows.")] = None
+    groups: Annotated[
+        str | None,
+        _columns(
+            "--groups",
+            metavar="COL",
+            help="Hold out rows of one group (patient, document) together; not an input.",
+        ),
+    ] = None
+    drop_missing_target: Annotated[bool, _columns("--drop-missing-target", help="Drop rows without a target.")] = (
+        False
+    )
+    hierarchy: Annotated[
+        str,
+        _model(
+            "--hierarchy",
+            metavar="auto|none|FILE",
+            help="Class tree: from targets such as 'science/physics', or from a file with child and parent.",
+        ),
+    ] = "none"
+
+
+@dataclass(frozen=True)
+class Model:
+    """Arguments of the estimator that describe the model; None is the estimator's default."""
+
+    kernel: Annotated[
+        KernelName | None,
+        _model(
+            "--kernel",
+            **one_of(KernelName) | {"metavar": "NAME"},
+            help=f"{', '.join(KernelName)} (default: auto; linear for text and wide svmlight).",
+        ),
+    ] = None
+    tying: Annotated[
+        Tying | None,
+        _model(
+            "--tying",
+            **one_of(Tying),
+            help="How classes share kernels; level, subtree, leaf and leaves are for trees.",
+        ),
+    ] = None
+    rate: Annotated[float | None, _model("--rate", help="Inverse squared length scale of the kernel.")] = None
+    variance: Annotated[float | None, _model("--variance", help="Prior variance of the latent functions.")] = None
+    bias_variance: Annotated[float | None, _model("--bias-variance", help="Prior variance of the class biases.")] = (
+        None
+    )
+    class_weight: Annotated[str | None, _model("--class-weight", help="'balanced' or LABEL=WEIGHT,...")] = None
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Whether hyperparameters are learned, and arguments of the search, which have no effect if `fixed`."""
+
+    fixed: Annotated[
+        bool, _learning("--fixed", help="Learn no hyperparameters; use given values or estimates from the data.")
+    ] = False
+    criterion: Annotated[
+        CriterionName | None,
+        _learning(
+            "--criterion",
+            **one_of(CriterionName),
+            help="Cross-validation, leave-one-out, or the cheaper of the two (default: cv).",
+        ),
+    ] = None
+    max_time: Annotated[
+        float | None,
+        _learning("--max-time", metavar="SECONDS", help="Stop the search early and use the best result."),
+    ] = None
+    checkpoint: Annotated[
+        str | None, _learning("--checkpoint", metavar="PATH", help="Save the search; a killed fit resumes from it.")
+    ] = None
+    cv: Annotated[
+        int | None, _learning("--cv", metavar="N", help="Number of cross-validation folds (default: 5).")
+    ] = None
+    ard: Annotated[bool | None, _learning("--ard/--no-ard", help="One rate per input (default: if it helps).")] = None
+    sharpen: Annotated[
+        bool | None,
+        _learning("--sharpen/--no-sharpen", help="Learn a temperature for the probabilities (default: for text)."),
+    ] = None
+    learn_bias: Annotated[bool, _learning("--learn-bias", help="Also learn the variance of the biases.")] = False
+    search_size: Annotated[
+        str | None,
+        _learning(
+            "--search-size", metavar="N", help="Maximum number of rows in the search, or 'all' (default: 2000)."
+        ),
+    ] = None
+    n_starts: Annotated[
+        int | None, _learning("--n-starts", help="Number of starting points of the search (default: 1).")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Computation:
+    """Arguments of the estimator about how to compute; None is the estimator's default."""
+
+    solver: Annotated[str | None, _computation("--solver", help="auto, newton, exact, kcg or smo.")] = None
+    operator: Annotated[
+        OperatorName | None,
+        _computation("--operator", **one_of(OperatorName), help="How kernel products are computed."),
+    ] = None
+    precision: Annotated[
+        Precision | None, _computation("--precision", **one_of(Precision), help="Precision of kernel products.")
+    ] = None
+    n_jobs: Annotated[
+        int | None, _computation("--n-jobs", help="Maximum number of threads (default: the number BLAS may use).")
+    ] = None
+    memory_limit: Annotated[str | None, _computation("--memory-limit", help="Maximum memory, for example 1GB.")] = (
+        None
+    )
+    seed: Annotated[int, _computation("--seed", help="Seed of all random choices.")] = 0

@@ -1,6 +1,6 @@
 """`logikern predict`: a model file and a table in, labelled probabilities out."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -38,35 +38,20 @@ def predict(
     data: options.DataArgument,
     out: options.TableOption = STANDARD,
     keep: options.KeepOption = None,
-    loss: Annotated[
-        options.Loss | None,
-        typer.Option(
-            "--loss",
-            **options.one_of(options.Loss),
-            help="Loss of a wrong decision on a class tree (default: zero_one).",
-        ),
-    ] = None,
-    allow_inner: Annotated[
-        bool,
-        typer.Option("--allow-inner", help="Choose an inner node if its expected taxonomic loss is smaller."),
-    ] = False,
-    format: options.FormatOption = None,
-    encoding: options.EncodingOption = None,
-    separator: options.SeparatorOption = None,
-    zero_based: options.ZeroBasedOption = False,
-    quiet: options.QuietOption = False,
+    loss: options.TreeLossOption = None,
+    allow_inner: options.InnerNodeOption = False,
+    reading: Reading = Reading(),
+    messages: Messages = Messages(),
 ) -> None:
     from logikern.cli.models import load_model
     from logikern.cli.reading.inputs import read_inputs
     from logikern.cli.writing.outputs import beside, require_table, write_table
 
-    messages = Messages(quiet)
     require_table(out)
     if allow_inner and loss not in (None, options.Loss.taxonomic):
         raise typer.BadParameter(f"`--allow-inner` needs `--loss taxonomic`, but `--loss` is {loss.value!r}.")
     keep = list(dict.fromkeys(keep or ()))
     loaded = load_model(model)
-    reading = Reading(format.value if format else None, encoding, separator, zero_based)
     inputs = read_inputs(loaded, data, reading, keep)
     for note in inputs.notes:
         messages.info(note)

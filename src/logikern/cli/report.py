@@ -1,9 +1,6 @@
 """`logikern report`: a page about a model and its errors."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from logikern.cli import options
 from logikern.cli.reading.sources import Reading
@@ -32,26 +29,19 @@ def report(
     model: options.ModelArgument,
     data: options.DataArgument,
     target: options.KnownTargetOption = None,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", help="Page to write (default: MODEL with the suffix .html).")
-    ] = None,
+    out: options.PageOption = None,
     drop_missing_target: options.DropOption = False,
-    format: options.FormatOption = None,
-    encoding: options.EncodingOption = None,
-    separator: options.SeparatorOption = None,
-    zero_based: options.ZeroBasedOption = False,
-    quiet: options.QuietOption = False,
+    reading: Reading = Reading(),
+    messages: Messages = Messages(),
 ) -> None:
     from logikern.cli.models import load_model
     from logikern.cli.reading.labelled import LabelledSource, read_labelled
     from logikern.cli.writing.outputs import require_writable
     from logikern.cli.writing.reports import write_page
 
-    messages = Messages(quiet)
     page = out or f"{Path(model).stem}.html"
     require_writable(page)
     loaded = load_model(model)
-    reading = Reading(format.value if format else None, encoding, separator, zero_based)
     source = LabelledSource(model, data, reading, target, drop_missing_target)
     known = read_labelled(loaded, source, messages)
     write_page(loaded, model, data, known, page, messages)

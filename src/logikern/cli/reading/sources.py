@@ -9,6 +9,8 @@ from pathlib import Path
 
 import typer
 
+from logikern.cli import options
+
 STANDARD = "-"  # standard input or output
 FORMATS = {
     ".csv": "csv",
@@ -26,12 +28,12 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read DATA; None means by suffix or content."""
+    """How to read DATA, as a group of options; None means by suffix or content."""
 
-    format: str | None = None
-    encoding: str | None = None
-    separator: str | None = None
-    zero_based: bool = False
+    format: options.FormatOption = None
+    encoding: options.EncodingOption = None
+    separator: options.SeparatorOption = None
+    zero_based: options.ZeroBasedOption = False
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import typer
 
+from logikern.cli.options import Columns
 from logikern.cli.reading.cells import POLICY, count, levels, name_list, not_numbers, numbers, row_names
 from logikern.cli.reading.columns import (
     Roles,
@@ -19,7 +20,7 @@ from logikern.cli.reading.columns import (
     require_inputs,
     suspicions,
 )
-from logikern.cli.reading.hierarchy import NONE, read_labels
+from logikern.cli.reading.hierarchy import read_labels
 from logikern.cli.reading.labels import missing_targets
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight
@@ -29,20 +30,6 @@ from logikern.encoding.inspection import inspect
 from logikern.structure.tree import Tree
 
 WORD = r"\b\w\w+\b"  # what tf-idf counts
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The columns that the user named, and the source of the class tree."""
-
-    target: str | None
-    weight: str | None = None
-    groups: str | None = None
-    text: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    drop_missing_target: bool = False
-    hierarchy: str = NONE
 
 
 @dataclass(frozen=True)

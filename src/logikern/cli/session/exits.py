@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from logikern.cli.session.grouping import with_parameters, with_single_options
+
 
 class ExitCode(IntEnum):
     """Exit codes of all commands."""
@@ -36,14 +38,15 @@ TracebackOption = Annotated[
 
 
 def ends_cleanly(command: Callable[..., None]) -> Callable[..., None]:
-    """Add `--traceback` to a command, and turn its exceptions into a sentence and an exit code."""
-    signature = inspect.signature(command)
+    """A command for typer, with `--traceback`, whose exceptions become a sentence and an exit code."""
+    single = with_single_options(command)
+    parameters = inspect.signature(single).parameters.values()
     extra = inspect.Parameter("traceback", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=TracebackOption)
 
-    @functools.wraps(command)
-    def guarded(*args: Any, traceback: bool = False, **kwargs: Any) -> None:
+    @functools.wraps(single)
+    def guarded(traceback: bool = False, **given: Any) -> None:
         try:
-            command(*args, **kwargs)
+            single(**given)
         except (KeyboardInterrupt, AbortedError):
             _end("interrupted; no result was written.", ExitCode.INTERRUPTED)
         except BrokenPipeError:
@@ -63,12 +66,7 @@ def ends_cleanly(command: Callable[..., None]) -> Callable[..., None]:
                 ExitCode.REFUSED,
             )
 
-    # typer reads the parameters of a command from its signature and its annotations.
-    guarded.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), extra]
-    )
-    guarded.__annotations__ = {**command.__annotations__, "traceback": TracebackOption}
-    return guarded
+    return with_parameters(guarded, [*parameters, extra])
 
 
 def sentence(error: BaseException) -> str:

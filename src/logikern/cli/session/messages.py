@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from logikern.cli import options
+
 
 @dataclass(frozen=True)
 class Messages:
-    """Prints messages; `quiet` prints warnings only."""
+    """Prints messages, as a group of options; `quiet` prints warnings only."""
 
-    quiet: bool = False
+    quiet: options.QuietOption = False
 
     def info(self, message: str) -> None:
         if not self.quiet:

@@ -1,27 +1,17 @@
 """Decisions of smallest expected loss as a table."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from logikern.cli.models import tree_of
+from logikern.cli.options import Rule
 from logikern.cli.reading.cells import level
 from logikern.cli.reading.labels import joined
 from logikern.cli.reading.losses import NAMES, read_losses
 from logikern.decisions.rules import DecisionResult, decide, to_labels
 from logikern.decisions.tree_rules import decide_on_tree
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How to decide."""
-
-    loss: str | None  # a name or a file
-    reject_cost: float | None
-    reject_label: str
-    allow_inner: bool
 
 
 def decided_rows(model: Any, X: Any, rule: Rule) -> pd.DataFrame:

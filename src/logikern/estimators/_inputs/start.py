@@ -120,8 +120,12 @@ def make_kernel(kernel: Any, rate: Any, default_rate: Any) -> Kernel:
                 raise ValueError(f"`rate` must be one number for kernel={kernel!r}, but is {rate!r}.")
             value = parse_numbers("rate", value)
         return kind(rate=value)
-    if rate is not None:
-        _refuse_rate(kernel)
+    made = _own_kernel(kernel)
+    return made if rate is None else _refuse_rate(kernel)
+
+
+def _own_kernel(kernel: Any) -> Kernel:
+    """The kernel that a function, an object or "precomputed" stands for."""
     if isinstance(kernel, Kernel):
         if is_precomputed(kernel) and not all(isinstance(leaf, Precomputed) for leaf in leaves(kernel)):
             raise ValueError(
