@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from logikern import KernelLogisticClassifier, KernelMultilabelClassifier, joint_log_loss
-from logikern.estimators.multilabel import _structures, classifier
+from logikern.estimators.multilabel import _choice, _structures
 
 FIXED = {"kernel": "gaussian", "rate": 0.7, "variance": 5.0, "criterion": None, "random_state": 0}
 COMPARED = ("independent", "joint")
@@ -167,7 +167,7 @@ def test_rows_that_alone_have_a_label_are_not_compared():
 def test_auto_leaves_out_a_joint_structure_of_too_many_sets(changed, told, monkeypatch):
     y = np.column_stack([Y, np.arange(len(Y)) == 7]) if "most_unseen" in changed else Y
     policy = replace(_structures.USUAL, **changed)
-    monkeypatch.setattr(classifier, "obstacle_to_joint", partial(_structures.obstacle_to_joint, policy=policy))
+    monkeypatch.setattr(_choice, "obstacle_to_joint", partial(_structures.obstacle_to_joint, policy=policy))
     model = fixed().fit(X, y)
     assert model.structure_ == "independent" and model.comparison_ is None
     assert told in " ".join(model.explain().split())
@@ -333,6 +333,55 @@ def test_wrong_arguments_of_answers_are_refused():
         model.predict_set_proba(NEW, [[0, 1]])
     with pytest.raises(ValueError, match="must have as many rows as `X`, 40"):
         model.set_log_proba(NEW, NEW_Y[:5])
+
+
+NAMED = pd.DataFrame(NEW_Y, columns=["p", "q", "r"])
+
+
+@pytest.mark.parametrize(
+    "y, told",
+    [
+        (NAMED.rename(columns={"q": "z"}), "none for 'q', and 'z' is not a label"),
+        (NAMED[["p", "q"]], "a column for each of the 3 labels, but has 2"),
+        (NAMED.assign(s=0), "a column for each of the 3 labels, but has 4"),
+        (NAMED["p"], "must be an indicator matrix"),
+        (NAMED.astype(float).replace(1.0, np.nan), "None, NaN or NA"),
+        (NAMED + 1, "row . has 2"),
+        (NAMED[:5], "5|40"),
+        ([["p"], ["q"]] * 20, "MultiLabelBinarizer"),
+    ],
+    ids=["unknown", "fewer", "more", "one", "missing", "not indicators", "fewer rows", "lists"],
+)
+@pytest.mark.parametrize("method", ["score", "set_log_proba"])
+def test_wrong_labels_of_answers_are_refused(method, y, told):
+    model = fixed(structure="independent").fit(X, pd.DataFrame(Y, columns=["p", "q", "r"]))
+    with pytest.raises(ValueError, match=told):
+        getattr(model, method)(NEW, y)
+
+
+def test_columns_of_answers_are_matched_by_name():
+    model = fixed(structure="joint").fit(X, pd.DataFrame(Y, columns=["p", "q", "r"]))
+    mixed = NAMED[["r", "p", "q"]]
+    assert model.score(NEW, mixed) == model.score(NEW, NEW_Y) == (model.predict(NEW) == NEW_Y).all(axis=1).mean()
+    np.testing.assert_array_equal(model.set_log_proba(NEW, mixed), model.set_log_proba(NEW, NEW_Y))
+    sets = pd.DataFrame(ALL_SETS, columns=["p", "q", "r"])
+    np.testing.assert_array_equal(
+        model.predict_set_proba(NEW, sets[["q", "r", "p"]]), model.predict_set_proba(NEW, ALL_SETS)
+    )
+
+
+def test_one_label_is_accepted_as_a_column():
+    model = fixed(structure="independent").fit(X, Y[:, :1])
+    expected = KernelLogisticClassifier(**FIXED).fit(X, Y[:, 0]).predict_proba(NEW)[:, 1:]
+    np.testing.assert_allclose(model.predict_proba(NEW), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "X, told", [(NEW[:, :2], "2 features"), (NEW[0], "1D array"), ([["a", "b", "c"]], "numbers|numeric|convert")]
+)
+def test_wrong_inputs_of_answers_are_refused(X, told):
+    with pytest.raises(ValueError, match=told):
+        fixed(structure="independent").fit(rows(), Y).predict(X)
 
 
 def test_tools_of_scikit_learn_work():

@@ -62,6 +62,7 @@ class LabelSetAnswers:
     classes_: Array
     structure_: str
     comparison_: StructureComparison | None
+    interrupted_: bool
     label_sets_: Array
     _fitted: FittedStructure
     _obstacle: str

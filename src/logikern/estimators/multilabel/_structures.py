@@ -176,5 +176,3 @@ STRUCTURES: dict[str, Callable[[dict[str, Any], GivenLabels], FittedStructure]] 
     "joint": fit_joint,
     "coupled": fit_coupled,
 }
-# The structures that "auto" compares.
-COMPARED = ("independent", "joint")

@@ -7,21 +7,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
 from sklearn.utils import check_random_state
 
-from logikern.estimators._callbacks import log
 from logikern.estimators._inputs.arguments import check_name
 from logikern.estimators._parameters import check_classification, read_parameters
 from logikern.estimators._results import forget_fit
 from logikern.estimators.classifier import KernelLogisticClassifier
 from logikern.estimators.multilabel._answers import LabelSetAnswers
-from logikern.estimators.multilabel._comparison import StructureComparison, compare_structures
+from logikern.estimators.multilabel._choice import Choice, choose_structure, fit_given
 from logikern.estimators.multilabel._labels import LabelTable, read_table
-from logikern.estimators.multilabel._structures import (
-    COMPARED,
-    STRUCTURES,
-    FittedStructure,
-    GivenLabels,
-    obstacle_to_joint,
-)
+from logikern.estimators.multilabel._structures import STRUCTURES, GivenLabels
 
 
 class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMixin, BaseEstimator):
@@ -75,6 +68,13 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         Maximum number of rows in the search, as in `KernelLogisticClassifier`.
     max_time : float or None, default=None
         Seconds for the search of each structure, after which the best hyperparameters so far are used.
+    checkpoint : path or None, default=None
+        File or folder to which searches are written, as in `KernelLogisticClassifier`. With structure="auto", the
+        searches of both structures have files of their own: the name with the suffix ".independent" or ".joint".
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does, as in `KernelLogisticClassifier`. With structure="auto", "keep" also skips what remains: the
+        joint structure if independent labels were interrupted, and a comparison that was interrupted; the fit then
+        has independent labels.
     solver : {"auto", "newton", "exact"}, default="auto"
         Solver of the final fit: iterative or with dense factors.
     operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
@@ -121,6 +121,8 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         One for each label that varies, or for each label set; in the coupled structure, for both.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
+    interrupted_ : bool
+        Whether Ctrl-C ended a search, the final fit or the comparison early (see `on_interrupt`).
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -151,6 +153,8 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         ard="auto",
         search_size="auto",
         max_time=None,
+        checkpoint=None,
+        on_interrupt="raise",
         solver="auto",
         operator="auto",
         precision="auto",
@@ -175,6 +179,8 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         self.ard = ard
         self.search_size = search_size
         self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.on_interrupt = on_interrupt
         self.solver = solver
         self.operator = operator
         self.precision = precision
@@ -209,17 +215,12 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         forget_fit(self)
         table = read_table(type(self).__name__, y, sample_weight, self.hierarchy)
         given = GivenLabels(X, table, sample_weight, groups)
-        is_open = self.structure == "auto"
-        obstacle = obstacle_to_joint(table) if is_open else ""
-        names = [self.structure] if not is_open else ["independent"] if obstacle else list(COMPARED)
-        fits = {}
-        for name in names:
-            log(self.verbose >= 1, "structure of the labels: %s", name)
-            fits[name] = STRUCTURES[name](settings, given)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        comparison = compare_structures(fits, given, settings["cv"], seed) if len(fits) > 1 else None
-        self._write(table, fits, comparison)
-        self._obstacle = obstacle
+        if self.structure != "auto":
+            choice = fit_given(self.structure, settings, given)
+        else:
+            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            choice = choose_structure(settings, given, seed)
+        self._write(table, choice)
         return self
 
     def _settings(self) -> dict[str, Any]:
@@ -242,17 +243,14 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         if self.variance is not None and np.ndim(self.variance):
             raise ValueError(f"`variance` must be one number or None, but is {self.variance!r}.")
 
-    def _write(
-        self, table: LabelTable, fits: dict[str, FittedStructure], comparison: StructureComparison | None
-    ) -> None:
+    def _write(self, table: LabelTable, choice: Choice) -> None:
         """Set the fitted attributes."""
-        name = next(iter(fits)) if comparison is None else comparison.best
         seen = np.unique(table.indicator[table.weights > 0], axis=0)
-        self.classes_, self.structure_, self.comparison_ = table.names, name, comparison
-        self.label_sets_ = seen.astype(np.int64)
-        self._fitted = fits[name]
+        self.classes_, self.label_sets_ = table.names, seen.astype(np.int64)
         if table.tree is not None:
             self.tree_ = table.tree
+        self.structure_, self.comparison_, self.interrupted_ = choice.name, choice.comparison, choice.interrupted
+        self._fitted, self._obstacle = choice.fitted, choice.obstacle
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
