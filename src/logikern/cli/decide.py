@@ -34,7 +34,7 @@ def decide(
     reading: Reading = Reading(),
     messages: Messages = Messages(),
 ) -> None:
-    from logikern.cli.models import load_model
+    from logikern.cli.models import load_classifier
     from logikern.cli.reading.inputs import read_inputs
     from logikern.cli.reading.losses import check_loss
     from logikern.cli.writing.decisions import decided_rows
@@ -42,7 +42,7 @@ def decide(
 
     require_table(out)
     check_loss(rule.loss)
-    loaded, keep = load_model(model), list(dict.fromkeys(keep or ()))
+    loaded, keep = load_classifier(model, "decide"), list(dict.fromkeys(keep or ()))
     inputs = read_inputs(loaded, data, reading, keep)
     for note in inputs.notes:
         messages.info(note)

@@ -14,6 +14,9 @@ The scores are log loss (natural logarithm), error, Brier score (summed over the
 (15 bins of the largest probability), with a table of the classes and, for few classes, a confusion matrix. With a
 class tree there are also scores per level, taxonomic loss, hierarchical F1 and confused siblings.
 
+If rows have any number of labels, the scores are the joint log loss of label sets, Hamming loss, subset error and F1,
+each for the decisions that minimise it, with a table of the labels.
+
 The target is the column that the model was fitted to predict, unless `--target` names another.
 
 Examples:
@@ -39,7 +42,7 @@ def evaluate(
     reading: Reading = Reading(),
     messages: Messages = Messages(),
 ) -> None:
-    from logikern.cli.models import load_model
+    from logikern.cli.models import load_classifier, load_model
     from logikern.cli.reading.labelled import LabelledSource, read_labelled
     from logikern.cli.writing.outputs import require_writable
     from logikern.cli.writing.render import print_report, report_record
@@ -48,7 +51,7 @@ def evaluate(
 
     if report is not None:
         require_writable(report)
-    loaded = load_model(model)
+    loaded = load_model(model) if report is None else load_classifier(model, "evaluate --report")
     source = LabelledSource(model, data, reading, target, drop_missing_target)
     known = read_labelled(loaded, source, messages)
     # Before anything is printed, because the reader of standard output may go away.

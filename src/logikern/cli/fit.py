@@ -11,7 +11,8 @@ HELP = """
 Fit a kernel softmax classifier and write it, with its preprocessing, to a file.
 
 Numeric columns are imputed and standardised, other columns become one input per level, and `--text` columns become
-tf-idf. Classes may be the leaves of a tree. Hyperparameters are learned, unless --fixed is given.
+tf-idf. Classes may be the leaves of a tree. Hyperparameters are learned, unless --fixed is given. With --label in
+place of --target, a row may have any number of labels.
 
 Ctrl-C ends the search and writes the best model so far; a second Ctrl-C aborts.
 
@@ -28,6 +29,8 @@ Examples:
   logikern fit big.csv -t y --max-time 600 --checkpoint big.search -o big.skops
 
   cat big.csv | logikern fit - --format csv -t y -o big.skops
+
+  logikern fit pictures.csv --label sea --label sky --label city -o pictures.skops
 
 Exit codes: 0 fitted; 1 invalid data or setting; 2 wrong usage; 3 model written, but the fit did not converge or
 the search was interrupted; 130 aborted.
@@ -52,6 +55,7 @@ def fit(
 
     path = out or fitting.default_path(data)
     fitting.check(path, columns, learning, test_fraction)
+    fitting.check_label_options(columns, model, learning)
     data_set = training.read_training_set(data, reading, columns, messages)
     classifier = fitting.classifier(model, learning, computation, data_set)
     kept, held_out = fitting.split(data_set, test_fraction, computation.seed)

@@ -1,5 +1,6 @@
 """The work of `logikern fit`: from options and a training set to a model file."""
 
+import json
 import shlex
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
@@ -11,11 +12,12 @@ import numpy as np
 import typer
 
 from logikern.cli import options
-from logikern.cli.models import fit_model, new_classifier
+from logikern.cli.models import fit_model, new_classifier, new_multilabel_classifier
 from logikern.cli.preprocessing import STANDARD, build_model, final_step
 from logikern.cli.reading import sources
 from logikern.cli.reading.cells import count, name_list
 from logikern.cli.reading.hierarchy import check_hierarchy
+from logikern.cli.reading.label_columns import LABELS
 from logikern.cli.reading.labels import parse_class_weight
 from logikern.cli.reading.training import TrainingSet
 from logikern.cli.session.exits import ExitCode
@@ -31,6 +33,7 @@ from logikern.model.persistence import write_model
 MAX_SPLITS = 50  # random splits by groups, until one has every class in both parts
 FILES = ("data", "out", "checkpoint", "hierarchy")
 TREE_TYINGS = ("level", "subtree", "leaf", "leaves")
+NOT_FOR_LABELS = ("class_weight", "sharpen", "learn_bias", "n_starts")
 
 
 def default_path(data: str) -> str:
@@ -56,6 +59,17 @@ def check(out: str, columns: options.Columns, learning: options.Learning, test_f
         raise typer.BadParameter(f"with `--fixed` nothing is learned: remove {given}.")
 
 
+def check_label_options(columns: options.Columns, model: options.Model, learning: options.Learning) -> None:
+    """Reject options that models of several labels do not have."""
+    given = vars(model) | vars(learning)
+    usual = vars(options.Model()) | vars(options.Learning())
+    idle = [_spell(name, given[name]) for name in NOT_FOR_LABELS if given[name] != usual[name]]
+    if columns.label and idle:
+        raise typer.BadParameter(
+            f"models of several labels (`--label`) do not support {name_list(idle)}: remove them."
+        )
+
+
 def _spell(name: str, value: Any) -> str:
     """The option as the user wrote it."""
     return f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
@@ -69,8 +83,9 @@ def notes_on(context: typer.Context) -> dict[str, str]:
         if _is_given(context, name):
             value = context.params[name]
             words += _as_words(parameter, Path(value).name if name in FILES else value)
-    target = context.params["target"]
-    return {"command": shlex.join(words)} | ({} if target is None else {"target": target})
+    target, labels = context.params["target"], context.params["label"]
+    notes = {"command": shlex.join(words)} | ({} if target is None else {"target": target})
+    return notes | ({LABELS: json.dumps(labels)} if labels else {})
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -92,7 +107,7 @@ def classifier(
     model: options.Model, learning: options.Learning, computation: options.Computation, data_set: TrainingSet
 ) -> Any:
     """The estimator with the given options, most of which are its arguments."""
-    if model.tying in TREE_TYINGS and data_set.tree is None:
+    if model.tying in TREE_TYINGS and (data_set.tree is None or data_set.label_names):
         raise ValueError(f"`--tying {model.tying}` needs a class tree: pass `--hierarchy`.")
     given = vars(model) | vars(learning) | vars(computation)
     settings = {name: _plain(value) for name, value in given.items() if name not in ("fixed", "seed")}
@@ -101,11 +116,14 @@ def classifier(
         "kernel": settings["kernel"] or data_set.kernel,
         "categorical_features": list(data_set.categorical) or None,
         "inputs": STANDARD if learning.fixed and data_set.roles is not None else None,
-        "class_weight": parse_class_weight(model.class_weight, data_set.labels),
         "search_size": _search_size(learning.search_size, len(data_set.labels)),
         "random_state": computation.seed,
         "on_interrupt": "keep",
     }
+    if data_set.label_names:
+        own = {name: value for name, value in settings.items() if name not in NOT_FOR_LABELS}
+        return new_multilabel_classifier(own, learning.fixed)
+    settings["class_weight"] = parse_class_weight(model.class_weight, data_set.labels)
     return new_classifier(settings, learning.fixed)
 
 
@@ -129,7 +147,7 @@ def split(data_set: TrainingSet, test_fraction: float | None, seed: int) -> tupl
     if test_fraction is None:
         return data_set, None
     # With a tree, classes without rows are allowed.
-    everywhere = data_set.tree is None
+    everywhere = data_set.tree is None and not data_set.label_names
     parts = (_by_rows if data_set.groups is None else _by_groups)(data_set, test_fraction, seed, everywhere)
     if parts is None:
         rarest = min(np.unique(data_set.labels, return_counts=True)[1])
@@ -179,14 +197,13 @@ def fit_and_write(
 ) -> None:
     """Fit, write the model with notes, summarise the search, and score the held-out rows."""
     n_rows = len(kept.labels)
-    n_classes = len(np.unique(kept.labels)) if kept.tree is None else kept.tree.n_classes
     model = classifier if kept.roles is None else build_model(kept.roles, classifier, n_rows)
-    task = f"fit on {n_rows} rows, {n_classes} classes"
+    task = f"fit on {n_rows} rows, {_extent(kept)}"
     interruption = Interruption()
     # Without a search there is no best result so far, so Ctrl-C ends the command.
     caught = nullcontext() if classifier.criterion is None else interrupts_to(interruption.receive)
     with show_progress(messages, task, interruption, classifier.max_time), caught:
-        report = fit_model(model, kept.X, kept.labels, kept.weights, kept.groups)
+        report = fit_model(model, kept.X, kept.targets, kept.weights, kept.groups)
     for message in report.warnings:
         messages.warn(message)
     write_model(report.model, out, notes)
@@ -197,6 +214,13 @@ def fit_and_write(
         print_report(report_on(model, held_out.X, held_out.labels))
     if interruption.honoured or not report.converged:
         raise typer.Exit(int(ExitCode.NOT_CONVERGED))
+
+
+def _extent(data_set: TrainingSet) -> str:
+    """The number of classes or labels, in words."""
+    if data_set.label_names:
+        return f"{len(data_set.label_names)} labels"
+    return f"{len(np.unique(data_set.labels)) if data_set.tree is None else data_set.tree.n_classes} classes"
 
 
 def _summarise(model: Any, outcome: str, messages: Messages) -> None:

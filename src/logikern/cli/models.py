@@ -30,10 +30,18 @@ def new_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
     return KernelLogisticClassifier(**given, **({"criterion": None} if fixed else {}))
 
 
+def new_multilabel_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
+    """The estimator of rows with several labels, with the given settings."""
+    from logikern.estimators.multilabel.classifier import KernelMultilabelClassifier
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    return KernelMultilabelClassifier(**given | ({"criterion": None} if fixed else {}))
+
+
 def fit_model(
     model: Any,
     X: Any,
-    labels: np.ndarray,
+    labels: Any,
     weights: np.ndarray | None = None,
     groups: np.ndarray | None = None,
 ) -> FitReport:
@@ -65,9 +73,27 @@ def outcome_sentence(classifier: Any) -> str:
 
 
 def tree_of(model: Any) -> Tree | None:
-    """The class tree, if there is one."""
+    """The class tree, if there is one; a tree of labels is not one."""
+    if has_label_sets(model):
+        return None
     tree: Tree | None = vars(final_step(model)).get("tree_")
     return tree
+
+
+def has_label_sets(model: Any) -> bool:
+    """Whether rows have any number of labels."""
+    return type(final_step(model)).__name__ == "KernelMultilabelClassifier"
+
+
+def load_classifier(path: str, command: str) -> Any:
+    """Read the model file of a classifier with one class per row, which `command` needs."""
+    model = load_model(path)
+    if has_label_sets(model):
+        raise ValueError(
+            f"`logikern {command}` needs a model with one class per row, but rows of `{path}` have any number of "
+            "labels. Use `logikern predict` or `logikern evaluate`."
+        )
+    return model
 
 
 def load_model(path: str) -> Any:

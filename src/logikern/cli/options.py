@@ -20,7 +20,7 @@ Precision = StrEnum("Precision", "auto single double")
 CriterionName = StrEnum("CriterionName", "cv loo auto")
 Format = StrEnum("Format", "csv tsv parquet jsonl svmlight")
 Tying = StrEnum("Tying", "auto shared scaled separate level subtree leaf leaves")
-Loss = StrEnum("Loss", "zero_one taxonomic parent")
+Loss = StrEnum("Loss", "zero_one taxonomic parent hamming subset f1")
 
 
 def one_of(names: type[StrEnum]) -> dict[str, Any]:
@@ -83,7 +83,11 @@ TestFractionOption = Annotated[
 ]
 TreeLossOption = Annotated[
     Loss | None,
-    typer.Option("--loss", **one_of(Loss), help="Loss of a wrong decision on a class tree (default: zero_one)."),
+    typer.Option(
+        "--loss",
+        **one_of(Loss),
+        help="Loss of a wrong decision on a class tree (default: zero_one), or of wrong labels (default: hamming).",
+    ),
 ]
 InnerNodeOption = Annotated[
     bool, typer.Option("--allow-inner", help="Choose an inner node if its expected taxonomic loss is smaller.")
@@ -117,6 +121,15 @@ class Columns:
     """The columns that the user named, and the source of the class tree."""
 
     target: TargetOption = None
+    label: Annotated[
+        list[str],
+        _columns(
+            "--label",
+            metavar="COL",
+            help="Column of 0/1, no/yes or false/true, instead of --target: rows have any number of labels. "
+            "Repeatable.",
+        ),
+    ] = field(default_factory=list)
     text: Annotated[
         list[str], _columns("--text", metavar="COL", help="Text column: tf-idf and a linear kernel. Repeatable.")
     ] = field(default_factory=list)

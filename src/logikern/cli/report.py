@@ -34,14 +34,14 @@ def report(
     reading: Reading = Reading(),
     messages: Messages = Messages(),
 ) -> None:
-    from logikern.cli.models import load_model
+    from logikern.cli.models import load_classifier
     from logikern.cli.reading.labelled import LabelledSource, read_labelled
     from logikern.cli.writing.outputs import require_writable
     from logikern.cli.writing.reports import write_page
 
     page = out or f"{Path(model).stem}.html"
     require_writable(page)
-    loaded = load_model(model)
+    loaded = load_classifier(model, "report")
     source = LabelledSource(model, data, reading, target, drop_missing_target)
     known = read_labelled(loaded, source, messages)
     write_page(loaded, model, data, known, page, messages)

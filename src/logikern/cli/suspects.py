@@ -37,7 +37,7 @@ def suspects(
     reading: Reading = Reading(),
     messages: Messages = Messages(),
 ) -> None:
-    from logikern.cli.models import load_model
+    from logikern.cli.models import load_classifier
     from logikern.cli.reading.labelled import LabelledSource, read_labelled
     from logikern.cli.writing.outputs import require_table, write_table
     from logikern.cli.writing.suspicions import suspicions_in
@@ -45,7 +45,7 @@ def suspects(
     require_table(out)
     if keep and data is None:
         raise typer.BadParameter("`--keep` needs DATA, the table of the fit.")
-    loaded, known = load_model(model), None
+    loaded, known = load_classifier(model, "suspects"), None
     if data is not None:
         source = LabelledSource(model, data, reading, target, drop_missing_target, tuple(keep or ()))
         known = read_labelled(loaded, source, messages)

@@ -20,8 +20,8 @@ from logikern.cli.reading.columns import (
     require_inputs,
     suspicions,
 )
-from logikern.cli.reading.hierarchy import read_labels
-from logikern.cli.reading.labels import missing_targets
+from logikern.cli.reading.hierarchy import Labelled, read_labels
+from logikern.cli.reading.label_columns import LabelledSets, missing_labels, read_label_sets, refuse_both
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight
 from logikern.cli.reading.tables import read_table, require_columns
@@ -44,6 +44,14 @@ class TrainingSet:
     groups: np.ndarray | None = None
     tree: Tree | None = None  # labels are nodes of it
     categorical: tuple[str, ...] = ()  # columns that are categories by the user's choice
+    label_names: tuple[Any, ...] = ()  # names of the columns of labels (n_points, L), if rows have several labels
+
+    @property
+    def targets(self) -> Any:
+        """Labels as the estimator expects them."""
+        if not self.label_names:
+            return self.labels
+        return pd.DataFrame(self.labels, columns=pd.Index(self.label_names, tupleize_cols=False))
 
     def take(self, rows: np.ndarray) -> "TrainingSet":
         """Some of the rows."""
@@ -62,14 +70,16 @@ def read_training_set(data: str, reading: Reading, columns: Columns, messages: M
 
 
 def _table_training_set(source: Source, reading: Reading, columns: Columns, messages: Messages) -> TrainingSet:
-    if columns.target is None:
+    if columns.target is None and not columns.label:
         raise typer.BadParameter("a table needs `--target COL`, the column of the classes.")
+    refuse_both(columns.target, columns.label)
     _refuse_double_roles(columns)
-    as_text = [*_present(columns.target, columns.groups), *columns.text, *columns.categorical]
+    as_text = [*_present(columns.target, columns.groups), *columns.label, *columns.text, *columns.categorical]
     table = read_table(source, reading, as_text, named=_named(columns), tell=messages.info)
     _require_named(table, columns, source)
-    missing = missing_targets(table[columns.target], columns.drop_missing_target)
-    apart = {columns.target, columns.weight, columns.groups, *columns.ignore}
+    targets = columns.label or _present(columns.target)
+    missing = missing_labels(table, targets, columns.drop_missing_target)
+    apart = {*targets, columns.weight, columns.groups, *columns.ignore}
     inputs = table[[name for name in table.columns if name not in apart]]
     shape = f"{count(len(table), 'row')} and {count(table.shape[1], 'column')}"
     messages.info(f"read {shape} from {source.name}")
@@ -89,17 +99,27 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
         messages.warn(suspicion)
     used = [name for name in inputs.columns if name in roles.numeric + roles.categorical + roles.text]
     kept = np.flatnonzero(~missing)
-    known = read_labels(table[columns.target].iloc[kept], columns.hierarchy, reading.encoding, messages)
+    known = _read_targets(table[targets].iloc[kept], columns, reading, messages)
     return TrainingSet(
         prepared[used].iloc[kept],
-        known.labels,
+        known.indicator if isinstance(known, LabelledSets) else known.labels,
         None if columns.weight is None else _weights(table[columns.weight].iloc[kept]),
         roles,
         "linear" if roles.text else None,
         None if columns.groups is None else _groups(table[columns.groups].iloc[kept]),
         known.tree,
         tuple(name for name in columns.categorical if name in used),
+        known.names if isinstance(known, LabelledSets) else (),
     )
+
+
+def _read_targets(
+    table: pd.DataFrame, columns: Columns, reading: Reading, messages: Messages
+) -> Labelled | LabelledSets:
+    """Classes from one column, or label sets from several."""
+    if columns.label:
+        return read_label_sets(table, columns.hierarchy, reading.encoding, messages)
+    return read_labels(table[columns.target], columns.hierarchy, reading.encoding, messages)
 
 
 def _sparse_training_set(source: Source, reading: Reading, columns: Columns, messages: Messages) -> TrainingSet:
@@ -120,6 +140,7 @@ def _sparse_training_set(source: Source, reading: Reading, columns: Columns, mes
 def _require_named(table: pd.DataFrame, columns: Columns, source: Source) -> None:
     for option, names in {
         "`--target`": _present(columns.target),
+        "`--label`": columns.label,
         "`--weight`": _present(columns.weight),
         "`--groups`": _present(columns.groups),
         "`--text`": columns.text,
@@ -135,7 +156,7 @@ def _present(*names: str | None) -> list[str]:
 
 def _named(columns: Columns) -> list[str]:
     single = _present(columns.target, columns.weight, columns.groups)
-    return [*single, *columns.text, *columns.categorical, *columns.ignore]
+    return [*single, *columns.label, *columns.text, *columns.categorical, *columns.ignore]
 
 
 def _refuse_double_roles(columns: Columns) -> None:

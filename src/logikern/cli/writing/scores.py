@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from logikern.cli.models import tree_of
+from logikern.cli.models import has_label_sets, tree_of
+from logikern.cli.writing.label_sets import SetScores, score_sets
 from logikern.cli.writing.tree_scores import TreeScores, score_on_tree
 from logikern.decisions.metrics import brier_score, calibration_error
 
@@ -44,10 +45,13 @@ class Report:
 
     scores: Scores | None
     tree: TreeScores | None = None
+    label_sets: SetScores | None = None  # if rows have any number of labels
 
 
 def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
     """Scores of a model on points with known classes or nodes."""
+    if has_label_sets(model):
+        return Report(None, label_sets=score_sets(model, X, labels))
     log_probabilities, tree = model.predict_log_proba(X), tree_of(model)
     if tree is None:
         return Report(score(log_probabilities, labels, model.classes_))

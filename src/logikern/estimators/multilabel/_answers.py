@@ -47,6 +47,8 @@ class LabelSetAnswers:
     n_features_in_ = OfClassifier()
     feature_names_in_ = OfClassifier()
     encoder_ = OfClassifier()
+    model_ = OfClassifier()
+    dual_coef_ = OfClassifier()
     kernels_ = OfClassifier()
     variances_ = OfClassifier()
     criterion_value_ = OfClassifier()
