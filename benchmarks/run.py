@@ -51,6 +51,7 @@ LEARNED = (
     "sequences",
     "regression",
     "multilabel",
+    "label_trees",
     "tables",
     "density",
     "large",
