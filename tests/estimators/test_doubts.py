@@ -11,7 +11,7 @@ from logikern import KernelLogisticClassifier, load_model
 from tests.criteria.test_spot_check import LABELS, POINTS
 from tests.estimators.samples import fixed
 
-TELLS = "Closed-form leave-one-out is far from refits: its mean loss of .* is too small"
+TELLS = "Closed-form leave-one-out disagrees with refits: its mean loss of .* is too small"
 LARGE = {"rate": 2.0, "variance": 300.0, "random_state": 0}
 
 
@@ -61,7 +61,7 @@ def test_search_by_it_is_told(misled):
 
 def test_explanation_keeps_it(misled, tmp_path):
     model, _ = misled
-    assert "far from refits" in model.explain()
+    assert "disagrees with refits" in model.explain()
     model.save_model(tmp_path / "model")
     assert load_model(tmp_path / "model").explain() == model.explain()
 
@@ -85,4 +85,4 @@ def test_nothing_is_said_of_ordinary_tables(name, criterion):
         warnings.simplefilter("error")
         model.fit(StandardScaler().fit_transform(points[rows]), labels[rows])
         _ = model.loo_proba_
-    assert "far from refits" not in model.explain()
+    assert "disagrees with refits" not in model.explain()

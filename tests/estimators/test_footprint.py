@@ -62,7 +62,7 @@ def test_refits_in_small_batches_are_the_same():
 def test_preconditioner_of_a_search_is_bounded_by_the_problem():
     data, bounds = data_for(fixed(), X, Y), []
     for limit in ("100MB", "1TB"):
-        with pytest.warns(ConvergenceWarning, match="time for the search"):
+        with pytest.warns(ConvergenceWarning, match="time limit was reached"):
             model = KernelLogisticClassifier(tying="shared", memory_limit=limit, max_time=1e-6).fit(X, Y)
         bounds.append(model.plan_.search.rungs[0].conditioning)
     assert bounds[0] == bounds[1] == footprint.search_conditioning(_memory.size_of(data, TYING, n_batch=5))

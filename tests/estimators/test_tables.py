@@ -198,7 +198,7 @@ def test_rates_of_an_array_are_numbered():
 
 @pytest.mark.parametrize("frame", [FRAME[["colour"]], FRAME[["weight"]]], ids=["text", "gaps"])
 def test_partial_fit_takes_numbers_only(frame):
-    with pytest.raises(ValueError, match="`partial_fit` needs numbers without gaps"):
+    with pytest.raises(ValueError, match="`partial_fit` needs numbers without missing values"):
         fixed().partial_fit(frame, LABELS, classes=np.unique(LABELS))
 
 

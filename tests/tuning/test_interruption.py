@@ -293,7 +293,7 @@ def slow_down(monkeypatch, seconds):
 
 def test_time_for_the_search_is_kept(monkeypatch):
     slow_down(monkeypatch, 0.1)
-    with pytest.warns(ConvergenceWarning, match="time for the search was used up"):
+    with pytest.warns(ConvergenceWarning, match="time limit was reached"):
         model = tuned(max_time=0.5).fit(X, NAMES)
     # An evaluation that would end later is not begun; a busy machine may stretch the last one.
     assert 1 <= len(model.trace_) <= 4 and sum(record.seconds for record in model.trace_) < 1.0

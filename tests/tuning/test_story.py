@@ -224,11 +224,11 @@ def test_outcome_and_plan_come_last():
 def test_early_end_is_told():
     with pytest.warns(ConvergenceWarning):
         model = tuned(max_time=1e-6).fit(X, NAMES)
-    assert "The search ended early: the time for the search was used up." in model.explain()
+    assert "The search ended early: the time limit was reached." in model.explain()
 
 
 def test_search_without_a_result_is_told():
-    assert with_verdicts().explain().startswith("Final model: the start of the search")
+    assert with_verdicts().explain().startswith("Final model: the starting values of the search")
 
 
 def test_fixed_hyperparameters_have_no_search_to_tell():

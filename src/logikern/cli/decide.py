@@ -6,10 +6,10 @@ from logikern.cli.session.exits import ends_cleanly
 from logikern.cli.session.messages import Messages
 
 HELP = """
-Decide for the class of smallest expected loss in every row, or reject the row.
+Choose the class with the smallest expected loss for every row, or reject the row.
 
 `--loss` is a table with the cost of each error: one row per decision, named in the first column, and one column per
-true class. Decisions need not be classes. On a class tree, zero_one, taxonomic and parent are losses, too. With
+true class. Decisions need not be classes. On a class tree, `--loss` may also be zero_one, taxonomic or parent. With
 `--reject-cost`, a row is rejected if every decision has a larger expected loss.
 
 The output has the columns of `--keep`, then `decision` and `expected_loss`.

@@ -74,7 +74,7 @@ SeparatorOption = Annotated[str | None, typer.Option("--separator", help="Separa
 ZeroBasedOption = Annotated[bool, typer.Option("--zero-based", help="svmlight numbers features from 0, not from 1.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show only warnings and errors.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")]
-NumberOption = Annotated[int, typer.Option("--number", "-n", min=1, help="Number of rows.")]
+NumberOption = Annotated[int, typer.Option("--number", "-n", min=1, help="Maximum number of rows to list.")]
 ReportOption = Annotated[
     str | None, typer.Option("--report", metavar="FILE", help="Also write a report as an HTML page.")
 ]
@@ -110,7 +110,7 @@ class Rule:
     reject_cost: Annotated[
         float | None, typer.Option("--reject-cost", metavar="COST", help="Cost of rejecting a row.")
     ] = None
-    reject_label: Annotated[str, typer.Option("--reject-label", help="Decision of rejected rows.")] = "rejected"
+    reject_label: Annotated[str, typer.Option("--reject-label", help="What to write for rejected rows.")] = "rejected"
     allow_inner: Annotated[
         bool, typer.Option("--allow-inner", help="On a class tree, decisions may be inner nodes.")
     ] = False
@@ -134,12 +134,13 @@ class Columns:
         list[str], _columns("--text", metavar="COL", help="Text column: tf-idf and a linear kernel. Repeatable.")
     ] = field(default_factory=list)
     categorical: Annotated[
-        list[str], _columns("--categorical", metavar="COL", help="Treat numbers as categories. Repeatable.")
+        list[str],
+        _columns("--categorical", metavar="COL", help="Treat a column of numbers as categories. Repeatable."),
     ] = field(default_factory=list)
     ignore: Annotated[list[str], _columns("--ignore", metavar="COL", help="Drop a column. Repeatable.")] = field(
         default_factory=list
     )
-    weight: Annotated[str | None, _columns("--weight", metavar="COL", help="Weights of the rows.")] = None
+    weight: Annotated[str | None, _columns("--weight", metavar="COL", help="Column of row weights.")] = None
     groups: Annotated[
         str | None,
         _columns(
@@ -156,7 +157,7 @@ class Columns:
         _model(
             "--hierarchy",
             metavar="auto|none|FILE",
-            help="Class tree: from targets such as 'science/physics', or from a file with child and parent.",
+            help="Class tree: from targets such as 'science/physics', or from a file with columns child and parent.",
         ),
     ] = "none"
 
@@ -244,7 +245,7 @@ class Computation:
         Precision | None, _computation("--precision", **one_of(Precision), help="Precision of kernel products.")
     ] = None
     n_jobs: Annotated[
-        int | None, _computation("--n-jobs", help="Maximum number of threads (default: the number BLAS may use).")
+        int | None, _computation("--n-jobs", help="Maximum number of threads (default: the number of BLAS threads).")
     ] = None
     memory_limit: Annotated[str | None, _computation("--memory-limit", help="Maximum memory, for example 1GB.")] = (
         None

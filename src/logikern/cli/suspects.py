@@ -10,10 +10,10 @@ from logikern.cli.session.messages import Messages
 HELP = """
 List the training rows that the other training rows contradict, most suspicious first.
 
-Each row has its label, the probability of that label by leave-one-out, the most likely label, and the loss. A model
-file does not contain the training labels; they are recovered from the coefficients, if the fit had no weights.
-Without DATA, rows are numbered in the order of the fit, from 1. With DATA, the table of the fit, they are numbered
-as in that table, and `--keep` copies columns.
+The output has the label of each row, its leave-one-out probability, the most likely label, and the loss. A model file
+does not contain the training labels; they are recovered from the coefficients, if the fit had no weights. Without
+DATA, rows are numbered from 1 in the order of the training data. With DATA, the training table, they are numbered as
+in that table, and `--keep` copies columns.
 
 Examples:
 

@@ -165,7 +165,7 @@ def find_client(client: Client | None) -> Client:
     if not isinstance(client, Client):
         raise TypeError(f"`client` must be a distributed.Client, but is {type(client).__name__}.")
     if client.asynchronous:
-        raise ValueError("`client` is asynchronous, but `fit` waits. Pass a client with asynchronous=False.")
+        raise ValueError("`client` is asynchronous, but `fit` is synchronous. Pass a client with asynchronous=False.")
     return client
 
 

@@ -28,7 +28,7 @@ def as_indicator(values: Any, name: str) -> Mask:
         row, column = wrong[0]
         raise ValueError(
             f"`{name}` must hold 0 (label absent) and 1 (label present), but row {row} has {table[row, column]:g} in "
-            f"column {column}. {_ADVICE} For classes that are not labels of 0 and 1, use KernelLogisticClassifier."
+            f"column {column}. {_ADVICE} If the values are classes of one target, use KernelLogisticClassifier."
         )
     return table == 1
 

@@ -65,10 +65,10 @@ SENTENCES = {
     "prose. Drop it, name it in `categorical_features` to use it as a category, or turn prose into numbers with "
     "TfidfVectorizer in a pipeline.",
     "index": "is left out: it looks like the index of a pandas frame. Rename it to use it.",
-    "counter": "looks like an identifier: its {count} whole numbers are all distinct. Drop it if it does not help to "
-    "predict.",
-    "spelled": "holds numbers as text, which are treated as numbers. Convert them to numbers, or name the column in "
-    "`categorical_features` if they are categories.",
+    "counter": "looks like an identifier: its {count} whole numbers are all distinct. Drop it if it does not help "
+    "prediction.",
+    "spelled": "holds numbers stored as text; they are treated as numbers. Convert them to numbers, or name the "
+    "column in `categorical_features` if they are categories.",
     "pooled": "has {count} levels. The most frequent ones have one input each, and the others share one.",
 }
 DROPPING = ("empty", "constant", "identifier", "index")

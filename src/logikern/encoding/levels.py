@@ -49,7 +49,12 @@ def learn_levels(place: int, counts: Counter[str], n_missing: int, policy: Encod
     fewest = 2 if n_rows >= policy.many_rows else 1
     frequent = [name for name, count in counts.items() if count >= fewest]
     # Levels of equal frequency are sorted by name, so the order of the rows does not matter.
-    kept = sorted(frequent, key=lambda name: (-counts[name], name))[: policy.most_levels]
+    ranked = sorted(frequent, key=lambda name: (-counts[name], name))
+    kept = ranked[: policy.most_levels]
+    if len(kept) < len(ranked):
+        # Equally frequent levels are kept or pooled together, so names do not matter either, unless all are equal.
+        cut = counts[ranked[len(kept)]]
+        kept = [name for name in kept if counts[name] > cut] or kept
     return Levels(place, tuple(sorted(kept)), n_missing > 0, len(kept) < len(counts))
 
 

@@ -69,7 +69,8 @@ class SolverPlan:
     def __str__(self) -> str:
         then = "" if self.fallback is None else f", {self.fallback.name} if that stops early"
         if self.otherwise is not None:
-            how = self.otherwise.name if self.otherwise.cells is None else f"{self.otherwise.cells.size} rows each"
+            cells = self.otherwise.cells
+            how = self.otherwise.name if cells is None else f"neighbourhoods of {cells.size} rows"
             then += f", {how} if larger neighbourhoods are much better"
         return (
             f"{self.name}{then}, tolerance {self.tolerance:g}, at most {self.max_steps} steps, coefficients in "

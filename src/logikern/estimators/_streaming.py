@@ -162,8 +162,8 @@ def _read_fitted(attributes: dict[str, Any]) -> _Fitted | None:
         )
     if data.encoder is not None and not data.encoder.keeps_columns:
         raise ValueError(
-            "No points can be added to a fit of a table that needed an encoder (categories, gaps or constant "
-            "columns). Fit again."
+            "No points can be added to a fit of a table that needed an encoder (categories, missing values or "
+            "constant columns). Fit again."
         )
     return _Fitted(data, model, attributes["classes_"], attributes.get("tree_"), attributes["verdicts_"])
 
@@ -257,8 +257,8 @@ def _check_numbers(check: CheckTogether, X: Any, y: Any) -> Checked:
         if "could not convert" not in str(error) and "contains NaN" not in str(error):
             raise
         raise ValueError(
-            f"`partial_fit` needs numbers without gaps, but {str(error).splitlines()[0].rstrip('.')}. Encode "
-            "categories and fill gaps first, or use `fit` on all rows."
+            f"`partial_fit` needs numbers without missing values, but {str(error).splitlines()[0].rstrip('.')}. "
+            "Encode categories and impute missing values first, or use `fit` on all rows."
         ) from error
 
 

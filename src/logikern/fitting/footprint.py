@@ -78,7 +78,7 @@ class Size:
 
     @property
     def n_matrices(self) -> float:
-        """Matrices of n x n doubles in the covariances of all functions and of the distinguished ones."""
+        """Matrices of n x n doubles in the covariances of the classes, and of the difference of two classes."""
         return float(self.n_classes**2) if self.coupled else float(self.n_blocks + self.is_difference)
 
 

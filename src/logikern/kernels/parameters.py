@@ -174,7 +174,7 @@ def _checked_positive(name: str, value: Any) -> float:
     if not 0.0 < number < math.inf:
         raise ValueError(
             f"`{name}` must be a positive finite number, but is {value!r}. "
-            "It is learned as its logarithm: pass a small positive number instead of zero."
+            "Its logarithm is learned: pass a small positive number instead of zero."
         )
     return number
 

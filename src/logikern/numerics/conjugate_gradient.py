@@ -167,7 +167,7 @@ def inner_products(left: Array, right: Array) -> Array:
 
 
 def _dot_products(left: Array, right: Array) -> Array:
-    """`inner_products` by the BLAS where that sums in double precision."""
+    """`inner_products`, computed by BLAS if it sums in double precision."""
     if left.dtype == np.float32:
         return inner_products(left, right)
     return np.array([np.vdot(*pair) for pair in zip(left, right, strict=True)])

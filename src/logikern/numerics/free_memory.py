@@ -51,7 +51,7 @@ def _free_in_groups(proc: Path, cgroups: Path) -> Iterator[float]:
 
 
 def _memberships(proc: Path) -> list[tuple[str, str]]:
-    """Hierarchy and path of the groups that may limit memory: version 2 ("0"), and version 1's memory controller."""
+    """Hierarchy and path of control groups that may limit memory: version 2 ("0") or version 1's memory group."""
     try:
         lines = (proc / "self" / "cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:

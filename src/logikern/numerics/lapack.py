@@ -51,7 +51,7 @@ _dtrsm = _export(cython_blas, "dtrsm", "cccciiddidi")
 
 
 def factorise(matrix: Array) -> bool:
-    """Write L of matrix = L L' over its lower triangle; False where it is not positive definite."""
+    """Overwrite the lower triangle with L, where matrix = L L'; False if the matrix is not positive definite."""
     if _dpotrf is None:
         matrix[...], failed = lapack.dpotrf(matrix, lower=1, clean=0)
         return not failed

@@ -260,7 +260,7 @@ def choose(
         return Choice("dense", dtype, reason, memory, spare)
     exceeds = f"{_describe(n_matrices, matrices)}, above {POLICY.matrix_fraction:.0%} of the {_size(memory)} allowed"
     if n >= POLICY.fast_from and all(_is_fast(kernel, X) for kernel in kernels):
-        reason = f"{exceeds}: products are sums over near points or Fourier modes where these are faster than tiles."
+        reason = f"{exceeds}: products are sums over nearby points or Fourier modes if these are faster than tiles."
         return Choice("fast", dtype, reason, memory, fast_memory=room / n_matrices)
     return Choice("tiled", dtype, f"{exceeds}: kernel values are recomputed tile by tile in every product.", memory)
 

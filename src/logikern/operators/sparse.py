@@ -111,7 +111,7 @@ class NearPairs(KernelOperator):
         return np.sum(for_each(contract, self._parts()), axis=0)
 
     def _weigh(self, first: Indices, second: Indices, weights: Array) -> Array:
-        """d/d log h of sum_p weights_p k(x_p, z_p) over some pairs of places."""
+        """d/d log h of sum_p weights_p k(x_p, z_p) over some pairs of points."""
         by_input = self._differences(first, second)  # (pairs, d): the part of each input in s
         distance = by_input.sum(axis=1)
         pulls, by_shape = self.kernel.pull([distance], weights)

@@ -82,8 +82,8 @@ def plot_tree(
 ) -> Axes:
     """Draw a tree from left to right; the colour of a dot shows the recall of the node, and its area the variance.
 
-    If the tree has too many nodes, the parts with most errors are shown: starting at the top, the node at which most
-    cases go wrong is expanded next. Without scores the top levels are shown. "(+12)" after a label means that 12
+    If the tree has too many nodes, the parts with the most errors are shown: starting at the top, the node at which
+    most cases go wrong is expanded next. Without scores the top levels are shown. "(+12)" after a label means that 12
     nodes below it are not shown.
 
     Parameters

@@ -198,7 +198,7 @@ def minimise(
     try:
         _descend(run, start.log_parameters[free])
     except TimeIsUpError:
-        log.stopped = "the time for the search was used up"
+        log.stopped = "the time limit was reached"
     except KeyboardInterrupt:
         if not log.keep_interrupted:
             raise

@@ -232,8 +232,8 @@ class KernelSequenceClassifier(BaseEstimator):
         self.trace_ = found.records
         if not np.isfinite(found.records[0].value):
             warnings.warn(
-                "The search could not evaluate its first hyperparameters, which are used as they are. Pass a smaller "
-                "`variance`, or scale the inputs.",
+                "The search failed at its starting hyperparameters, which are therefore used unchanged. Pass a "
+                "smaller `variance`, or scale the inputs.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -31,9 +31,9 @@ WARNINGS = {
     "to use it.",
     "index": "dropped column `{column}`, which looks like the index of a pandas frame. Rename it to use it.",
     "counter": "column `{column}` looks like an identifier: all of its {count} values are distinct. Pass "
-    "`--ignore {quoted}` if it does not help to predict the class.",
-    "spelled": "column `{column}` holds numbers as text, which are used as numbers. Pass `--categorical {quoted}` if "
-    "they are categories.",
+    "`--ignore {quoted}` if it does not help predict the class.",
+    "spelled": "column `{column}` holds numbers stored as text; they are used as numbers. Pass "
+    "`--categorical {quoted}` if they are categories.",
     "pooled": "column `{column}` has {count} levels; the most frequent ones become one input each. Pass "
     "`--ignore {quoted}`, or `--text {quoted}` if it holds prose.",
 }
@@ -82,8 +82,8 @@ def require_inputs(roles: Roles) -> None:
     """Reject a table without anything to learn from."""
     if not roles.numeric + roles.categorical + roles.text:
         names = name_list(roles.dropped)
-        others = f"all others were dropped ({names})" if names else "the table has no others"
-        raise ValueError(f"no column is left to learn from: besides the target and ignored columns, {others}.")
+        others = f"all columns were dropped ({names})" if names else "the table has no columns"
+        raise ValueError(f"no column is left to learn from: apart from the target and ignored columns, {others}.")
 
 
 def prepare_text(frame: pd.DataFrame, text: Sequence[str]) -> tuple[pd.DataFrame, int]:

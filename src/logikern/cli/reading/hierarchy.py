@@ -136,7 +136,8 @@ def _require_nodes(target: pd.Series, labels: np.ndarray, nodes: dict[str, links
     first = str(labels[unknown[0]])
     own = np.flatnonzero(labels == first)
     near = difflib.get_close_matches(first, nodes, n=3)
-    advice = f"Near matches: {name_list(near)}." if near else f"Add it with its parent to `{hierarchy}`."
+    meant = " or ".join(f"`{node}`" for node in near)
+    advice = f"Did you mean {meant}?" if near else f"Add it with its parent to `{hierarchy}`."
     raise ValueError(
         f"the target `{target.name}` holds {first!r} in {row_names(target.index[own])}, but `{hierarchy}` has no "
         f"such node. {advice}"

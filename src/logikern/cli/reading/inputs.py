@@ -17,7 +17,7 @@ from logikern.cli.reading.tables import read_table, require_columns
 from logikern.encoding.encoder import Encoder
 from logikern.encoding.inspection import inspect
 
-SVMLIGHT_LABEL = "label of svmlight"
+SVMLIGHT_LABEL = "svmlight label"
 
 
 @dataclass(frozen=True)

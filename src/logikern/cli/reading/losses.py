@@ -54,7 +54,7 @@ def _rows(path: str) -> list[list[str]]:
     rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if "".join(row).strip()]
     ragged = next((row for row in rows if len(row) != len(rows[0])), None)
     if ragged is not None or len(rows) < 2 or len(rows[0]) < 2:
-        fault = "it has fewer rows or columns" if ragged is None else f"row {ragged[0]!r} has another length"
+        fault = "it has fewer rows or columns" if ragged is None else f"row {ragged[0]!r} has a different length"
         raise ValueError(
             f"`{path}` must have a header with the true classes and one row of losses per decision, all of the same "
             f"length, but {fault}."
@@ -67,7 +67,7 @@ def _require_same(path: str, truths: list[str], classes: list[str]) -> None:
     unknown = [name for name in truths if name not in classes]
     _require_distinct(path, truths)
     if lacking or unknown:
-        wrong = f"lacks {name_list(lacking)}" if lacking else f"has {name_list(unknown)}, which are no classes"
+        wrong = f"lacks {name_list(lacking)}" if lacking else f"has {name_list(unknown)}, which are not classes"
         raise ValueError(f"the header of `{path}` must name the classes {name_list(classes)}, but {wrong}.")
 
 

@@ -13,7 +13,7 @@ from logikern.reporting.document import Origin
 
 
 def write_page(model: Any, path: str, data: str, known: LabelledRows, out: str, messages: Messages) -> None:
-    """Write a report of the model in the file `path` on labelled rows."""
+    """Write a report on the model from the file `path`, with scores on labelled rows."""
     versions = {name: value for name, value in read_header(path).items() if name not in ("format", NOTES)}
     origin = Origin(
         target=known.target,

@@ -231,7 +231,7 @@ class ExactPosterior:
         return products, multiply(rows[0].T, rows[1])
 
     def _weigh_alone(self, index: int, product: Array) -> tuple[Array, Array]:
-        """The same for single points without bonds: T diag(b a) T', with both halves computed at once."""
+        """As `_weigh`, for single points without bonds: T diag(b a) T', with both halves computed at once."""
         size, signs = np.sqrt(np.abs(product)), np.sign(product)
         rows = self.own[index] * size[:, None]
         products = signs @ rows**2

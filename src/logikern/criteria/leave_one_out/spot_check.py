@@ -47,7 +47,7 @@ class SpotCheck(NamedTuple):
     def __str__(self) -> str:
         kind = "too small" if self.refitted > self.closed_form else "too large"
         return (
-            f"Closed-form leave-one-out is far from refits: its mean loss of {self.closed_form:.2f} is {kind}. "
+            f"Closed-form leave-one-out disagrees with refits: its mean loss of {self.closed_form:.2f} is {kind}. "
             f"{self.n_refits} refits, each without one row, suggest {self.refitted:.2f}"
         )
 

@@ -157,7 +157,7 @@ class InfluenceMixin:
         return kept
 
     def _gather(self, parts: Iterable[Part], leave_out: Callable[[Part], Array]) -> Array:
-        """Latents of rows left out, part by part, (C, n)."""
+        """Latents of left-out rows, computed part by part, (C, n)."""
         data = self._training_data()
         latent = np.empty((len(data.classes), len(data.weights)))
         for part in parts:
@@ -215,7 +215,7 @@ class InfluenceMixin:
         check_is_fitted(self)
         if "binaries_" in self.__dict__:
             raise AttributeError(
-                "Leave-one-out of all classes together is not available with one_vs_rest=True. "
+                "Leave-one-out for all classes together is not available with one_vs_rest=True. "
                 "Use the models in `binaries_`."
             )
         data = self.__dict__.get("_training")

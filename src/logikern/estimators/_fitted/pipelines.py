@@ -16,7 +16,7 @@ def explain(model: Any) -> str:
 
     Parameters
     ----------
-    model : KernelLogisticClassifier, KernelRegressor, or Pipeline or search of scikit-learn with one of them
+    model : KernelLogisticClassifier, KernelRegressor, or a scikit-learn Pipeline or search that contains one
     """
     return str(our_estimator(model).explain())
 
@@ -26,11 +26,11 @@ def suspects(model: Any, n_suspects: int | None = None, X: Any = None) -> Any:
 
     Parameters
     ----------
-    model : KernelLogisticClassifier, or Pipeline or search of scikit-learn with one
+    model : KernelLogisticClassifier, or a scikit-learn Pipeline or search that contains one
     n_suspects : int or None, default=None
         Number of rows; None gives all.
     X : pandas frame or None, default=None
-        The rows that were passed to `fit`. The result has its index, if a pipeline has hidden it from the classifier.
+        The rows passed to `fit`. The result gets their index, which a pipeline may hide from the classifier.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def predict_decisions(
 
     Parameters
     ----------
-    model : KernelLogisticClassifier, or Pipeline or search of scikit-learn with one
+    model : KernelLogisticClassifier, or a scikit-learn Pipeline or search that contains one
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         As for `model.predict`.
     loss : array of shape (n_classes, n_classes), callable, str or None, default=None

@@ -57,7 +57,7 @@ def find_rows(classifier: Any, inputs: Any, labels: Array) -> Indices:
     if n_missing:
         raise ValueError(
             f"{n_missing} of the {len(data.kept)} rows that the model was fitted on are not among the {len(labels)} "
-            "given rows, or have other labels there. Pass the table of the fit, unchanged."
+            "given rows, or have different labels there. Pass the training table, unchanged."
         )
     return found
 
@@ -79,8 +79,8 @@ def _recover(classifier: Any) -> TrainingData:
     model = vars(classifier).get("model_")
     if not isinstance(model, FittedModel) or is_precomputed(model.specification.kernels[0]):
         raise ValueError(
-            f"{NEED} They cannot be recovered if it has neighbourhoods, a precomputed kernel or one_vs_rest=True. "
-            f"{ADVICE}"
+            f"{NEED} They cannot be recovered if the model has neighbourhoods, a precomputed kernel or "
+            f"one_vs_rest=True. {ADVICE}"
         )
     if classifier.class_weight is not None:
         raise ValueError(f"{NEED} They can be recovered only from a fit without weights. {ADVICE}")
@@ -105,7 +105,9 @@ def _kept(coefficients: Array, n_points: int) -> Array:
         return np.arange(n_points)
     kept = np.flatnonzero(np.any(coefficients != 0, axis=1))
     if len(kept) != n_points:
-        raise ValueError("Leave-one-out needs to know which rows had weight, and this model file does not tell.")
+        raise ValueError(
+            "Leave-one-out needs to know which rows had a positive weight, but this model file does not say."
+        )
     return kept
 
 

@@ -98,7 +98,7 @@ def _heading(final: Verdict | None, fitted: dict[str, Any]) -> str:
     if final is not None:
         return f"Final model: {final.stage}, {final.n_parameters} learned hyperparameters."
     if "criterion_method_" in fitted:
-        return "Final model: the start of the search, because the search failed."
+        return "Final model: the starting values of the search, because the search failed."
     return "Final model: fixed hyperparameters, without a search."
 
 

@@ -59,8 +59,8 @@ def fingerprint(name: str, value: Any) -> str:
         return _Reader().read(value).hex()
     except (_UnknownValueError, RecursionError) as error:
         raise ValueError(
-            f"A `checkpoint` belongs to its data and settings, but `{name}` cannot be recognised in another process: "
-            f"{error}. Give its class a `__reduce__` or `__getstate__`, or use checkpoint=None."
+            f"A `checkpoint` is valid only for the same data and settings, but `{name}` cannot be recognised in "
+            f"another process: {error}. Give its class a `__reduce__` or `__getstate__`, or use checkpoint=None."
         ) from error
 
 

@@ -130,7 +130,7 @@ def _own_kernel(kernel: Any) -> Kernel:
         if is_precomputed(kernel) and not all(isinstance(leaf, Precomputed) for leaf in leaves(kernel)):
             raise ValueError(
                 f"`kernel` must not mix kernels on inputs with Precomputed, but is {kernel!r}: `X` cannot hold both "
-                "inputs and kernel values. Compute the other kernels as well, and pass their combination."
+                "inputs and kernel values. Precompute the other kernels as well, and pass the combined matrix."
             )
         return kernel
     if is_precomputed(kernel):

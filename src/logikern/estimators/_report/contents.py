@@ -44,7 +44,7 @@ def report(model: Any, X: Any, y: Any, out: Any = None) -> str:
 
     Parameters
     ----------
-    model : KernelLogisticClassifier, or Pipeline or search of scikit-learn with one
+    model : KernelLogisticClassifier, or a scikit-learn Pipeline or search that contains one
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         As for `model.predict`.
     y : array of shape (n_samples,)
@@ -101,8 +101,8 @@ def _facts(subject: Subject) -> dict[str, Any]:
         **{name: value for name, value in given.items() if value is not None},
         "classes": len(classifier.classes_),
         **({} if tree is None else {"class tree": f"{len(tree.labels)} nodes in {tree.depths.max()} levels"}),
-        "rows of this report": len(subject.labels),
-        "rows of the fit": len(classifier.dual_coef_),
+        "rows in this report": len(subject.labels),
+        "training rows": len(classifier.dual_coef_),
         "written": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}, by logikern {__version__}",
     }
 
@@ -177,7 +177,7 @@ def _suspects(subject: Subject) -> Table | str:
     """Suspects, if the training labels are known or can be recovered, and leave-one-out takes seconds."""
     classifier = subject.classifier
     if "binaries_" in vars(classifier):
-        return "Not computed: leave-one-out of all classes together needs a joint fit, without one_vs_rest."
+        return "Not computed: leave-one-out for all classes together needs a joint fit, without one_vs_rest."
     if _leave_one_out_work(classifier) > INFLUENCE.largest_work:
         n_rows = len(classifier.dual_coef_)
         return f"Not computed: leave-one-out on {n_rows} rows takes too long for a report. Use `suspects` instead."
@@ -215,7 +215,7 @@ def _cost(subject: Subject) -> dict[str, Any]:
 
 
 def _reproduction(subject: Subject) -> dict[str, str]:
-    given = {"Command of the fit": subject.origin.command}
+    given = {"Command that fitted the model": subject.origin.command}
     told = {name: command for name, command in given.items() if command}
     return told | {"Model with its settings": tables.settings(fitted_model(subject.model))}
 

@@ -41,11 +41,11 @@ def relevance(found: Relevances, policy: TablePolicy = USUAL) -> Table:
     rows = tuple((one.column, one.increase, one.error) for one in found.columns[: policy.columns])
     hidden = len(found.columns) - len(rows)
     note = (
-        f"Increase of the log loss when the values of a column are shuffled, on {found.n_rows} rows. If two columns "
-        "say the same, the increase may be small for both, although the model uses them."
+        f"Increase in log loss when the values of a column are shuffled, on {found.n_rows} rows. If two columns "
+        "carry the same information, the increase may be small for both, although the model uses them."
     )
     more = f" {hidden} columns of smaller relevance are not shown." if hidden else ""
-    return Table(("column", "increase of log loss", "standard error"), rows, note + more)
+    return Table(("column", "increase in log loss", "standard error"), rows, note + more)
 
 
 def largest_losses(
@@ -89,7 +89,8 @@ def suspects(classifier: Any, first_row: int, policy: TablePolicy = USUAL) -> Ta
     frame = classifier.suspects(policy.rows)
     columns = [frame[name].tolist() for name in frame.columns]
     columns[0] = [row + first_row for row in columns[0]]
-    note = f"Rows are numbered in the order of the fit, from {first_row}. Leave-one-out: {classifier.loo_method_}."
+    order = f"Rows are numbered from {first_row} in the order of the training data."
+    note = f"{order} Leave-one-out: {classifier.loo_method_}."
     return Table(tuple(frame.columns), tuple(zip(*columns, strict=True)), note)
 
 

@@ -267,7 +267,7 @@ def scaled_covariance(block: Array, scale: Array) -> Array:
 
 
 def add_null_coupling(total: Array, inverses: list[Array], null: Array) -> None:
-    """Add the part of some blocks to U' A^-1 U, (n, n), from their inverses and their rows of U."""
+    """Add the contribution of some blocks to U' A^-1 U, (n, n), from their inverses and their rows of U."""
     n = len(total)
     parts = null.reshape(len(inverses), -1, n)
     places = [slice(start, start + n) for start in range(0, len(inverses[0]), n)]
