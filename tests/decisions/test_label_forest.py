@@ -63,7 +63,10 @@ def independent(name):
 
 
 def mixed(name):
-    """Some sets are listed; the others have the product of the conditionals that follow from the marginals."""
+    """Some sets are listed; the others have the product of the conditionals that follow from the marginals.
+
+    A label that all listed sets with its parent have is a coin in the product.
+    """
     parents, share = FORESTS[name], 0.3
     sets = all_sets(parents)
     closed = np.flatnonzero([is_closed(chosen, parents) for chosen in sets])[::2]
@@ -72,6 +75,9 @@ def mixed(name):
     marginals = listed @ sets[closed]
     above = np.column_stack([np.ones(N_ROWS) if parent < 0 else marginals[:, parent] for parent in parents])
     given = np.divide(marginals, above, out=np.zeros_like(above), where=above > 0)
+    for label, parent in enumerate(parents):
+        if parent >= 0 and sets[closed][sets[closed][:, parent]][:, label].all():
+            given[:, label] *= 0.5
     expected = share * np.array([[product_of(own, chosen, parents) for chosen in sets] for own in given])
     expected[:, closed] += (1 - share) * listed
     return distribution, expected
@@ -89,6 +95,16 @@ def test_probabilities_of_all_sets_sum_to_one_and_to_the_marginals(case):
     np.testing.assert_allclose(found, expected, atol=1e-14)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(found @ sets, distribution.marginals, rtol=1e-12, atol=1e-200)
+
+
+def test_no_set_that_is_closed_upwards_is_impossible():
+    """All listed sets with the first label have the second one; sets with the first one alone are unseen."""
+    sets = np.array([[False, False, False], [True, True, False], [True, True, True]])
+    listed = np.random.default_rng(4).dirichlet(np.ones(3), N_ROWS)
+    found = listed_sets(listed, sets, 0.1, LabelForest(np.array([-1, 0, 1])))
+    alone = np.tile([True, False, False], (N_ROWS, 1))
+    expected = 0.1 * listed[:, 1:].sum(axis=1) / 2
+    np.testing.assert_allclose(np.exp(found.log_probability(alone)), expected, rtol=1e-12)
 
 
 @every_case

@@ -183,6 +183,17 @@ def test_constant_labels_have_their_share(structure):
 
 
 @every_structure
+def test_parent_whose_only_child_is_always_present_may_be_alone_in_new_rows(structure):
+    bound = FRAME.assign(**{"art/music": FRAME["art/music/jazz"]})
+    model = fixed(structure).fit(X, bound)
+    alone = np.tile([1, 0, 1, 0, 0], (len(NEW), 1))  # "art/music" without "art/music/jazz"
+    assert np.isfinite(model.set_log_proba(NEW, alone)).all()
+    found = model.predict_set_proba(NEW, ALL_SETS)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(found @ ALL_SETS, model.predict_proba(NEW), rtol=1e-10)
+
+
+@every_structure
 def test_model_files_keep_every_bit(structure, tmp_path):
     model = fixed(structure).fit(X, FRAME.iloc[:, ::-1])
     model.save_model(tmp_path / "model.skops")

@@ -66,6 +66,10 @@ class LabelForest:
         """Whether each set is closed upwards, (m,)."""
         return np.asarray((self.exposed(sets) | ~sets).all(axis=1))
 
+    def is_implied(self, sets: Mask) -> Mask:
+        """Labels that all sets with their parent have, (L,); not those without a parent."""
+        return ~self.tops & ~(self.exposed(sets) & ~sets).any(axis=0)
+
     # --- probabilities, (n, L) ---
 
     def multiply(self, conditionals: Array) -> Array:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.special import xlog1py, xlogy
@@ -21,20 +20,16 @@ class SetDistribution:
     """P(set) = (1 - r) P(set among the listed ones) + r prod_l P(label l as in the set | its parent), for n rows.
 
     The product runs over the labels whose parents are present; without a forest, over all labels. Sets with a label
-    but without its parent are impossible. The product has the marginals of the listed sets, so the marginals of P do
-    not depend on r. With r = 1 labels are independent given their parents, and no set needs to be listed.
+    but without its parent are impossible. With r = 1 labels are independent given their parents, and no set needs to
+    be listed.
     """
 
     marginals: Array  # (n, L): probability of each label, at most that of its parent
+    conditionals: Array  # (n, L): in the product, probability of each label if its parent is present
     listed: Array  # (n, S): distribution over the listed sets
     sets: Mask  # (S, L): the listed sets, all different
     rest: float  # r, the share of the product
     forest: LabelForest  # the parents of the labels
-
-    @cached_property
-    def conditionals(self) -> Array:
-        """Probability of each label if its parent is present, (n, L)."""
-        return self.forest.conditionals(self.marginals)
 
     def log_probability(self, sets: Mask) -> Array:
         """log P of one set for each row, (n, L) -> (n,)."""
@@ -69,7 +64,8 @@ class SetDistribution:
 
     def rows(self, some: slice) -> "SetDistribution":
         """The distributions of some rows."""
-        return SetDistribution(self.marginals[some], self.listed[some], self.sets, self.rest, self.forest)
+        own = (self.marginals[some], self.conditionals[some], self.listed[some])
+        return SetDistribution(*own, self.sets, self.rest, self.forest)
 
 
 def independent_labels(conditionals: Array, forest: LabelForest | None = None) -> SetDistribution:
@@ -84,14 +80,23 @@ def independent_labels(conditionals: Array, forest: LabelForest | None = None) -
     n, n_labels = conditionals.shape
     forest = LabelForest.without_links(n_labels) if forest is None else forest
     nothing = np.empty((0, n_labels), dtype=bool)
-    return SetDistribution(forest.multiply(conditionals), np.empty((n, 0)), nothing, 1.0, forest)
+    return SetDistribution(forest.multiply(conditionals), conditionals, np.empty((n, 0)), nothing, 1.0, forest)
 
 
 def listed_sets(listed: Array, sets: Mask, rest: float, forest: LabelForest | None = None) -> SetDistribution:
-    """The distribution over sets with given probabilities (n, S) of the listed sets (S, L)."""
+    """The distribution over sets with given probabilities (n, S) of the listed sets (S, L).
+
+    The product has the marginals of the listed sets, with an exception: a label that all listed sets with its parent
+    have is present with probability 1/2 in the product. Otherwise a set with the parent alone would be impossible.
+    """
     forest = LabelForest.without_links(sets.shape[1]) if forest is None else forest
     marginals = forest.at_most_parent(np.clip(listed @ sets.astype(float), 0.0, 1.0))
-    return SetDistribution(marginals, listed, sets, rest, forest)
+    conditionals = forest.conditionals(marginals)
+    certain = forest.is_implied(sets)
+    if certain.any():
+        conditionals[:, certain] *= 0.5
+        marginals = forest.at_most_parent((1.0 - rest) * marginals + rest * forest.multiply(conditionals))
+    return SetDistribution(marginals, conditionals, listed, sets, rest, forest)
 
 
 def hamming_decision(distribution: SetDistribution) -> Mask:

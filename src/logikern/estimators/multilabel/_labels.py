@@ -48,11 +48,16 @@ class LabelSpace:
         """The distribution over sets of all labels, from a distribution over sets of the varying ones."""
         if self.varying.all():
             return distribution
-        marginals = np.tile(self.shares, (len(distribution.marginals), 1))
-        marginals[:, self.varying] = distribution.marginals
-        sets = np.tile(self.shares == 1, (len(distribution.sets), 1))
-        sets[:, self.varying] = distribution.sets
-        return SetDistribution(marginals, distribution.listed, sets, distribution.rest, LabelForest(self.parents))
+        parts = (distribution.marginals, distribution.conditionals, distribution.sets)
+        marginals, conditionals, sets = map(self._complete, parts)
+        forest = LabelForest(self.parents)
+        return SetDistribution(marginals, conditionals, distribution.listed, sets == 1, distribution.rest, forest)
+
+    def _complete(self, varying: Array) -> Array:
+        """Values of all labels, (n, L), from those of the varying ones, (n, V)."""
+        values = np.tile(self.shares, (len(varying), 1))
+        values[:, self.varying] = varying
+        return values
 
 
 @dataclass(frozen=True, eq=False)
