@@ -203,6 +203,18 @@ def test_model_files_keep_every_bit(structure, tmp_path):
     assert loaded.tree_.labels == model.tree_.labels and loaded.explain() == model.explain()
 
 
+def test_paths_may_be_tuples(tmp_path):
+    rows = [[tuple(path.split("/")) for path, own in zip(PATHS, row, strict=True) if own] for row in Y]
+    frame = node_indicators(rows, "paths")
+    model = fixed().fit(X, frame)
+    assert model.classes_.tolist() == [tuple(path.split("/")) for path in PATHS]
+    np.testing.assert_array_equal(model.predict_proba(NEW), fixed().fit(X, FRAME).predict_proba(NEW))
+    model.save_model(tmp_path / "model.skops")
+    loaded = load_model(tmp_path / "model.skops")
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert loaded.score(X, frame) == model.score(X, frame)
+
+
 def test_explanation_says_that_labels_depend_on_their_parents():
     assert "Structure of the labels: independent given their parents." in fixed().fit(X, FRAME).explain()
 

@@ -1,6 +1,7 @@
 """The labels of a fit: an indicator matrix, checked once here and trusted inside."""
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +109,15 @@ def column_names(y: Any) -> Array | None:
     """The names of the columns of a frame; None for arrays."""
     # The `columns` of a pyarrow table are its values.
     names = getattr(y, "column_names", getattr(y, "columns", None))
-    return None if names is None else as_labels(names)
+    if names is None:
+        return None
+    labels = as_labels(names)
+    twice = next((name for name, count in Counter(labels.tolist()).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(
+            f"`y` must have one column for each label, but {str(twice)!r} has several. Rename or drop them."
+        )
+    return labels
 
 
 def match_columns(names: list[Any], known: list[Any], argument: str) -> list[int]:

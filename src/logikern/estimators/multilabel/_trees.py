@@ -36,7 +36,7 @@ def read_label_tree(hierarchy: Any, names: Array | None, n_labels: int) -> Tree:
 
 
 def _check_columns(tree: Tree, names: Array) -> None:
-    """Raise unless the columns are the nodes of the tree, in any order."""
+    """Raise unless the columns, which are distinct, are the nodes of the tree in any order."""
     nodes = encode(tree, names, "column")
     missing = np.setdiff1d(np.arange(len(tree.labels)), nodes)
     if missing.size:
@@ -45,9 +45,6 @@ def _check_columns(tree: Tree, names: Array) -> None:
         raise ValueError(
             f"`y` must have a column for each node of the hierarchy, but has none for {named}{more}. {_ADVICE}"
         )
-    if len(nodes) > len(tree.labels):
-        twice = next(node for node, count in enumerate(np.bincount(nodes)) if count > 1)
-        raise ValueError(f"`y` must have one column for each node, but {shown(tree.labels[twice])} has several.")
 
 
 def node_indicators(y: Any, hierarchy: Any) -> Any:
