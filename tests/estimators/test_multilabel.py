@@ -174,6 +174,23 @@ def test_auto_leaves_out_a_joint_structure_of_too_many_sets(changed, told, monke
     assert fixed(structure="joint").fit(X, y).structure_ == "joint"
 
 
+@pytest.mark.parametrize("weights", [None, np.ones(len(X))], ids=["plain", "weighted"])
+def test_large_joint_search_inherits_kernel_and_scale_of_inputs(weights, monkeypatch):
+    policy = replace(_structures.USUAL, many_entries=1)
+    monkeypatch.setattr(_choice, "inherit_inputs", partial(_structures.inherit_inputs, policy=policy))
+    fits, fit = {}, _choice.fit_structure
+    monkeypatch.setattr(_choice, "fit_structure", lambda name, *rest: fits.setdefault(name, fit(name, *rest)))
+    KernelMultilabelClassifier(cv=2, random_state=0).fit(X, Y, sample_weight=weights)
+    first, second = (fits[name].classifier for name in COMPARED)
+    assert len(first.plan_.alternatives) > 1
+    if weights is not None:
+        assert len(second.plan_.alternatives) == len(first.plan_.alternatives)
+        return
+    assert len(second.plan_.alternatives) == 1
+    assert type(second.kernels_[0]) is type(first.kernels_[0])
+    assert second.encoder_.scaling.kind == first.encoder_.scaling.kind
+
+
 def test_independent_labels_are_penalised_linear_models():
     """scikit-learn's own optimiser: log odds with weights of prior variance 2 * variance, and a constant as input."""
     variance, bias_variance = 0.3, 1.5

@@ -6,7 +6,13 @@ from typing import Any
 from logikern.estimators._callbacks import log
 from logikern.estimators._checkpoint import checkpoint_of
 from logikern.estimators.multilabel._comparison import StructureComparison, compare_structures
-from logikern.estimators.multilabel._structures import STRUCTURES, FittedStructure, GivenLabels, obstacle_to_joint
+from logikern.estimators.multilabel._structures import (
+    STRUCTURES,
+    FittedStructure,
+    GivenLabels,
+    inherit_inputs,
+    obstacle_to_joint,
+)
 
 _UNTRIED = "The joint structure was not tried, because the fit was interrupted."
 _UNCOMPARED = "The joint structure is not used, because its comparison with independent labels was interrupted."
@@ -37,18 +43,20 @@ def fit_given(name: str, settings: dict[str, Any], given: GivenLabels) -> Choice
 
 def choose_structure(settings: dict[str, Any], given: GivenLabels, seed: int) -> Choice:
     """Independent labels or the joint structure, whichever has the smaller held-out loss."""
-    obstacle, fits = obstacle_to_joint(given.table), {}
-    for name in ("independent", "joint"):
-        own = settings | {"checkpoint": checkpoint_of(settings["checkpoint"], name)}
-        fits[name] = fit_structure(name, own, given)
-        interrupted = fits[name].classifier.interrupted_
-        if name == "independent" and (obstacle or interrupted):
-            return Choice(name, fits[name], None, obstacle or _UNTRIED, interrupted)
+    obstacle, checkpoint = obstacle_to_joint(given.table), settings["checkpoint"]
+    own = settings | {"checkpoint": checkpoint_of(checkpoint, "independent")}
+    independent = fit_structure("independent", own, given)
+    interrupted = independent.classifier.interrupted_
+    if obstacle or interrupted:
+        return Choice("independent", independent, None, obstacle or _UNTRIED, interrupted)
+    own = inherit_inputs(settings, independent.classifier, given) | {"checkpoint": checkpoint_of(checkpoint, "joint")}
+    joint = fit_structure("joint", own, given)
+    interrupted, fits = joint.classifier.interrupted_, {"independent": independent, "joint": joint}
     try:
         comparison = compare_structures(fits, given, settings["cv"], seed)
     except KeyboardInterrupt:
         # A second interruption always ends the fit. Without a search, so does the first.
         if settings["on_interrupt"] != "keep" or settings["criterion"] is None or interrupted:
             raise
-        return Choice("independent", fits["independent"], None, _UNCOMPARED, True)
+        return Choice("independent", independent, None, _UNCOMPARED, True)
     return Choice(comparison.best, fits[comparison.best], comparison, "", interrupted)
