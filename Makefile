@@ -14,7 +14,7 @@ export LOGIKERN_DATA ?= ../shared/data
 # One thread per test worker: more would compete for the same cores.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test fuzz lint bench clean
+.PHONY: help demo test fuzz lint bench docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make fuzz    random data and settings against a reference, MINUTES=$(MINUTES), FIRST=a seed"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   the benchmarks, data in LOGIKERN_DATA=$(LOGIKERN_DATA)"
+	@echo "make docs    the documentation site, in build/site"
 	@echo "make clean   remove .venv, caches and build products"
 	@echo "Another interpreter: make PYTHON=python3.12 test"
 
@@ -50,6 +51,14 @@ lint: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/run.py
+
+$(VENV)/.docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open build/site/index.html. For the search box: $(BIN)/python -m http.server -d build/site"
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

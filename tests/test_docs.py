@@ -22,7 +22,7 @@ from logikern.selection.prior import Prior
 from logikern.structure.mixing import Mixing
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCE = "\n".join(path.read_text() for path in sorted((ROOT / "src").rglob("*.py")))
 INTERFACES = (
     Kernel,
