@@ -46,7 +46,8 @@ def indicators(monkeypatch):
 
     def as_indicator(estimator, y):
         y = enforce(estimator, y)
-        return y - y.min() if np.ndim(y) == 2 and y.size else y
+        is_whole = np.ndim(y) == 2 and y.size and np.isfinite(y).all()
+        return y - y.min() if is_whole else y
 
     monkeypatch.setattr(estimator_checks, "_enforce_estimator_tags_y", as_indicator)
 
@@ -57,7 +58,7 @@ def test_scikit_learn_check(estimator, check, indicators):
 
 
 def test_classes_one_and_two_are_refused_because_predictions_are_zero_and_one():
-    with pytest.raises(ValueError, match="row 1 has 2 in column 0.*For classes that are not labels of 0 and 1"):
+    with pytest.raises(ValueError, match="row 1 has 2 in column 0.*use KernelLogisticClassifier"):
         fixed().fit([[0.0], [1.0], [2.0]], [[1], [2], [1]])
 
 
