@@ -9,21 +9,26 @@ WORKERS ?= 2
 # Duration and first seed of `make fuzz`. The default seed is the time, so every run has other cases.
 MINUTES ?= 20
 FIRST ?= $(shell date +%s)000
+# Tests of `make test-lowest` and `make test-newest`, and the packages that they need besides logikern's own.
+TESTS ?= tests
+TEST_TOOLS := pytest pytest-xdist hypothesis towncrier polars networkx psutil
 export LOGIKERN_DATA ?= ../shared/data
 
 # One thread per test worker: more would compete for the same cores.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test fuzz lint bench docs clean
+.PHONY: help demo test test-lowest test-newest fuzz lint bench docs release-check clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    fit and compare on bundled data, offline"
 	@echo "make test    the test suite, WORKERS=$(WORKERS) processes"
+	@echo "make test-lowest   TESTS=$(TESTS) with the oldest supported libraries; test-newest: with the newest"
 	@echo "make fuzz    random data and settings against a reference, MINUTES=$(MINUTES), FIRST=a seed"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   the benchmarks, data in LOGIKERN_DATA=$(LOGIKERN_DATA)"
 	@echo "make docs    the documentation site, in build/site"
+	@echo "make release-check   build the archives, check them, and try them in clean environments"
 	@echo "make clean   remove .venv, caches and build products"
 	@echo "Another interpreter: make PYTHON=python3.12 test"
 
@@ -48,6 +53,34 @@ fuzz: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# uv chooses the libraries: the lowest versions that pyproject.toml allows, or the newest that exist.
+define test-with
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(PYTHON) -m venv --clear build/$(1)
+	$(BIN)/uv pip install --quiet --python build/$(1)/bin/python --resolution $(1) -e '.[all,dask]'
+	$(BIN)/uv pip install --quiet --python build/$(1)/bin/python $(TEST_TOOLS)
+	$(ONE_THREAD) build/$(1)/bin/python -m pytest -n $(WORKERS) $(TESTS)
+endef
+
+test-lowest: $(INSTALLED)
+	$(call test-with,lowest-direct)
+
+test-newest: $(INSTALLED)
+	$(call test-with,highest)
+
+release-check: $(INSTALLED)
+	rm -rf dist build/bare build/cli
+	$(BIN)/python -m build
+	$(BIN)/python -m tests.packaging.archives dist/*
+	$(BIN)/towncrier build --draft > /dev/null
+	$(PYTHON) -m venv build/bare
+	build/bare/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	build/bare/bin/python tests/packaging/bare.py
+	$(PYTHON) -m venv build/cli
+	build/cli/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[cli]"
+	build/cli/bin/logikern demo > /dev/null
+	@echo "the archives in dist are ready"
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/run.py

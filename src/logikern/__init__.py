@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Module -> the public names that it defines. They are imported on first use, so that `import logikern` stays fast
 # and loads neither scikit-learn nor any optional library.

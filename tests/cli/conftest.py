@@ -110,6 +110,36 @@ def tree_model(tmp_path_factory, run) -> Path:
     return out
 
 
+def small_sentences(n_sentences: int = 32, seed: int = 0, noise: float = 0.15) -> pd.DataFrame:
+    """Words of small sentences with their tags; some words are of any kind."""
+    rng = np.random.default_rng(seed)
+    words = {"DET": ["the", "a", "every"], "NOUN": ["cat", "dog", "bird"], "VERB": ["sees", "likes", "hears"]}
+    every = [word for own in words.values() for word in own]
+    rows = []
+    for number in range(n_sentences):
+        for tag in ["DET", "NOUN", "VERB", "DET", "NOUN"][: rng.integers(2, 6)]:
+            word = rng.choice(every if rng.random() < noise else words[tag])
+            rows.append((f"s{number:02}", word, round(len(word) + 0.5 * rng.standard_normal(), 2), tag))
+    return pd.DataFrame(rows, columns=["sentence", "word", "length", "tag"])
+
+
+@pytest.fixture(scope="session")
+def make_tokens():
+    """The maker of small sentences."""
+    return small_sentences
+
+
+@pytest.fixture(scope="session")
+def tag_model(tmp_path_factory, run) -> Path:
+    """A model of `tag` from small sentences."""
+    folder = tmp_path_factory.mktemp("tags")
+    small_sentences().to_csv(folder / "tokens.csv", index=False)
+    options = ("--sequence", "sentence", "--target", "tag", "--fixed", "--out", folder / "tags.skops")
+    result = run("fit", folder / "tokens.csv", *options)
+    assert result.exit_code == 0, result.stderr
+    return folder / "tags.skops"
+
+
 @pytest.fixture
 def make_table():
     """The maker of small tables, for other sizes and seeds."""
@@ -150,6 +180,17 @@ def label_model(tmp_path_factory, run) -> Path:
     result = run("fit", folder / "pictures.csv", *named, "--fixed", "--out", folder / "pictures.skops")
     assert result.exit_code == 0, result.stderr
     return folder / "pictures.skops"
+
+
+@pytest.fixture(scope="session")
+def number_model(tmp_path_factory, run) -> Path:
+    """A model of `price`, three times the width, from the small table."""
+    folder = tmp_path_factory.mktemp("numbers")
+    small_table().assign(price=lambda table: 3.0 * table["width"]).to_csv(folder / "houses.csv", index=False)
+    options = ("--target", "price", "--ignore", "kind", "--regression", "--fixed", "--out", folder / "houses.skops")
+    result = run("fit", folder / "houses.csv", *options)
+    assert result.exit_code == 0, result.stderr
+    return folder / "houses.skops"
 
 
 @pytest.fixture

@@ -15,7 +15,18 @@ COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTA
 
 
 @pytest.fixture
-def folder(make_table, make_corpus, model, tree_model, label_model, tmp_path, monkeypatch):
+def folder(
+    make_table,
+    make_corpus,
+    make_tokens,
+    model,
+    tree_model,
+    number_model,
+    tag_model,
+    label_model,
+    tmp_path,
+    monkeypatch,
+):
     """The files that the page speaks of."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(model, "fruit.skops")
@@ -24,6 +35,8 @@ def folder(make_table, make_corpus, model, tree_model, label_model, tmp_path, mo
     fruit.to_csv("new.csv", index=False)
     fruit.to_csv("test.csv", index=False)
     Path("old.csv").write_bytes(fruit.replace("plum", "prüne").to_csv(index=False, sep=";").encode("latin-1"))
+    prices = fruit[["width", "kind"]].to_csv(index=False, sep=";", decimal=",")
+    Path("prices.csv").write_text(prices)
     Path("words.svm").write_text("".join(f"{row % 2} {row % 2 + 1}:1 {row % 5 + 3}:2\n" for row in range(20)))
     fruit.assign(importance=1.5).to_csv("weighted.csv", index=False)
     fruit.assign(kind=fruit["kind"].where(fruit["id"] > 102)).to_csv("gaps.csv", index=False)
@@ -31,6 +44,8 @@ def folder(make_table, make_corpus, model, tree_model, label_model, tmp_path, mo
     reviews.to_json("reviews.jsonl", orient="records", lines=True)
     fruit.assign(tree=fruit["id"] % 12).to_csv("trees.csv", index=False)
     Path("costs.csv").write_text(",apple,pear,plum\napple,0,1,5\npear,1,0,1\nplum,1,1,0\n")
+    shutil.copy(number_model, "houses.skops")
+    shutil.copy(number_model.with_suffix(".csv"), "houses.csv")
     shutil.copy(tree_model, "docs.skops")
     docs = make_corpus()
     for name in ("docs.jsonl", "new.jsonl"):
@@ -45,6 +60,9 @@ def folder(make_table, make_corpus, model, tree_model, label_model, tmp_path, mo
         pictures().to_csv(f"{name}.csv", index=False)
     pictures().rename(columns=paths).to_csv("nature.csv", index=False)
     shutil.copy(label_model, "pictures.skops")
+    shutil.copy(tag_model, "tags.skops")
+    make_tokens().to_csv("tokens.csv", index=False)
+    make_tokens(n_sentences=10, seed=1).to_csv("new_tokens.csv", index=False)
     return tmp_path
 
 

@@ -93,6 +93,16 @@ def test_closed_pipe_ends_quietly(arguments, model, make_table, tmp_path):
     assert "Traceback" not in said and "BrokenPipe" not in said and "bug" not in said
 
 
+@pytest.mark.parametrize(
+    "arguments", ["predict -q {model} {data}", "info {model}", "evaluate {model} {data}", "--help"]
+)
+def test_pipe_to_a_reader_that_stops_early_is_quiet(arguments, model, make_table, tmp_path):
+    make_table().to_csv(tmp_path / "few.csv", index=False)
+    command = f"{sys.executable} -m logikern {arguments.format(model=model, data=tmp_path / 'few.csv')} | true"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
 def test_interrupt_in_a_shell_ends_with_130_and_no_traceback():
     command = [sys.executable, "-m", "logikern.cli.main", "demo"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -215,11 +215,21 @@ def test_prose_without_words_is_refused(fit_table, table):
     assert (result.exit_code, "column `note` has no words" in result.stderr) == (1, True)
 
 
+@pytest.mark.parametrize("name", ["model", "model.pkl", "t.csv"])
+def test_model_file_has_one_suffix(name, run, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "--target", "kind", "--out", tmp_path / name)
+    assert result.exit_code == 2 and "must end with .skops" in " ".join(result.stderr.replace("│", " ").split())
+    assert (tmp_path / "t.csv").read_text() == table.to_csv(index=False)
+
+
 @pytest.mark.parametrize(
     ("option", "wrong", "meant"),
     [
         ("--kernel", "rbf", "gaussian"),
         ("--kernel", "laplace", "laplacian"),
+        ("--kernel", "lapace", "laplacian"),
+        ("--criterion", "loocv", "loo"),
         ("--tying", "sepparate", "separate"),
         ("--criterion", "leave-one-out", "loo"),
         ("--operator", "tile", "tiled"),

@@ -39,7 +39,7 @@ def test_class_weight_names_classes():
 
 
 def test_fractional_targets_are_called_regression():
-    with pytest.raises(ValueError, match="regression, for which Python has `logikern.KernelRegressor`"):
+    with pytest.raises(ValueError, match="looks like a measurement, not like classes. Pass `--regression`"):
         class_labels(pd.Series(np.linspace(0.1, 5.2, 60)))
 
 
@@ -47,7 +47,7 @@ def test_many_whole_numbers_are_suspected_to_be_a_measurement(fit_csv):
     rows = "".join(f"{number % 7},{3 * number}\n" for number in range(60))
     result = fit_csv(f"x,y\n{rows}")
     assert "warning: the target `y` has 60 different whole numbers from 0 to 177" in result.stderr
-    assert "It looks like regression" in result.stderr
+    assert "It looks like a measurement. Pass `--regression`" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,13 @@ def test_fixed_refuses_options_of_learning(option, learn):
     assert result.exit_code == 2 and f"`{option[0]}`" in result.stderr
 
 
+def test_fits_share_a_folder_of_checkpoints(learn, tmp_path):
+    for kernel in ("gaussian", "linear", "linear"):
+        result = learn("--kernel", kernel, "--no-ard", "--checkpoint", f"{tmp_path}/searches/")
+        assert result.exit_code == 0, result.stderr
+    assert len(list((tmp_path / "searches").iterdir())) == 2
+
+
 def test_checkpoint_is_not_the_model_file(learn, tmp_path):
     result = learn("--checkpoint", tmp_path / "m.skops")
     assert result.exit_code == 2 and "the same file" in result.stderr
@@ -189,7 +196,7 @@ def test_groups_that_cannot_be_held_out_are_refused(trees, fragment, learn, tabl
 
 def test_unknown_groups_column_is_refused_with_near_names(learn):
     result = learn("--groups", "color")
-    assert result.exit_code == 1 and "`--groups` names. Near matches: `colour`" in result.stderr
+    assert result.exit_code == 1 and "`--groups` names. Did you mean `colour`?" in result.stderr
 
 
 def test_groups_stay_together_when_rows_are_held_out():

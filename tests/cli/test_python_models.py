@@ -52,9 +52,12 @@ def test_info_of_a_class_against_the_rest_names_the_classes(run, table, numbers,
     assert result.exit_code == 0 and "plum against the rest" in result.stdout
 
 
-@pytest.mark.parametrize("command", ["info", "predict"])
-def test_regressor_is_refused(command, run, numbers, tmp_path):
-    logikern.KernelRegressor(criterion=None).fit(numbers, numbers["width"]).save_model(tmp_path / "m.skops")
+def test_regressor_with_several_outputs_predicts_each(run, numbers, tmp_path):
+    model = logikern.KernelRegressor(criterion=None).fit(numbers, numbers.rename(columns=str.upper))
+    model.save_model(tmp_path / "m.skops")
     numbers.to_csv(tmp_path / "t.csv", index=False)
-    result = run(command, tmp_path / "m.skops", *([tmp_path / "t.csv"] if command == "predict" else []))
-    assert result.exit_code != 0 and "contains a regressor" in result.stderr
+    found = pd.read_csv(io.StringIO(run("predict", tmp_path / "m.skops", tmp_path / "t.csv").stdout))
+    assert list(found) == ["predicted_WIDTH", "predicted_HEIGHT"]
+    np.testing.assert_allclose(found, model.predict(numbers), atol=1e-12)
+    result = run("evaluate", tmp_path / "m.skops", tmp_path / "t.csv", "--target", "width")
+    assert result.exit_code == 1 and "scores one target, but the model predicts 2" in result.stderr

@@ -92,10 +92,10 @@ def test_info_names_labels_and_structure(files, run):
 @pytest.mark.parametrize(
     "command, told",
     [
-        (("decide",), "`logikern decide` needs a model with one class per row"),
-        (("report",), "`logikern report` needs a model with one class per row"),
-        (("suspects",), "`logikern suspects` needs a model with one class per row"),
-        (("evaluate", "--report", "page.html"), "`logikern evaluate --report` needs a model with one class per row"),
+        (("decide",), "`logikern decide` needs a classifier of single rows"),
+        (("report",), "`logikern report` needs a classifier of single rows"),
+        (("suspects",), "`logikern suspects` needs a classifier of single rows"),
+        (("evaluate", "--report", "page.html"), "`logikern evaluate --report` needs a classifier of single rows"),
         (("evaluate", "--target", "sea"), "remove `--target`"),
         (("predict", "--loss", "taxonomic"), "whose losses are hamming, subset, f1"),
         (("predict", "--allow-inner"), "whose losses are hamming, subset, f1"),
@@ -149,12 +149,13 @@ def with_cell(row, column, value):
         (with_cell(4, "sky", None), NAMED, "`sky` is missing in row 5"),
         (pictures(), ("--label", "moon"), "moon"),
         (pictures(), ("--label", "sea", "--label", "sea"), "two roles"),
+        (pictures(), (*NAMED, "--regression"), "remove `--regression` or `--sequence`"),
         (pictures(), (*NAMED, "--class-weight", "balanced"), "do not support `--class-weight`"),
         (pictures(), (*NAMED, "--tying", "leaf"), "needs a class tree"),
         (pictures(), (*NAMED, "--solver", "smo"), "`solver` must be one of"),
         (pictures().assign(sea=1, sky=0, city=1), NAMED, "each label has one class only"),
     ],
-    ids=["both", "two", "maybe", "missing", "unknown", "twice", "weights", "tying", "solver", "constant"],
+    ids=["both", "two", "maybe", "missing", "unknown", "twice", "numbers", "weights", "tying", "solver", "constant"],
 )
 def test_wrong_labels_are_refused(frame, arguments, told, run, tmp_path):
     frame.to_csv(tmp_path / "train.csv", index=False)

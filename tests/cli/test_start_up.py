@@ -39,6 +39,26 @@ def test_missing_library_names_what_to_install():
     assert "pip install 'logikern[cli]'" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("library", "arguments", "extra"),
+    [
+        ("rich", ("info", "{model}"), "cli"),
+        ("pandas", ("predict", "{model}", "{data}"), "cli"),
+        ("pyarrow", ("predict", "{model}", "{data}", "--out", "{folder}/out.parquet"), "cli"),
+        ("jinja2", ("report", "{model}", "{data}", "--target", "kind", "--out", "{folder}/r.html"), "report"),
+        ("matplotlib", ("evaluate", "{model}", "{data}", "--report", "{folder}/r.html"), "report"),
+    ],
+)
+def test_command_without_its_library_names_the_extra(library, arguments, extra, model, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    words = [word.format(model=model, data=tmp_path / "t.csv", folder=tmp_path) for word in arguments]
+    code = f"import sys; sys.modules[{library!r}] = None; from logikern.__main__ import main; main()"
+    result = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert f"needs {library}. Install it with `pip install 'logikern[{extra}]'`." in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_prediction_imports_only_what_it_needs(suffix, model, table, tmp_path):
     data = tmp_path / f"row.{suffix}"

@@ -116,9 +116,11 @@ def test_leave_one_out_is_that_of_refitting(y):
     tuned = KernelRegressor(**PLAIN, ard=False, max_time=1e-9, random_state=0)
     with pytest.warns(UserWarning, match="time limit was reached"):
         tuned.fit(X[:50], y)
-    expected = (refitted_errors(plain(), X[:50], y) / np.square(y).mean(axis=0)).mean()
+    scale = np.sqrt(np.square(y).mean(axis=0))
+    expected = (refitted_errors(plain(), X[:50], y) / scale**2).mean()
     # What the criterion adds to the noise is 1e-8 of the variance.
     assert tuned.held_out_error_ == pytest.approx(expected + 1e-8, rel=1e-8)
+    assert tuned.held_out_rmse_ == pytest.approx(np.atleast_1d(scale * np.sqrt(expected)), rel=1e-4)
 
 
 def test_folds_in_closed_form_are_those_that_are_fitted():

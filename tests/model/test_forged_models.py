@@ -108,6 +108,7 @@ FORGED = {
     "models in another order": (altered(REST, binaries_=REST.binaries_[::-1]), "not match its classes"),
     "other outputs": (altered(NUMBERS, n_outputs_=4), "number of outputs does not match"),
     "error is text": (altered(NUMBERS, held_out_error_="x"), "no held-out error"),
+    "errors are too many": (altered(NUMBERS, held_out_rmse_=np.ones(7)), "one held-out error per output"),
 }
 
 

@@ -243,7 +243,7 @@ def test_pipeline_with_another_classifier_is_refused(tmp_path):
     with zipfile.ZipFile(io.BytesIO(skops.io.dumps(foreign_model))) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     path.write_bytes(archive_of({**parts, "logikern.json": PARTS["logikern.json"]}))
-    with pytest.raises(ValueError, match="a LogisticRegression, but a KernelLogisticClassifier,"):
+    with pytest.raises(ValueError, match="a LogisticRegression, but a KernelLogisticClassifier, "):
         persistence.load_model(path)
 
 

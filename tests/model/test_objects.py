@@ -38,7 +38,7 @@ def same(one, other) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray) and one.dtype != object:
-        return one.dtype == other.dtype and np.array_equal(one, other)
+        return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     if sparse.issparse(one):
         return one.shape == other.shape and same(vars(one), vars(other))
     if isinstance(one, dict):

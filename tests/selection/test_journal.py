@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +68,22 @@ def test_entries_come_back(written):
 
 def test_state_comes_back(written):
     assert np.array_equal(read(written, "mark").entries[-1].state, STATE)
+
+
+def test_state_belongs_to_the_evaluation_that_had_it(path):
+    journal = Journal(path, "mark")
+    for own in (entry(0, state=STATE), entry(1, state=2 * STATE), entry(2), entry(3, usable=False)):
+        journal.answer(own.point, lambda own=own: own)
+    for found in (journal.entries, read(path, "mark").entries):
+        assert [own.state is None for own in found] == [True, False, True, True]
+        assert np.array_equal(found[1].state, 2 * STATE)
+
+
+def test_derivatives_come_back(path):
+    derivatives = np.random.default_rng(0).standard_normal(4)
+    write(Journal(path, "mark", [replace(entry(0), derivatives=derivatives), entry(1)]))
+    found = read(path, "mark").entries
+    assert np.array_equal(found[0].derivatives, derivatives) and not found[1].derivatives.size
 
 
 def test_journal_without_state_comes_back(path):

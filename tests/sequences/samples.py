@@ -38,6 +38,6 @@ def specify(n_labels=3, rate=0.5, variance=3.0, transition_variance=2.0, tying="
     return FieldSpecification(positions, transition_variance, **others)
 
 
-def bind(specification, rows):
+def bind(specification, rows, edges=None):
     points = choose(specification.positions.kernels, rows, precision="double").points(rows)
-    return specification.bind(points)
+    return specification.bind(points, edges)

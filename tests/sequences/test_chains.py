@@ -1,11 +1,15 @@
 """The recursions over chains, against enumeration of all label sequences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from logikern.numerics.parallel import TILES, own_threads
 from logikern.sequences.chains import Chains, infer
 from logikern.sequences.likelihood import ChainLikelihood, count_transitions
 from tests.sequences.enumeration import counts_of, enumerate_chains
+from tests.sequences.samples import chains_of, draw_sequences
 
 LENGTHS, N_LABELS = (1, 2, 4, 3), 3
 WEIGHTS = np.array([1.0, 0.5, 2.0, 0.0])
@@ -118,3 +122,23 @@ def test_derivative_of_the_prior_mean_matches_differences():
     at = [count_transitions(CHAINS, labels, WEIGHTS, 0.5 * np.exp(step)).value for step in (1e-6, -1e-6)]
     found = count_transitions(CHAINS, labels, WEIGHTS, 0.5).derivative
     np.testing.assert_allclose(found, (at[0] - at[1]) / 2e-6, atol=1e-8)
+
+
+def test_parts_for_threads_do_not_change_the_distribution(monkeypatch):
+    X, y = draw_sequences(40)
+    chains, labels, _ = chains_of(X, y)
+    field, weights = np.random.RandomState(0).randn(2, *chains.shape), np.random.RandomState(1).uniform(size=40)
+    assert len(chains.parts) == 1
+    whole = infer(chains, field[0])
+    monkeypatch.setattr("logikern.sequences.chains.TILES", replace(TILES, fewest_entries=100))
+    divided, _, _ = chains_of(X, y)
+    assert len(divided.parts) > 4
+    with own_threads(2):
+        parts = infer(divided, field[0])
+        np.testing.assert_array_equal(parts.marginals, whole.marginals)
+        np.testing.assert_array_equal(parts.log_partition, whole.log_partition)
+        np.testing.assert_allclose(parts.expect(weights), whole.expect(weights), atol=1e-12)
+        np.testing.assert_allclose(
+            parts.differentiate(weights, field[1]), whole.differentiate(weights, field[1]), atol=1e-12
+        )
+        np.testing.assert_array_equal(divided.best_labels(field[0]), chains.best_labels(field[0]))

@@ -1,4 +1,4 @@
-"""The classifier of sequences: other models that it contains, forms of inputs, and errors."""
+"""The classifier of sequences: other models that it contains, and forms of inputs."""
 
 import pickle
 
@@ -9,7 +9,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GroupKFold
 
-from logikern import KernelLogisticClassifier, KernelSequenceClassifier, Linear
+from logikern import (
+    KernelLogisticClassifier,
+    KernelSequenceClassifier,
+    Linear,
+    explain,
+    predict_decisions,
+    suspects,
+)
 from tests.sequences.enumeration import fit_linear_field
 from tests.sequences.samples import draw_sequences
 
@@ -168,7 +175,24 @@ def test_splits_of_sequences_are_accepted():
 def test_verbose_shows_evaluations_and_the_final_fit(capsys):
     fit(criterion="cv", verbose=1)
     shown = capsys.readouterr().out
-    assert "evaluation 1: held-out log loss" in shown and "final fit" in shown
+    assert "evaluation 1 (hyperparameters): criterion" in shown and "final fit" in shown
+
+
+def test_hyperparameters_are_a_frame():
+    frame = fit(tying="scaled", transition_variance=0.0).hyperparameters_
+    assert frame["name"].tolist() == [
+        "rate",
+        *["variance"] * 3,
+        *("bias_variance", "transition_variance", "pseudocount", "piecewise"),
+    ]
+    assert frame["classes"].tolist() == ["all", "0", "1", "2", *["all"] * 4]
+    assert frame["value"].tolist() == [0.5, 3.0, 3.0, 3.0, 16.0, 0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("answer", [explain, suspects, lambda model: predict_decisions(model, X)])
+def test_answers_for_single_rows_are_refused(answer):
+    with pytest.raises(ValueError, match="must be a KernelLogisticClassifier.*but is KernelSequenceClassifier"):
+        answer(fit())
 
 
 def test_few_steps_warn():
@@ -197,57 +221,3 @@ def test_fits_converge_at_random_settings(seed):
         tol=1e-4,
     )
     assert model.outcome_.converged
-
-
-@pytest.mark.parametrize(
-    ("own", "labels", "groups", "told"),
-    [
-        ([], [], None, "at least one sequence"),
-        ([X[0], np.zeros((0, 2))], Y[:2], None, "Sequence 1 of `X` is empty"),
-        (X[:3], Y[:2], None, "labels for 3 sequences"),
-        ([X[0]], [np.zeros(len(X[0]) + 1)], None, "Sequence 0 has"),
-        ([X[0], np.zeros((2, 3))], [Y[0], [0, 1]], None, "sequence 1 of `X` has 3 inputs"),
-        ([np.zeros(3)], [[0, 1, 0]], None, "shape \\(length, inputs\\)"),
-        ([[[0.0], [np.nan]]], [[0, 1]], None, "Sequence 0 of `X`: Input contains NaN"),
-        (X, [np.zeros(len(one)) for one in X], None, "two different labels"),
-        (X[:1], [np.arange(len(Y[0])) % 2], None, "criterion=None"),
-        (np.zeros((4, 2)), [0, 1, 0, 1], None, "Pass `groups`"),
-        (np.zeros((4, 2)), [0, 1, 0, 1], [0, 0, 1], "`groups` must name"),
-        (np.zeros((4, 2)), [0, 1, 0], [0, 0, 1, 1], "a label for each of the 4 rows"),
-        ([1.0, 2.0], [0, 1], None, "list of sequences"),
-    ],
-)
-def test_wrong_data_is_refused(own, labels, groups, told):
-    with pytest.raises(ValueError, match=told):
-        KernelSequenceClassifier().fit(own, labels, groups=groups)
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"decoding": "viterbi"}, "`decoding` must be one of"),
-        ({"criterion": "loo"}, "`criterion` must be one of"),
-        ({"tying": "share"}, "Did you mean 'shared'"),
-        ({"cv": 1}, "`cv` must be at least 2"),
-        ({"cv": "three"}, "`cv` must be a number of folds"),
-        ({"search_size": 2.5}, "`search_size` must be a whole number"),
-        ({"transition_variance": -1.0}, "`transition_variance` must be a number of at least 0"),
-        ({"pseudocount": 0.0}, "`pseudocount` must be a positive number"),
-        ({"variance": 0.0}, "`variance` must be a positive number"),
-        ({"tol": 0.0}, "`tol` must be a positive number"),
-        ({"piecewise": "auto"}, "`piecewise` must be a number of at least 0"),
-        ({"kernel": "precomputed"}, "must not be precomputed"),
-        ({"kernel": "gausian"}, "Did you mean 'gaussian'"),
-    ],
-)
-def test_wrong_settings_are_refused(settings, told):
-    with pytest.raises(ValueError, match=told):
-        KernelSequenceClassifier(**settings).fit(X, Y)
-
-
-def test_new_data_must_fit_the_model():
-    model = fit()
-    with pytest.raises(ValueError, match="fitted to 2 inputs"):
-        model.predict([np.zeros((2, 3))])
-    with pytest.raises(ValueError, match="does not know: \\[7\\]"):
-        model.log_likelihood(X, [[7] * len(labels) for labels in Y])

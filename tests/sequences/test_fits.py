@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from logikern.numerics.outcome import Outcome
+from logikern.selection.journal import Journal
+from logikern.selection.search import SearchLog
 from logikern.sequences.criterion import HeldOutChains
-from logikern.sequences.hyperparameters import search
+from logikern.sequences.hyperparameters import minimise
 from logikern.sequences.likelihood import ChainLikelihood, count_transitions
 from logikern.sequences.newton import ChainPolicy, NewtonSystem, fit_chains
 from tests.sequences.enumeration import counts_of, enumerate_chains
@@ -89,16 +91,20 @@ def test_loss_falls_with_every_step():
     assert all(np.diff(losses) <= 1e-10 * losses[0])
 
 
-def criterion(tolerance=1e-10, policy=EXACT):
+WEIGHTS = np.random.RandomState(5).choice([0.0, 0.5, 1.0, 3.0], 14)
+
+
+def criterion(tolerance=1e-10, policy=EXACT, weights=None):
     X, y = draw_sequences(14)
     chains, labels, rows = chains_of(X, y)
     held_out = np.arange(chains.n_chains) % 3 == np.arange(3)[:, None]
-    return HeldOutChains(chains, labels, held_out, tolerance, policy=policy), rows
+    return HeldOutChains(chains, labels, held_out, tolerance, policy=policy, weights=weights), rows
 
 
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
 @pytest.mark.parametrize("tying", ["shared", "separate"])
-def test_gradient_of_the_criterion_matches_differences(tying):
-    judge, rows = criterion()
+def test_gradient_of_the_criterion_matches_differences(tying, weights):
+    judge, rows = criterion(weights=weights)
     start = specify(tying=tying, pseudocount=0.7, piecewise=0.4)
 
     def evaluate(values):
@@ -114,21 +120,22 @@ def test_gradient_of_the_criterion_matches_differences(tying):
         assert gradient[number] == pytest.approx(slope, abs=2e-7), number
 
 
-def test_value_of_the_criterion_is_the_loss_of_held_out_sequences():
-    judge, rows = criterion()
+@pytest.mark.parametrize("own_weights", [np.ones(14), WEIGHTS], ids=["equal", "weighted"])
+def test_value_of_the_criterion_is_the_loss_of_held_out_sequences(own_weights):
+    judge, rows = criterion(weights=own_weights)
     own = specify(pseudocount=0.7, piecewise=0.4)
     total, covariance = 0.0, bind(own, rows)
     for held_out in judge.held_out:
-        weights = (~held_out).astype(float)
+        weights = own_weights * ~held_out
         mean = count_transitions(judge.chains, judge.labels, weights, 0.7).value
         likelihood = ChainLikelihood(judge.chains, judge.labels, weights, mean, 0.4)
         fit = fit_chains(likelihood, covariance, 1e-10, 60)
         lengths, field = np.diff(judge.chains.offsets), fit.latent.copy()
         field[:, judge.chains.n_positions :] += mean
         totals = enumerate_chains(field, lengths, weights).log_partition
-        total += (totals - judge.chains.scores_of(field, judge.labels))[held_out].sum()
+        total += own_weights[held_out] @ (totals - judge.chains.scores_of(field, judge.labels))[held_out]
     found = judge.evaluate(covariance, own.pseudocount, own.piecewise)
-    assert found.value == pytest.approx(total / judge.chains.n_positions, abs=1e-9)
+    assert found.value == pytest.approx(total / (own_weights @ np.diff(judge.chains.offsets)), abs=1e-9)
 
 
 def test_rough_fits_are_corrected():
@@ -143,10 +150,11 @@ def test_search_lowers_the_criterion_and_keeps_fixed_values():
     judge, rows = criterion(0.01, ChainPolicy())
     start = specify(rate=20.0, variance=300.0, transition_variance=0.0)
     points = bind_points(start, rows)
-    found = search(judge, start, points, lambda record: None)
-    assert found.records[-1].best < found.records[0].value - 0.05
-    assert found.specification.transition_variance == 0.0 and np.isinf(found.specification.pseudocount)
-    assert found.specification.positions.bias_variance == pytest.approx(start.positions.bias_variance)
+    log = SearchLog(Journal(), lambda record: None)
+    found = minimise(judge, start, points, log)
+    assert log.records[-1].best < log.records[0].value - 0.05
+    assert found.transition_variance == 0.0 and np.isinf(found.pseudocount)
+    assert found.positions.bias_variance == pytest.approx(start.positions.bias_variance)
 
 
 def bind_points(specification, rows):

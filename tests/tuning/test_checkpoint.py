@@ -6,13 +6,13 @@ import threading
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold, cross_val_score
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.estimators import _search_plan
 from logikern.estimators._checkpoint import open_journal
 from logikern.kernels import FunctionKernel
-from logikern.selection.journal import opened_in, write
+from logikern.selection.journal import write
 from tests.policies import change_policy
 from tests.selection.samples import Bowl
 from tests.tuning.samples import MOONS, NAMES, SIDES, X, default_fit, same, tuned
@@ -346,51 +346,3 @@ def test_criterion_from_outside_has_a_checkpoint_of_its_own(path):
     refused = open_journal(path, "data", 0, [(6, Bowl(n_points=3).partition)])
     with pytest.raises(ValueError, match="other data or other settings"), refused:
         pass
-
-
-SMALL = {"tying": "shared", "ard": False}
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_fits_of_a_cross_validation_share_a_folder(tmp_path, n_jobs):
-    settings = {"cv": 3, "n_jobs": n_jobs, "error_score": "raise"}
-    scores = cross_val_score(tuned(checkpoint=tmp_path, **SMALL), X, NAMES, **settings)
-    assert scores.tolist() == cross_val_score(tuned(**SMALL), X, NAMES, **settings).tolist()
-    assert len(list(tmp_path.iterdir())) == 3
-
-
-def test_cross_validation_is_resumed_from_a_folder(tmp_path, forbidden):
-    first = cross_val_score(tuned(checkpoint=tmp_path, **SMALL), X, NAMES, cv=3)
-    forbidden()
-    again = cross_val_score(tuned(checkpoint=tmp_path, **SMALL), X, NAMES, cv=3, error_score="raise")
-    assert again.tolist() == first.tolist()
-
-
-def test_fits_of_a_grid_share_a_folder(tmp_path):
-    grid = GridSearchCV(tuned(checkpoint=tmp_path, **SMALL), {"kernel": ["gaussian", "matern32"]}, cv=2)
-    grid.set_params(error_score="raise").fit(X, NAMES)
-    assert len(list(tmp_path.iterdir())) == 2 * 2 + 1  # and one of the best kernel for all rows
-
-
-def test_new_folder_is_named_by_a_slash_at_the_end(tmp_path):
-    cross_val_score(tuned(checkpoint=f"{tmp_path}/searches/", **SMALL), X, NAMES, cv=2, error_score="raise")
-    assert len(list((tmp_path / "searches").iterdir())) == 2
-
-
-def test_models_of_one_vs_rest_share_a_folder(tmp_path):
-    tuned(checkpoint=tmp_path, one_vs_rest=True, **SMALL).fit(X, NAMES)
-    assert len(list(tmp_path.iterdir())) == 3
-
-
-def test_same_search_twice_at_a_time_has_two_files_in_a_folder(tmp_path):
-    with opened_in(tmp_path, "ab" * 32) as first, opened_in(tmp_path, "ab" * 32) as second:
-        assert (first.path.name, second.path.name) == ("abababababababab.search", "abababababababab.1.search")
-        write(first)
-    with opened_in(tmp_path, "ab" * 32) as again:
-        assert again.path == first.path
-
-
-def test_other_data_for_one_file_is_refused_with_advice(path):
-    tuned(checkpoint=path, **SMALL).fit(X, NAMES)
-    with pytest.raises(ValueError, match="pass a folder, in which every search has its own file"):
-        tuned(checkpoint=path, **SMALL).fit(X[:40], NAMES[:40])

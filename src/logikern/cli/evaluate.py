@@ -1,6 +1,8 @@
-"""`logikern evaluate`: scores of a model on rows with known classes."""
+"""`logikern evaluate`: scores of a model on rows with known targets."""
 
 import json
+
+import typer
 
 from logikern.cli import options
 from logikern.cli.reading.sources import Reading
@@ -8,11 +10,15 @@ from logikern.cli.session.exits import ends_cleanly
 from logikern.cli.session.messages import Messages
 
 HELP = """
-Score a model on rows with known classes.
+Score a model on rows with known targets.
 
 The scores are log loss (natural logarithm), error, Brier score (summed over the classes) and calibration error
 (15 bins of the largest probability), with a table of the classes and, for few classes, a confusion matrix. With a
-class tree there are also scores per level, taxonomic loss, hierarchical F1 and confused siblings.
+class tree there are also scores per level, taxonomic loss, hierarchical F1 and confused siblings. A regression has
+root mean squared error, mean absolute error, R^2 and log loss, each with a 95 % interval.
+
+A model of sequences has the log loss of single rows given their whole sequence, the error of the most probable
+sequences, and scores of whole sequences.
 
 If rows have any number of labels, the scores are the joint log loss of label sets, Hamming loss, subset error and F1,
 each for the decisions that minimise it, with a table of the labels.
@@ -27,6 +33,8 @@ Examples:
 
   logikern evaluate iris.skops test.csv --report iris.html
 
+  logikern evaluate tags.skops test.csv
+
 Exit codes: 0 done, 1 invalid data or model, 2 wrong usage, 130 interrupted.
 """
 
@@ -37,27 +45,32 @@ def evaluate(
     data: options.DataArgument,
     target: options.KnownTargetOption = None,
     drop_missing_target: options.DropOption = False,
+    sequence: options.KnownSequenceOption = None,
     report: options.ReportOption = None,
     json_output: options.JsonOption = False,
     reading: Reading = Reading(),
     messages: Messages = Messages(),
 ) -> None:
-    from logikern.cli.models import load_classifier, load_model
+    from logikern.cli.models import has_sequences, load_classifier, load_model
     from logikern.cli.reading.labelled import LabelledSource, read_labelled
-    from logikern.cli.writing.outputs import require_writable
+    from logikern.cli.reading.sequences import find_sequence_column, read_sequence_names
     from logikern.cli.writing.render import print_report, report_record
-    from logikern.cli.writing.reports import write_page
+    from logikern.cli.writing.reports import require_page, write_page
     from logikern.cli.writing.scores import report_on
 
     if report is not None:
-        require_writable(report)
+        require_page(report)
     loaded = load_model(model) if report is None else load_classifier(model, "evaluate --report")
-    source = LabelledSource(model, data, reading, target, drop_missing_target)
+    column = find_sequence_column(model, sequence, has_sequences(loaded))
+    if column is not None and drop_missing_target:
+        raise typer.BadParameter("`--drop-missing-target` would tear sequences apart: drop whole sequences instead.")
+    source = LabelledSource(model, data, reading, target, drop_missing_target, sequence=column)
     known = read_labelled(loaded, source, messages)
     # Before anything is printed, because the reader of standard output may go away.
     if report is not None:
         write_page(loaded, model, data, known, report, messages)
-    found = report_on(loaded, known.X, known.labels)
+    names = None if column is None else read_sequence_names(known.table[column])
+    found = report_on(loaded, known.X, known.labels, names)
     if json_output:
         print(json.dumps(report_record(found), indent=2))
     else:

@@ -11,8 +11,9 @@ HELP = """
 Fit a kernel softmax classifier and write it, with its preprocessing, to a file.
 
 Numeric columns are imputed and standardised, other columns become one input per level, and `--text` columns become
-tf-idf. Classes may be the leaves of a tree. Hyperparameters are learned, unless --fixed is given. With --label in
-place of --target, a row may have any number of labels.
+tf-idf. Classes may be the leaves of a tree. With `--regression` the target is a number. With `--sequence` the rows of
+a sequence are labelled together, by a conditional random field. With `--label` in place of `--target`, a row may have
+any number of labels. Hyperparameters are learned, unless --fixed is given.
 
 Ctrl-C ends the search and writes the best model so far; a second Ctrl-C aborts.
 
@@ -24,11 +25,15 @@ Examples:
 
   logikern fit docs.jsonl -t path --text body --hierarchy auto
 
+  logikern fit houses.csv -t price --regression -o houses.skops
+
   logikern fit loans.csv -t repaid --ignore id --test-fraction 0.2 -o loans.skops
 
   logikern fit big.csv -t y --max-time 600 --checkpoint big.search -o big.skops
 
   cat big.csv | logikern fit - --format csv -t y -o big.skops
+
+  logikern fit tokens.csv --sequence sentence -t tag -o tags.skops
 
   logikern fit pictures.csv --label sea --label sky --label city -o pictures.skops
 
@@ -54,12 +59,13 @@ def fit(
     from logikern.cli.reading import training
 
     path = out or fitting.default_path(data)
-    fitting.check(path, columns, learning, test_fraction)
+    fitting.check(path, columns, model, learning, test_fraction)
+    fitting.check_sequence_options(columns, model, learning, computation)
     fitting.check_label_options(columns, model, learning)
     data_set = training.read_training_set(data, reading, columns, messages)
-    classifier = fitting.classifier(model, learning, computation, data_set)
+    estimator = fitting.estimator(model, learning, computation, data_set)
     kept, held_out = fitting.split(data_set, test_fraction, computation.seed)
-    fitting.fit_and_write(classifier, kept, held_out, path, fitting.notes_on(context), messages)
+    fitting.fit_and_write(estimator, kept, held_out, path, fitting.notes_on(context), messages)
 
 
 fit.__doc__ = HELP

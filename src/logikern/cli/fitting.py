@@ -12,13 +12,21 @@ import numpy as np
 import typer
 
 from logikern.cli import options
-from logikern.cli.models import fit_model, new_classifier, new_multilabel_classifier
+from logikern.cli.models import (
+    fit_model,
+    new_classifier,
+    new_multilabel_classifier,
+    new_regressor,
+    new_sequence_classifier,
+)
 from logikern.cli.preprocessing import STANDARD, build_model, final_step
 from logikern.cli.reading import sources
 from logikern.cli.reading.cells import count, name_list
 from logikern.cli.reading.hierarchy import check_hierarchy
 from logikern.cli.reading.label_columns import LABELS
+from logikern.cli.reading.labelled import TARGET
 from logikern.cli.reading.labels import parse_class_weight
+from logikern.cli.reading.sequences import SEQUENCE, require_several
 from logikern.cli.reading.training import TrainingSet
 from logikern.cli.session.exits import ExitCode
 from logikern.cli.session.interruption import Interruption, interrupts_to
@@ -31,8 +39,14 @@ from logikern.cli.writing.scores import report_on
 from logikern.model.persistence import write_model
 
 MAX_SPLITS = 50  # random splits by groups, until one has every class in both parts
+SUFFIX = ".skops"  # of model files
 FILES = ("data", "out", "checkpoint", "hierarchy")
 TREE_TYINGS = ("level", "subtree", "leaf", "leaves")
+SEQUENCE_TYINGS = ("shared", "scaled", "separate")
+NOT_FOR_SEQUENCES = (
+    *("regression", "groups", "drop_missing_target", "hierarchy", "class_weight", "ard", "sharpen", "learn_bias"),
+    *("n_starts", "solver", "operator", "memory_limit"),
+)
 NOT_FOR_LABELS = ("class_weight", "sharpen", "learn_bias", "n_starts")
 
 
@@ -40,14 +54,25 @@ def default_path(data: str) -> str:
     """The default model file: the name of the data in the current folder."""
     if data == sources.STANDARD:
         raise typer.BadParameter("standard input has no name: pass the model file as `--out`.")
-    return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}.skops"
+    return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}{SUFFIX}"
 
 
-def check(out: str, columns: options.Columns, learning: options.Learning, test_fraction: float | None) -> None:
+def check(
+    out: str,
+    columns: options.Columns,
+    model: options.Model,
+    learning: options.Learning,
+    test_fraction: float | None,
+) -> None:
     """Reject contradictory options and paths that cannot be written, before any work."""
+    if Path(out).suffix != SUFFIX:
+        raise typer.BadParameter(
+            f"`--out` must end with {SUFFIX}, but is {out!r}. Pass `--out {Path(out).stem}{SUFFIX}`."
+        )
     require_writable(out)
     if learning.checkpoint is not None:
-        require_writable(learning.checkpoint)
+        if not Path(learning.checkpoint).is_dir():
+            require_writable(learning.checkpoint)
         if Path(learning.checkpoint).absolute() == Path(out).absolute():
             raise typer.BadParameter("`--checkpoint` and `--out` name the same file. Pass two files.")
     check_hierarchy(columns.hierarchy)
@@ -57,6 +82,50 @@ def check(out: str, columns: options.Columns, learning: options.Learning, test_f
     if learning.fixed and idle != ["fixed"]:
         given = name_list(_spell(name, vars(learning)[name]) for name in idle if name != "fixed")
         raise typer.BadParameter(f"with `--fixed` nothing is learned: remove {given}.")
+    if columns.regression:
+        _check_regression(columns, model, learning)
+
+
+def _check_regression(columns: options.Columns, model: options.Model, learning: options.Learning) -> None:
+    """Reject options of classifiers."""
+    only = {
+        "--hierarchy": columns.hierarchy != options.Columns().hierarchy,
+        "--tying": model.tying is not None,
+        "--class-weight": model.class_weight is not None,
+        _spell("sharpen", learning.sharpen): learning.sharpen is not None,
+    }
+    if any(only.values()):
+        given = name_list(option for option, is_given in only.items() if is_given)
+        raise typer.BadParameter(f"`--regression` predicts a number, not a class: remove {given}.")
+    if model.kernel == options.KernelName.auto:
+        raise typer.BadParameter("`--kernel auto` is for classes. With `--regression`, name a kernel.")
+    if learning.criterion == options.CriterionName.auto:
+        raise typer.BadParameter("`--criterion auto` is for classes. With `--regression`, pass loo (default) or cv.")
+
+
+def check_sequence_options(
+    columns: options.Columns, model: options.Model, learning: options.Learning, computation: options.Computation
+) -> None:
+    """Reject options that models of sequences do not have, and their own options for single rows."""
+    if columns.sequence is None:
+        if model.window is not None:
+            raise typer.BadParameter("`--window` is for sequences: pass `--sequence`, or remove it.")
+        return
+    given = [
+        _spell(name, vars(record)[name])
+        for record in (columns, model, learning, computation)
+        for name in vars(record)
+        if name in NOT_FOR_SEQUENCES and vars(record)[name] != vars(type(record)())[name]
+    ]
+    if given:
+        raise typer.BadParameter(
+            f"models of sequences (`--sequence`) do not support {name_list(given)}: remove them."
+        )
+    if model.tying is not None and model.tying not in SEQUENCE_TYINGS:
+        allowed = ", ".join(SEQUENCE_TYINGS)
+        raise typer.BadParameter(f"with `--sequence`, `--tying` must be one of {allowed}, but is {model.tying}.")
+    if learning.criterion not in (None, options.CriterionName.cv):
+        raise typer.BadParameter(f"with `--sequence`, `--criterion` must be cv, but is {learning.criterion}.")
 
 
 def check_label_options(columns: options.Columns, model: options.Model, learning: options.Learning) -> None:
@@ -64,6 +133,8 @@ def check_label_options(columns: options.Columns, model: options.Model, learning
     given = vars(model) | vars(learning)
     usual = vars(options.Model()) | vars(options.Learning())
     idle = [_spell(name, given[name]) for name in NOT_FOR_LABELS if given[name] != usual[name]]
+    if columns.label and (columns.regression or columns.sequence is not None):
+        raise typer.BadParameter("`--label` names labels of single rows: remove `--regression` or `--sequence`.")
     if columns.label and idle:
         raise typer.BadParameter(
             f"models of several labels (`--label`) do not support {name_list(idle)}: remove them."
@@ -83,9 +154,9 @@ def notes_on(context: typer.Context) -> dict[str, str]:
         if _is_given(context, name):
             value = context.params[name]
             words += _as_words(parameter, Path(value).name if name in FILES else value)
-    target, labels = context.params["target"], context.params["label"]
-    notes = {"command": shlex.join(words)} | ({} if target is None else {"target": target})
-    return notes | ({LABELS: json.dumps(labels)} if labels else {})
+    columns = {name: context.params[name] for name in (TARGET, SEQUENCE)}
+    notes = {"command": shlex.join(words)} | {name: column for name, column in columns.items() if column is not None}
+    return notes | ({LABELS: json.dumps(context.params["label"])} if context.params["label"] else {})
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -103,28 +174,52 @@ def _as_words(parameter: Any, value: Any) -> list[str]:
     return [word for own in values for word in (parameter.opts[0], str(own))]
 
 
-def classifier(
+def estimator(
     model: options.Model, learning: options.Learning, computation: options.Computation, data_set: TrainingSet
 ) -> Any:
     """The estimator with the given options, most of which are its arguments."""
     if model.tying in TREE_TYINGS and (data_set.tree is None or data_set.label_names):
         raise ValueError(f"`--tying {model.tying}` needs a class tree: pass `--hierarchy`.")
+    # The search of a classifier decides on the scale of inputs.
+    is_standard = learning.fixed or data_set.is_numeric
     given = vars(model) | vars(learning) | vars(computation)
     settings = {name: _plain(value) for name, value in given.items() if name not in ("fixed", "seed")}
+    if data_set.sequences is not None:
+        if not learning.fixed:
+            require_several(data_set.sequences)
+        return _sequence_classifier(settings, learning, computation, data_set)
+    del settings["window"]
     settings |= {
-        "hierarchy": data_set.tree,
         "kernel": settings["kernel"] or data_set.kernel,
         "categorical_features": list(data_set.categorical) or None,
-        "inputs": STANDARD if learning.fixed and data_set.roles is not None else None,
+        "inputs": STANDARD if is_standard and data_set.roles is not None else None,
         "search_size": _search_size(learning.search_size, len(data_set.labels)),
         "random_state": computation.seed,
         "on_interrupt": "keep",
     }
+    if data_set.is_numeric:
+        return new_regressor(settings, learning.fixed)
     if data_set.label_names:
         own = {name: value for name, value in settings.items() if name not in NOT_FOR_LABELS}
-        return new_multilabel_classifier(own, learning.fixed)
-    settings["class_weight"] = parse_class_weight(model.class_weight, data_set.labels)
-    return new_classifier(settings, learning.fixed)
+        return new_multilabel_classifier(own | {"hierarchy": data_set.tree}, learning.fixed)
+    weights = parse_class_weight(model.class_weight, data_set.labels)
+    return new_classifier(settings | {"hierarchy": data_set.tree, "class_weight": weights}, learning.fixed)
+
+
+def _sequence_classifier(
+    settings: dict[str, Any], learning: options.Learning, computation: options.Computation, data_set: TrainingSet
+) -> Any:
+    """The estimator of sequences; the scale of inputs is not part of its search."""
+    own = {name: value for name, value in settings.items() if name not in NOT_FOR_SEQUENCES}
+    own |= {
+        "kernel": settings["kernel"] or data_set.kernel,
+        "categorical_features": list(data_set.categorical) or None,
+        "inputs": STANDARD,
+        "search_size": _search_size(learning.search_size, len(data_set.labels)),
+        "random_state": computation.seed,
+        "on_interrupt": "keep",
+    }
+    return new_sequence_classifier(own, learning.fixed)
 
 
 def _plain(value: Any) -> Any:
@@ -147,8 +242,13 @@ def split(data_set: TrainingSet, test_fraction: float | None, seed: int) -> tupl
     if test_fraction is None:
         return data_set, None
     # With a tree, classes without rows are allowed.
-    everywhere = data_set.tree is None and not data_set.label_names
+    everywhere = data_set.tree is None and not data_set.is_numeric and not data_set.label_names
     parts = (_by_rows if data_set.groups is None else _by_groups)(data_set, test_fraction, seed, everywhere)
+    if parts is None and data_set.is_numeric:
+        raise ValueError(
+            f"`--test-fraction {test_fraction:g}` of {len(data_set.labels)} rows leaves one part empty"
+            f"{'' if data_set.groups is None else ', because groups stay together'}. Choose another fraction."
+        )
     if parts is None:
         rarest = min(np.unique(data_set.labels, return_counts=True)[1])
         raise ValueError(
@@ -165,7 +265,8 @@ def _by_rows(data_set: TrainingSet, test_fraction: float, seed: int, everywhere:
     from sklearn.model_selection import train_test_split
 
     rows = np.arange(len(data_set.labels))
-    for strata in (data_set.labels,) if everywhere else (data_set.labels, None):
+    by_class, by_chance = [data_set.labels] * (not data_set.is_numeric), [None] * (not everywhere)
+    for strata in (*by_class, *by_chance):
         with suppress(ValueError):  # a class is too rare
             return train_test_split(rows, test_size=test_fraction, random_state=seed, stratify=strata)
     return None
@@ -188,7 +289,7 @@ def _by_groups(
 
 
 def fit_and_write(
-    classifier: Any,
+    unfitted: Any,
     kept: TrainingSet,
     held_out: TrainingSet | None,
     out: str,
@@ -197,12 +298,12 @@ def fit_and_write(
 ) -> None:
     """Fit, write the model with notes, summarise the search, and score the held-out rows."""
     n_rows = len(kept.labels)
-    model = classifier if kept.roles is None else build_model(kept.roles, classifier, n_rows)
-    task = f"fit on {n_rows} rows, {_extent(kept)}"
+    model = unfitted if kept.roles is None else build_model(kept.roles, unfitted, n_rows)
+    task = f"fit on {n_rows} rows{_in_sequences(kept)}{_classes(kept)}"
     interruption = Interruption()
     # Without a search there is no best result so far, so Ctrl-C ends the command.
-    caught = nullcontext() if classifier.criterion is None else interrupts_to(interruption.receive)
-    with show_progress(messages, task, interruption, classifier.max_time), caught:
+    caught = nullcontext() if unfitted.criterion is None else interrupts_to(interruption.receive)
+    with show_progress(messages, task, interruption, unfitted.max_time), caught:
         report = fit_model(model, kept.X, kept.targets, kept.weights, kept.groups)
     for message in report.warnings:
         messages.warn(message)
@@ -210,23 +311,31 @@ def fit_and_write(
     _summarise(model, report.outcome, messages)
     messages.info(f"wrote {out} ({Path(out).stat().st_size / 1024:.0f} kB)")
     if held_out is not None:
-        messages.info(f"scores on {len(held_out.labels)} held-out rows:")
-        print_report(report_on(model, held_out.X, held_out.labels))
+        messages.info(f"scores on {len(held_out.labels)} held-out rows{_in_sequences(held_out)}:")
+        print_report(report_on(model, held_out.X, held_out.labels, held_out.sequences))
     if interruption.honoured or not report.converged:
         raise typer.Exit(int(ExitCode.NOT_CONVERGED))
 
 
-def _extent(data_set: TrainingSet) -> str:
+def _classes(data_set: TrainingSet) -> str:
     """The number of classes or labels, in words."""
+    if data_set.is_numeric:
+        return ""
     if data_set.label_names:
-        return f"{len(data_set.label_names)} labels"
-    return f"{len(np.unique(data_set.labels)) if data_set.tree is None else data_set.tree.n_classes} classes"
+        return f", {len(data_set.label_names)} labels"
+    n_classes = len(np.unique(data_set.labels)) if data_set.tree is None else data_set.tree.n_classes
+    return f", {n_classes} classes"
+
+
+def _in_sequences(data_set: TrainingSet) -> str:
+    """The number of sequences, in words."""
+    return "" if data_set.sequences is None else f" in {count(len(np.unique(data_set.sequences)), 'sequence')}"
 
 
 def _summarise(model: Any, outcome: str, messages: Messages) -> None:
-    classifier = final_step(model)
-    if classifier.verdicts_:
-        messages.info(classifier.explain())
+    estimator = final_step(model)
+    if getattr(estimator, "verdicts_", ()):
+        messages.info(estimator.explain())
     else:
         messages.info(f"outcome: {outcome}")
     if not messages.quiet:

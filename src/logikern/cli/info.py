@@ -21,17 +21,22 @@ Exit codes: 0 done, 1 invalid model file, 2 wrong usage.
 """
 
 # Shown below the table, or by other entries.
-APART = ("kernels", "variances", "hyperparameters", "tree", "verdicts")
+APART = (
+    *("kernels", "variances", "hyperparameters", "tree", "verdicts"),
+    *("transitions", "first_labels", "last_labels"),
+)
 
 
 @ends_cleanly
 def info(model: options.ModelArgument, json_output: options.JsonOption = False) -> None:
-    from logikern.cli.models import load_model
+    from logikern.cli.models import has_sequences, load_model
+    from logikern.cli.preprocessing import final_step
     from logikern.cli.writing.description import describe
-    from logikern.cli.writing.render import print_hyperparameters, print_tree
+    from logikern.cli.writing.render import print_hyperparameters, print_transitions, print_tree
+    from logikern.cli.writing.sequences import describe_sequences
 
     loaded = load_model(model)
-    record = describe(loaded, Path(model))
+    record = (describe_sequences if has_sequences(loaded) else describe)(loaded, Path(model))
     if json_output:
         print(json.dumps(record, indent=2))
         return
@@ -40,6 +45,8 @@ def info(model: options.ModelArgument, json_output: options.JsonOption = False) 
         print(verdict["sentence"])
     print_hyperparameters(record["hyperparameters"])
     print_tree(loaded)
+    if has_sequences(loaded):
+        print_transitions(final_step(loaded))
 
 
 info.__doc__ = HELP

@@ -1,6 +1,8 @@
 """The command `logikern`."""
 
 import gc
+import os
+import sys
 from typing import Annotated
 
 import typer
@@ -13,13 +15,13 @@ from logikern.cli.fit import fit
 from logikern.cli.info import info
 from logikern.cli.predict import predict
 from logikern.cli.report import report
+from logikern.cli.session.exits import ExitCode
 from logikern.cli.suspects import suspects
 
 app = typer.Typer(
     name="logikern",
     help="A kernel softmax classifier that tunes itself and gives probabilities you can trust.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -53,11 +55,21 @@ def _logikern(
     """A kernel softmax classifier that tunes itself and gives probabilities you can trust."""
 
 
+def _flush() -> None:
+    """Write what is left; if the reader has gone, as `head` does, end without the complaint of Python's own flush."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(int(ExitCode.REFUSED))
+
+
 def main() -> None:
     """Entry point of the command `logikern`."""
     try:
         app()
     finally:
+        _flush()
         # The search for garbage at exit skips frozen objects. With scikit-learn loaded it would take 0.1 s.
         gc.freeze()
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from logikern.cli.preprocessing import CLASSIFIER, final_step
+from logikern.cli.preprocessing import final_step
 from logikern.encoding.complaints import ColumnWarning
+from logikern.model.integrity import labels_sequences
 from logikern.structure.tree import Tree
 
 
@@ -38,6 +39,22 @@ def new_multilabel_classifier(settings: dict[str, Any], fixed: bool = False) -> 
     return KernelMultilabelClassifier(**given | ({"criterion": None} if fixed else {}))
 
 
+def new_regressor(settings: dict[str, Any], fixed: bool = False) -> Any:
+    """The estimator of numbers with the given settings."""
+    from logikern.estimators.regressor import KernelRegressor
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    return KernelRegressor(**given, **({"criterion": None} if fixed else {}))
+
+
+def new_sequence_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
+    """The estimator of sequences with the given settings."""
+    from logikern.sequences.classifier import KernelSequenceClassifier
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    return KernelSequenceClassifier(**given | ({"criterion": None} if fixed else {}))
+
+
 def fit_model(
     model: Any,
     X: Any,
@@ -47,7 +64,7 @@ def fit_model(
 ) -> FitReport:
     """Fit, and collect warnings instead of printing them."""
     classifier = final_step(model)
-    prefix = "" if classifier is model else f"{CLASSIFIER}__"
+    prefix = "" if classifier is model else f"{model.steps[-1][0]}__"
     given = {"sample_weight": weights, "groups": groups}
     routed = {f"{prefix}{name}": values for name, values in given.items() if values is not None}
     with warnings.catch_warnings(record=True) as caught:
@@ -63,7 +80,10 @@ def fit_model(
 
 def _converged(classifier: Any) -> bool:
     """Whether the fit converged, and a search, which may stop early, found a model."""
-    searched = classifier.criterion is None or bool(classifier.verdicts_)
+    if has_sequences(classifier):
+        searched = classifier.criterion is None or bool(np.isfinite(classifier.criterion_value_))
+    else:
+        searched = classifier.criterion is None or bool(classifier.verdicts_)
     return searched and bool(classifier.outcome_.converged)
 
 
@@ -85,31 +105,44 @@ def has_label_sets(model: Any) -> bool:
     return type(final_step(model)).__name__ == "KernelMultilabelClassifier"
 
 
-def load_classifier(path: str, command: str) -> Any:
-    """Read the model file of a classifier with one class per row, which `command` needs."""
-    model = load_model(path)
-    if has_label_sets(model):
-        raise ValueError(
-            f"`logikern {command}` needs a model with one class per row, but rows of `{path}` have any number of "
-            "labels. Use `logikern predict` or `logikern evaluate`."
-        )
-    return model
-
-
 def load_model(path: str) -> Any:
-    """Read the model file of a classifier; anything else is an error."""
-    from sklearn.base import is_classifier
-
+    """Read the model file of a classifier or regressor."""
     from logikern.model import persistence
 
     if not Path(path).exists():
         raise ValueError(f"there is no model file `{path}`. Create it with `logikern fit`.")
     if Path(path).is_dir():
         raise ValueError(f"`{path}` is a folder, not a model file.")
-    model = persistence.load_model(path)
-    if not is_classifier(model):
-        raise ValueError(f"`{path}` contains a regressor, not a classifier. Use `logikern.load_model` in Python.")
-    return model
+    return persistence.load_model(path)
+
+
+def load_classifier(path: str, command: str) -> Any:
+    """Read the model file of a classifier of single rows, which `command` needs."""
+    model = load_model(path)
+    if is_regression(model):
+        kind = "contains a regressor, which predicts numbers"
+    elif has_sequences(model):
+        kind = "labels sequences"
+    elif has_label_sets(model):
+        kind = "has any number of labels per row"
+    else:
+        return model
+    raise ValueError(
+        f"`logikern {command}` needs a classifier of single rows, but `{path}` {kind}. Use `logikern predict` or "
+        "`logikern evaluate`."
+    )
+
+
+def is_regression(model: Any) -> bool:
+    """Whether a model predicts numbers."""
+    from sklearn.base import is_regressor
+
+    return bool(is_regressor(model))
+
+
+def has_sequences(model: Any) -> bool:
+    """Whether a model labels sequences."""
+    return labels_sequences(final_step(model))
 
 
 def _concerns_user(warning: warnings.WarningMessage) -> bool:

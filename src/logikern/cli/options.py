@@ -20,6 +20,7 @@ Precision = StrEnum("Precision", "auto single double")
 CriterionName = StrEnum("CriterionName", "cv loo auto")
 Format = StrEnum("Format", "csv tsv parquet jsonl svmlight")
 Tying = StrEnum("Tying", "auto shared scaled separate level subtree leaf leaves")
+Decimal = StrEnum("Decimal", {"point": ".", "comma": ","})
 Loss = StrEnum("Loss", "zero_one taxonomic parent hamming subset f1")
 
 
@@ -34,7 +35,10 @@ def one_of(names: type[StrEnum]) -> dict[str, Any]:
         known = ", ".join(repr(name.value) for name in names)
         raise typer.BadParameter(f"{text!r} is not one of {known}.{suggest(text, names)}")
 
-    return {"parser": parse, "metavar": f"[{'|'.join(names)}]"}
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return {"parser": parse, "metavar": f"[{'|'.join(names)}]", "autocompletion": complete}
 
 
 DataArgument = Annotated[
@@ -45,10 +49,14 @@ DataArgument = Annotated[
     ),
 ]
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by `logikern fit`.")]
-TargetOption = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="Column of the classes.")]
+TargetOption = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")]
 KnownTargetOption = Annotated[
     str | None,
-    typer.Option("--target", "-t", metavar="COL", help="Column of the classes (default: the target of the fit)."),
+    typer.Option("--target", "-t", metavar="COL", help="Column of the true values (default: the target of the fit)."),
+]
+KnownSequenceOption = Annotated[
+    str | None,
+    typer.Option("--sequence", metavar="COL", help="Column that marks sequences (default: the one of the fit)."),
 ]
 OptionalDataArgument = Annotated[
     str | None, typer.Argument(metavar="[DATA]", help="The table that the model was fitted on.")
@@ -71,6 +79,14 @@ EncodingOption = Annotated[
     str | None, typer.Option("--encoding", help="Encoding of text, for example latin-1 (default: utf-8).")
 ]
 SeparatorOption = Annotated[str | None, typer.Option("--separator", help="Separator of CSV, for example ';'.")]
+DecimalOption = Annotated[
+    Decimal | None,
+    typer.Option(
+        "--decimal",
+        **one_of(Decimal),
+        help="Decimal mark of CSV (default: ',' if that is clear from the data, else '.').",
+    ),
+]
 ZeroBasedOption = Annotated[bool, typer.Option("--zero-based", help="svmlight numbers features from 0, not from 1.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show only warnings and errors.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")]
@@ -118,7 +134,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that the user named, and the source of the class tree."""
+    """The columns that the user named, the source of the class tree, and whether the target is a number."""
 
     target: TargetOption = None
     label: Annotated[
@@ -130,6 +146,14 @@ class Columns:
             "Repeatable.",
         ),
     ] = field(default_factory=list)
+    sequence: Annotated[
+        str | None,
+        _columns(
+            "--sequence",
+            metavar="COL",
+            help="Label sequences (sentences, signals): the column that marks the rows of each, which are in order.",
+        ),
+    ] = None
     text: Annotated[
         list[str], _columns("--text", metavar="COL", help="Text column: tf-idf and a linear kernel. Repeatable.")
     ] = field(default_factory=list)
@@ -160,6 +184,9 @@ class Columns:
             help="Class tree: from targets such as 'science/physics', or from a file with columns child and parent.",
         ),
     ] = "none"
+    regression: Annotated[
+        bool, _model("--regression", help="Predict the target as a number, by penalised least squares.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -171,7 +198,7 @@ class Model:
         _model(
             "--kernel",
             **one_of(KernelName) | {"metavar": "NAME"},
-            help=f"{', '.join(KernelName)} (default: auto; linear for text and wide svmlight).",
+            help=f"{', '.join(KernelName)} (default: auto; regression: gaussian; text and wide svmlight: linear).",
         ),
     ] = None
     tying: Annotated[
@@ -188,6 +215,10 @@ class Model:
         None
     )
     class_weight: Annotated[str | None, _model("--class-weight", help="'balanced' or LABEL=WEIGHT,...")] = None
+    window: Annotated[
+        int | None,
+        _model("--window", min=0, metavar="N", help="With --sequence: neighbours on each side that a row sees."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -202,7 +233,7 @@ class Learning:
         _learning(
             "--criterion",
             **one_of(CriterionName),
-            help="Cross-validation, leave-one-out, or the cheaper of the two (default: cv).",
+            help="Cross-validation, leave-one-out, or the cheaper of the two (default: cv; for regression loo).",
         ),
     ] = None
     max_time: Annotated[

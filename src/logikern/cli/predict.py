@@ -13,7 +13,11 @@ HELP = """
 Predict the class of every row, with the probability of each class.
 
 The output has the columns of `--keep`, then `predicted`, and `probability_CLASS` for each class. Its format follows
-the suffix; '-' is CSV on standard output.
+the suffix; '-' is CSV on standard output. A regression has `predicted` and `standard_deviation`, the root mean
+squared error of held-out rows in the fit.
+
+A model of sequences labels the rows of each sequence together: `predicted` is the most probable labelling of the
+whole sequence, and probabilities are those of each row. Rows of a sequence must be in order.
 
 With a class tree it also has `path`, the path to the predicted node, and `probability`. `--loss` sets the loss to
 minimise, and `--allow-inner` allows inner nodes as decisions.
@@ -29,6 +33,8 @@ Examples:
 
   logikern predict docs.skops new.jsonl --loss taxonomic --allow-inner -o out.jsonl
 
+  logikern predict tags.skops new.csv --sequence sentence --keep word -o tagged.csv
+
   cat new.csv | logikern predict iris.skops - --format csv | head
 
 Exit codes: 0 done, 1 invalid data or model, 2 wrong usage, 130 interrupted.
@@ -43,11 +49,13 @@ def predict(
     keep: options.KeepOption = None,
     loss: options.TreeLossOption = None,
     allow_inner: options.InnerNodeOption = False,
+    sequence: options.KnownSequenceOption = None,
     reading: Reading = Reading(),
     messages: Messages = Messages(),
 ) -> None:
-    from logikern.cli.models import load_model
+    from logikern.cli.models import has_sequences, load_model
     from logikern.cli.reading.inputs import read_inputs
+    from logikern.cli.reading.sequences import find_sequence_column, with_sequence
     from logikern.cli.writing.outputs import beside, require_table, write_table
 
     require_table(out)
@@ -55,10 +63,12 @@ def predict(
         raise typer.BadParameter(f"`--allow-inner` needs `--loss taxonomic`, but `--loss` is {loss.value!r}.")
     keep = list(dict.fromkeys(keep or ()))
     loaded = load_model(model)
-    inputs = read_inputs(loaded, data, reading, keep)
+    column = find_sequence_column(model, sequence, has_sequences(loaded))
+    option = "`--keep`" if column is None else "`--keep`, `--sequence` or the model file"
+    inputs = read_inputs(loaded, data, reading, with_sequence(keep, column), option)
     for note in inputs.notes:
         messages.info(note)
-    table = _decided(loaded, inputs.X, loss.value if loss else None, allow_inner)
+    table = _decided(loaded, inputs, loss.value if loss else None, allow_inner, column)
     write_table(beside(inputs.table, keep, table), out)
     if out != STANDARD:
         messages.info(f"wrote {len(table)} rows to {out}")
@@ -67,20 +77,28 @@ def predict(
 predict.__doc__ = HELP
 
 
-def _decided(model: Any, X: Any, loss: str | None, allow_inner: bool) -> Any:
-    from logikern.cli.models import has_label_sets, tree_of
+def _decided(model: Any, inputs: Any, loss: str | None, allow_inner: bool, sequence: str | None) -> Any:
+    from logikern.cli.models import has_label_sets, is_regression, tree_of
+    from logikern.cli.preprocessing import final_step
+    from logikern.cli.reading.sequences import read_sequence_names
     from logikern.cli.writing.label_sets import labelled_sets, set_loss
-    from logikern.cli.writing.outputs import labelled_nodes, labelled_probabilities
+    from logikern.cli.writing.outputs import labelled_nodes, labelled_probabilities, numbers_with_deviations
+    from logikern.cli.writing.sequences import labelled_sequences
 
     if has_label_sets(model):
-        return labelled_sets(model, X, set_loss(loss, allow_inner))
+        return labelled_sets(model, inputs.X, set_loss(loss, allow_inner))
     tree = tree_of(model)
     if loss in ("hamming", "subset", "f1"):
         raise ValueError(f"`--loss {loss}` needs a model of several labels. Fit it with `--label`.")
     if tree is not None:
         chosen = loss or ("taxonomic" if allow_inner else "zero_one")
-        return labelled_nodes(model.predict_proba(X), tree, chosen, allow_inner)
+        return labelled_nodes(model.predict_proba(inputs.X), tree, chosen, allow_inner)
     if allow_inner or loss not in (None, "zero_one"):
         option = "--allow-inner" if allow_inner else f"--loss {loss}"
         raise ValueError(f"`{option}` needs a class tree, but the model has no tree. Fit it with `--hierarchy`.")
-    return labelled_probabilities(model.predict_proba(X), model.classes_)
+    if is_regression(model):
+        own = final_step(model)
+        return numbers_with_deviations(model.predict(inputs.X), own.outputs_, own.held_out_rmse_)
+    if sequence is not None:
+        return labelled_sequences(model, inputs.X, read_sequence_names(inputs.table[sequence]))
+    return labelled_probabilities(model.predict_proba(inputs.X), model.classes_)

@@ -1,4 +1,4 @@
-"""Models of tables: the classifier encodes columns itself; with text it is the last step of a pipeline."""
+"""Models of tables: the estimator encodes columns itself; with text it is the last step of a pipeline."""
 
 from typing import Any
 
@@ -9,34 +9,36 @@ from logikern.cli.reading.columns import Roles, assign_roles
 from logikern.encoding.encoder import Encoder
 from logikern.estimators._inputs.transformer import TableEncoder
 
-COLUMNS, CLASSIFIER = "columns", "classifier"
+COLUMNS, CLASSIFIER, REGRESSOR = "columns", "classifier", "regressor"
 TABLE, TEXT = "table", "text"
 # Scale of numbers beside text, and of a model whose hyperparameters are fixed; otherwise the search decides.
 STANDARD = "standard"
-# Settings of a classifier that gets numbers from other transformers.
+# Settings of an estimator that gets numbers from other transformers.
 PLAIN = {"categorical_features": "from_dtype", "inputs": "raw"}
 
 
-def build_model(roles: Roles, classifier: Any, n_rows: int) -> Any:
-    """The classifier, or a pipeline that joins text with the other columns.
+def build_model(roles: Roles, unfitted: Any, n_rows: int) -> Any:
+    """The estimator, or a pipeline that joins text with the other columns.
 
-    The other columns are encoded with the `categorical_features` of the classifier.
+    The other columns are encoded with the `categorical_features` of the estimator.
     """
     if not roles.text:
-        return classifier
+        return unfitted
+    from sklearn.base import is_regressor
     from sklearn.compose import ColumnTransformer
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     steps: list[tuple[str, Any, Any]] = []
     others = list(roles.numeric + roles.categorical)
     if others:
-        steps.append((TABLE, TableEncoder(classifier.categorical_features, STANDARD), others))
+        steps.append((TABLE, TableEncoder(unfitted.categorical_features, STANDARD), others))
     fewest = 1 if n_rows < POLICY.many_texts else 2
     for place, name in enumerate(roles.text):
         steps.append((f"{TEXT}_{place}", TfidfVectorizer(sublinear_tf=True, min_df=fewest), name))
     # Sparse products are faster only if most entries are zero.
     columns = ColumnTransformer(steps, sparse_threshold=0.1)
-    return Pipeline([(COLUMNS, columns), (CLASSIFIER, classifier.set_params(**PLAIN))])
+    last = REGRESSOR if is_regressor(unfitted) else CLASSIFIER
+    return Pipeline([(COLUMNS, columns), (last, unfitted.set_params(**PLAIN))])
 
 
 def encoder_of(model: Any) -> Encoder | None:
@@ -73,5 +75,5 @@ def _columns_of(pipeline: Pipeline) -> Any:
 
 
 def final_step(model: Any) -> Any:
-    """The classifier without its pipeline."""
+    """The estimator without its pipeline."""
     return model.steps[-1][1] if isinstance(model, Pipeline) else model

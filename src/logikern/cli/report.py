@@ -36,11 +36,10 @@ def report(
 ) -> None:
     from logikern.cli.models import load_classifier
     from logikern.cli.reading.labelled import LabelledSource, read_labelled
-    from logikern.cli.writing.outputs import require_writable
-    from logikern.cli.writing.reports import write_page
+    from logikern.cli.writing.reports import require_page, write_page
 
     page = out or f"{Path(model).stem}.html"
-    require_writable(page)
+    require_page(page)
     loaded = load_classifier(model, "report")
     source = LabelledSource(model, data, reading, target, drop_missing_target)
     known = read_labelled(loaded, source, messages)

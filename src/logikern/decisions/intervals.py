@@ -30,7 +30,13 @@ class Estimate:
 
 
 def bootstrap_means(values: Array, seed: int = 0, policy: IntervalPolicy = USUAL) -> list[Estimate]:
-    """The mean of each column of `values` (n, k), with a percentile interval over resampled rows.
+    """The mean of each column of `values` (n, k), with a percentile interval over resampled rows."""
+    low, high = np.quantile(resampled_means(values, seed, policy), [0.025, 0.975], axis=0)
+    return [Estimate(*map(float, ends)) for ends in zip(values.mean(axis=0), low, high, strict=True)]
+
+
+def resampled_means(values: Array, seed: int = 0, policy: IntervalPolicy = USUAL) -> Array:
+    """The mean of each column of `values` (n, k) for every resampling of the rows, (n_resamples, k).
 
     All columns are resampled together, so that their intervals refer to the same draws.
     """
@@ -41,8 +47,7 @@ def bootstrap_means(values: Array, seed: int = 0, policy: IntervalPolicy = USUAL
         size = min(batch, policy.n_resamples - start)
         rows = rng.integers(n_rows, size=(size, n_rows))
         means.append(np.stack([column[rows].mean(axis=1) for column in values.T], axis=1))
-    low, high = np.quantile(np.concatenate(means), [0.025, 0.975], axis=0)
-    return [Estimate(*map(float, ends)) for ends in zip(values.mean(axis=0), low, high, strict=True)]
+    return np.concatenate(means)
 
 
 def wilson_intervals(shares: Array, counts: Array, policy: IntervalPolicy = USUAL) -> tuple[Array, Array]:

@@ -129,6 +129,10 @@ def check_classification(parameters: Parameters) -> None:
 
 def check_regression(parameters: Parameters) -> None:
     """Reject invalid arguments of a regressor; pairwise coordinate ascent and neighbourhoods are for classes only."""
+    if is_auto(parameters.kernel):
+        raise ValueError(
+            "`kernel` is 'auto', but only a classifier compares kernels. Name one, such as 'gaussian', the default."
+        )
     if parameters.divides:
         raise ValueError(
             f"`operator` is {parameters.operator!r}, but only a classifier is fitted by neighbourhoods. Use "
@@ -159,17 +163,17 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
     _check_search(parameters, criteria)
     if parameters.is_bias_free:
         _check_free_bias(parameters)
-    _check_running(parameters)
+    check_running(parameters.verbose, parameters.n_jobs, parameters.random_state)
 
 
-def _check_running(parameters: Parameters) -> None:
-    if not isinstance(parameters.verbose, numbers.Integral) or parameters.verbose < 0:
-        raise ValueError(f"`verbose` must be a whole number of at least 0, but is {parameters.verbose!r}.")
-    n_jobs = parameters.n_jobs
+def check_running(verbose: Any, n_jobs: Any, random_state: Any) -> None:
+    """Reject invalid numbers of lines and threads, and invalid seeds."""
+    if not isinstance(verbose, numbers.Integral) or verbose < 0:
+        raise ValueError(f"`verbose` must be a whole number of at least 0, but is {verbose!r}.")
     counts = is_number(n_jobs, numbers.Integral) and (n_jobs == -1 or 1 <= n_jobs <= MOST_THREADS)
     if n_jobs is not None and not counts:
         raise ValueError(f"`n_jobs` must be None, -1 or a positive number up to {MOST_THREADS}, but is {n_jobs!r}.")
-    check_random_state(parameters.random_state)
+    check_random_state(random_state)
 
 
 def _check_search(parameters: Parameters, criteria: tuple[str, ...]) -> None:

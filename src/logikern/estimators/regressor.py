@@ -149,6 +149,9 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     held_out_error_ : float
         Mean squared error of held-out rows at the learned hyperparameters, in units of the variance of y: about one
         minus the expected score. It is nan for the user's own criterion.
+    held_out_rmse_ : array of shape (n_outputs,)
+        Root of the mean squared error of held-out rows in units of y: the standard deviation of a prediction's error.
+        Several outputs are given the same `held_out_error_`.
     hyperparameters_ : frame
         Name, outputs, value and start of every hyperparameter.
     outcome_ : Outcome
@@ -278,6 +281,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
                 found = search_results(report) | fit_results(report.result, model, self.tol, report.operator)
                 named = not callable(self.criterion)
                 found["held_out_error_"] = unexplained(found["criterion_value_"], len(own.scale)) if named else np.nan
+                found["held_out_rmse_"] = np.sqrt(found["held_out_error_"]) * own.scale
                 write(self, found | number_results(own, model))
         _failures.warn_unless_converged(self.outcome_, report.result, self.tol)
         return self

@@ -42,6 +42,9 @@ MULTILABEL = "logikern.estimators.multilabel.classifier.KernelMultilabelClassifi
 LABEL_SPACE = "logikern.estimators.multilabel._labels.LabelSpace"
 COMPARISON = "logikern.estimators.multilabel._comparison.StructureComparison"
 INDEPENDENT, JOINT = (f"logikern.estimators.multilabel._structures.{name}" for name in ("Independent", "Joint"))
+SEQUENCES = "logikern.sequences.classifier.KernelSequenceClassifier"
+SEQUENCE_MODEL = "logikern.sequences.model.SequenceModel"
+FIELD_SPECIFICATION = "logikern.sequences.hyperparameters.FieldSpecification"
 TRANSFORMER = "logikern.estimators._inputs.transformer.TableEncoder"
 SETTINGS = "logikern.estimators._cells.settings.NeighbourhoodSettings"
 # The first skops protocol with which model files were written.
@@ -95,6 +98,7 @@ _OURS: tuple[type, ...] = (
 OUR_TYPES = (
     *(CLASSIFIER, REGRESSOR, TRANSFORMER, SETTINGS),
     *(MULTILABEL, LABEL_SPACE, COMPARISON, INDEPENDENT, JOINT),
+    *(SEQUENCES, SEQUENCE_MODEL, FIELD_SPECIFICATION),
     *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS),
 )
 

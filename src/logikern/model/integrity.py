@@ -9,12 +9,13 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
-from logikern.model.audit import CLASSIFIER, MULTILABEL, REGRESSOR, SETTINGS, TRANSFORMER
+from logikern.model.audit import CLASSIFIER, MULTILABEL, REGRESSOR, SEQUENCES, SETTINGS, TRANSFORMER
 from logikern.model.cells import check_members
 from logikern.model.encoders import check_encoder, check_scaling
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.model.label_sets import check_label_sets, check_loadings
 from logikern.model.neighbourhoods import Approximation, NeighbourhoodModel
+from logikern.model.sequences import check_sequences
 from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
 from logikern.selection.judgement import Verdict
@@ -62,6 +63,11 @@ def is_ours(model: Any) -> bool:
     return _name(model) in _CHECKS
 
 
+def labels_sequences(model: Any) -> bool:
+    """Whether the object is our estimator of sequences, which has no answers for single rows."""
+    return _name(model) == SEQUENCES
+
+
 def check_loaded(loaded: Any) -> None:
     """Raise a ValueError if the fitted attributes of an object from a file contradict each other."""
     _CHECKS[_name(loaded)](loaded)
@@ -73,7 +79,7 @@ def _check_ending(found: dict[str, Any]) -> None:
     _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
     _check_records(found.get("trace_"), NewtonStep | Record, "its trace is not a list of records")
     _check_records(found.get("newton_trace_"), NewtonStep, "its steps are not a list of Newton steps")
-    _check_records(found.get("verdicts_"), Verdict, "its verdicts are not a list of records")
+    _check_records(found.get("verdicts_", ()), Verdict, "its verdicts are not a list of records")
     if found.get("approximation_") is not None:
         _check_records((found["approximation_"],), Approximation, "its approximation has the wrong type")
     _require(_is_number(found.get("criterion_value_"), float), "its criterion has no value")
@@ -219,6 +225,11 @@ def _check_regressor(regressor: Any) -> None:
     _require(type(found["model_"].specification.mixing) is Flat, "it is a regressor, but has a class tree")
     _require(found.get("n_outputs_") == len(outputs), "its number of outputs does not match its model")
     _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
+    errors = found.get("held_out_rmse_")
+    _require(
+        isinstance(errors, np.ndarray) and errors.dtype.kind == "f" and errors.shape == (len(outputs),),
+        "it does not have one held-out error per output",
+    )
     _require(found["model_"].specification.temperature.is_neutral, "it is a regressor, but has a temperature")
     allowed = (1, 2) if len(outputs) == 1 else (2,)
     _require(
@@ -236,10 +247,17 @@ def _check_multilabel(classifier: Any) -> None:
     check_label_sets(vars(classifier), _check_classifier)
 
 
+def _check_sequences(classifier: Any) -> None:
+    _check_classes(vars(classifier).get("classes_"), 2)
+    check_sequences(vars(classifier), _check_model, _check_specification)
+    _check_ending(vars(classifier))
+
+
 _CHECKS: dict[str, Callable[[Any], None]] = {
     CLASSIFIER: _check_classifier,
     REGRESSOR: _check_regressor,
     MULTILABEL: _check_multilabel,
+    SEQUENCES: _check_sequences,
 }
 
 

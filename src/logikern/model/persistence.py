@@ -26,13 +26,14 @@ from logikern.kernels import FunctionKernel, Kernel
 from logikern.model.audit import TRUSTED, audit, file_size
 from logikern.model.integrity import check_loaded, check_steps, final_step, is_ours
 from logikern.model.objects import build, has_only_ours
+from logikern.model.sequences import pack_features, unpack_features
 from logikern.numerics.outcome import Outcome
 from logikern.structure.loadings import LabelLoadings
 
 FORMAT = 4
 HEADER = "logikern.json"
 NOTES = "notes"  # entry of the header
-_ESTIMATORS = "a KernelLogisticClassifier, a KernelMultilabelClassifier or a KernelRegressor"
+EXPECTED = "a KernelLogisticClassifier, a KernelMultilabelClassifier, a KernelSequenceClassifier or a KernelRegressor"
 # Attributes that only leave-one-out and further fits need.
 UNKEPT = ("_training", "_left_out", "_seed")
 
@@ -44,7 +45,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : KernelLogisticClassifier, KernelMultilabelClassifier, KernelRegressor or Pipeline
+    model : one of the estimators of logikern, or Pipeline
         A fitted model. A pipeline has transformers of scikit-learn and ends in one of the estimators.
     path : str or path
     """
@@ -56,7 +57,7 @@ def write_model(model: Any, path: str | os.PathLike[str], notes: Mapping[str, st
     estimator = final_step(model)
     if not is_ours(estimator):
         raise ValueError(
-            f"`model` must be {_ESTIMATORS}, or a Pipeline that ends in one, but is {type(model).__name__}. Save the "
+            f"`model` must be {EXPECTED}, or a Pipeline that ends in one, but is {type(model).__name__}. Save the "
             "`best_estimator_` of a search, and other estimators with skops."
         )
     check_is_fitted(estimator)
@@ -93,7 +94,7 @@ def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None)
 
     Returns
     -------
-    model : KernelLogisticClassifier, KernelMultilabelClassifier, KernelRegressor or Pipeline
+    model : one of the estimators of logikern, or Pipeline
     """
     path = Path(path)
     if path.is_dir():
@@ -164,6 +165,9 @@ def _bare(model: Any) -> Any:
             bare.hierarchy = vars(model).get("tree_")
         if "binaries_" in vars(model):
             bare.binaries_ = tuple(map(_bare, model.binaries_))
+        if "vectorizer_" in vars(model):
+            bare.vectorizer_ = pack_features(model.vectorizer_)
+            bare.cv = model.cv if isinstance(model.cv, int | np.integer) else list(model.cv)
     for name in [name for name in vars(bare) if "callback" in name or name in UNKEPT]:
         delattr(bare, name)
     return bare
@@ -179,7 +183,7 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
         model = build(schema, archive) if has_only_ours(schema) else _load_with_skops(stream)
     estimator = final_step(model)
     if not is_ours(estimator):
-        raise ValueError(f"it holds a {type(estimator).__name__}, but {_ESTIMATORS} is expected")
+        raise ValueError(f"it holds a {type(estimator).__name__}, but {EXPECTED} is expected")
     _restore(estimator)
     check_loaded(estimator)
     check_steps(model)
@@ -203,6 +207,8 @@ def _restore(loaded: Any) -> None:
         vars(loaded).setdefault(name, value)
     for binary in vars(loaded).get("binaries_", ()):
         _restore(binary)
+    if "vectorizer_" in vars(loaded):
+        loaded.vectorizer_ = unpack_features(loaded.vectorizer_)
 
 
 def _check_header(archive: zipfile.ZipFile) -> None:

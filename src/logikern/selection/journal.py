@@ -17,7 +17,7 @@ from logikern.numerics.temperature import Temperature
 from logikern.selection.lock import InUseError, locked
 from logikern.structure.covariance import CovarianceGradient
 
-FORMAT = 5
+FORMAT = 6
 # A file begins with this line: its format, and the checksum of all that follows. The checksums of a zip archive leave
 # parts of it unprotected, among them the shapes of arrays.
 HEADER = re.compile(rb"logikern search (\d+) ([0-9a-f]{64})\n")
@@ -40,11 +40,13 @@ class Entry:
     temperature: Temperature = Temperature()
     state: Array | None = None  # warm start of a later evaluation; None if unusable
     dual: Array | None = None  # (C, n): mean dual of its fits, if there is a state and the criterion knows it
+    # (p,): the gradient in all log parameters, if the model has hyperparameters besides those of its covariance.
+    derivatives: Array = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(eq=False)
 class Journal:
-    """The evaluations of a search in their order. Only the last usable evaluation keeps its state.
+    """The evaluations of a search in their order. Only the last evaluation that has a state keeps it.
 
     A search is a deterministic function of the values and gradients that it is given. A resumed search runs again
     from its beginning with the answers in the journal, and then continues with new ones.
@@ -68,7 +70,7 @@ class Journal:
             self.cursor += 1
             return entry
         entry = compute()
-        if entry.usable:
+        if entry.state is not None:
             self.entries = [replace(own, state=None, dual=None) for own in self.entries]
         self.entries.append(entry)
         self.cursor += 1
@@ -91,8 +93,10 @@ def write(journal: Journal) -> None:
         arrays[f"kernels_{number}"] = np.concatenate([np.zeros(0), *entry.gradient.kernels])
         arrays[f"variances_{number}"] = entry.gradient.variances
         arrays[f"losses_{number}"] = entry.losses
+        if entry.derivatives.size:
+            arrays[f"derivatives_{number}"] = entry.derivatives
         if entry.state is not None:
-            arrays["state"] = entry.state
+            arrays["state"], arrays["state_of"] = entry.state, np.array(number)
         if entry.dual is not None:
             arrays["dual"] = entry.dual
     arrays["numbers"] = np.array([_numbers(entry) for entry in journal.entries], dtype=float).reshape(-1, 7)
@@ -169,19 +173,26 @@ def read(path: Path, fingerprint: str) -> Journal:
     if header is None:
         raise _unreadable(path, "has no checkpoint header")
     if int(header[1]) != FORMAT:
-        raise _foreign(path, "was written by another version of logikern")
+        raise ValueError(
+            f"The checkpoint `{path}` was written by another version of logikern. Delete it to start again, or "
+            "choose another `checkpoint`."
+        )
     if hashlib.sha256(content).hexdigest().encode() != header[2]:
         raise _unreadable(path, "is damaged: its content does not match its checksum")
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         kept = str(arrays["fingerprint"])
-        last_usable = max(np.flatnonzero(arrays["numbers"][:, 1]), default=-1)
-        entries = [_entry(arrays, number, number == last_usable) for number in range(len(arrays["numbers"]))]
+        keeper = int(arrays.get("state_of", -1))
+        entries = [_entry(arrays, number, number == keeper) for number in range(len(arrays["numbers"]))]
     except Exception as error:  # any error may come from NumPy's reader
         raise _unreadable(path, f"is damaged ({error})") from error
     if kept != fingerprint:
-        raise _foreign(path, "belongs to other data or other settings")
+        raise ValueError(
+            f"The checkpoint `{path}` belongs to other data or other settings. If several fits share it, as in "
+            "GridSearchCV or cross_val_score, pass a folder, in which every search has its own file: a name that "
+            "ends with a slash is a folder. Otherwise delete the file to start again, or choose another `checkpoint`."
+        )
     return Journal(path, fingerprint, entries)
 
 
@@ -189,13 +200,6 @@ def _unreadable(path: Path, reason: str) -> ValueError:
     return ValueError(
         f"`checkpoint` must be a file that an earlier search wrote, but `{path}` {reason}. "
         "Delete it, or choose another path."
-    )
-
-
-def _foreign(path: Path, reason: str) -> ValueError:
-    return ValueError(
-        f"The checkpoint `{path}` {reason}. Delete it to start again, choose another `checkpoint`, or pass a folder, "
-        "in which every search has its own file."
     )
 
 
@@ -218,4 +222,5 @@ def _entry(arrays: dict[str, Array], number: int, has_state: bool) -> Entry:
         Temperature(float(row[5]), float(row[6])),
         arrays.get("state") if has_state else None,
         arrays.get("dual") if has_state else None,
+        arrays.get(f"derivatives_{number}", np.zeros(0)),
     )

@@ -1,12 +1,15 @@
 """The labels of chains: a conditional random field given the scores of labels at positions and of pairs of labels."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
+from logikern.numerics.parallel import TILES, for_each
 from logikern.sequences import loops
 
 
@@ -45,6 +48,19 @@ class Chains:
     def chain_of(self) -> Indices:
         """The chain of each position, (n,)."""
         return np.repeat(np.arange(self.n_chains), np.diff(self.offsets))
+
+    @cached_property
+    def parts(self) -> tuple[slice, ...]:
+        """Ranges of chains with about as many positions, for threads; they do not depend on the number of threads."""
+        enough = self.n_positions * self.n_labels**2 // TILES.fewest_entries
+        n_parts = int(np.clip(enough, 1, TILES.partial_sums))
+        goals = self.n_positions * np.arange(1, n_parts) // n_parts
+        edges = [0, *np.searchsorted(self.offsets, goals).tolist(), self.n_chains]
+        return tuple(slice(begin, end) for begin, end in pairwise(edges) if begin < end)
+
+    def edges_of(self, part: slice) -> Indices:
+        """Offsets of a range of chains."""
+        return self.offsets[part.start : part.stop + 1]
 
     def split(self, field: Array) -> tuple[Array, Array]:
         """Scores (n, C) with those of first and last labels added to their positions, and of pairs (C, C)."""
@@ -87,7 +103,8 @@ class Chains:
             np.empty(self.n_positions, dtype=np.intp),
             np.empty((self.n_positions, self.n_labels), dtype=np.intp),
         )
-        loops.compiled(loops.find_best_labels)(*self.split(field), self.offsets, best, came)
+        scores, find = self.split(field), loops.compiled(loops.find_best_labels)
+        for_each(lambda part: find(*scores, self.edges_of(part), best, came), self.parts)
         return best
 
 
@@ -102,18 +119,26 @@ class Posterior(NamedTuple):
 
     def expect(self, weights: Array) -> Array:
         """Expected counts as a field, with a weight for each chain: the gradient of the log partition sums."""
-        pairs = np.zeros((self.chains.n_labels, self.chains.n_labels))
-        fixed = (self.chains.offsets, self.conditional, self.marginals, weights)
-        loops.compiled(loops.count_pairs)(*fixed, pairs)
+        pairs = self._sum_pairs(loops.compiled(loops.count_pairs), weights)
         return self.chains.join(self.marginals * weights[self.chains.chain_of, None], pairs)
 
     def differentiate(self, weights: Array, direction: Array) -> Array:
         """The derivative of `expect` along a field: W times the field, W the curvature of the log partition sums."""
         scratch, change = np.empty((2, *self.marginals.shape)), np.empty_like(self.marginals)
-        pairs = np.zeros((self.chains.n_labels, self.chains.n_labels))
-        fixed = (self.chains.offsets, self.conditional, self.marginals, weights)
-        loops.compiled(loops.differentiate)(*fixed, *self.chains.split(direction), scratch, change, pairs)
+        scores, along = self.chains.split(direction), loops.compiled(loops.differentiate)
+        pairs = self._sum_pairs(lambda *fixed: along(*fixed[:-1], *scores, scratch, change, fixed[-1]), weights)
         return self.chains.join(change, pairs)
+
+    def _sum_pairs(self, add: Callable[..., None], weights: Array) -> Array:
+        """What calls for parts of the chains add to pairs of labels, (C, C)."""
+        chains = self.chains
+
+        def total(part: slice) -> Array:
+            pairs = np.zeros((chains.n_labels, chains.n_labels))
+            add(chains.edges_of(part), self.conditional, self.marginals, weights[part], pairs)
+            return pairs
+
+        return np.sum(for_each(total, chains.parts), axis=0)
 
     def draw(self, n: int, random: np.random.RandomState) -> Indices:
         """Independent draws of all labels, (n, n_positions)."""
@@ -128,6 +153,13 @@ def infer(chains: Chains, field: Array) -> Posterior:
     n, size = chains.n_positions, chains.n_labels
     first, totals = np.empty((chains.n_chains, size)), np.empty(chains.n_chains)
     conditional, marginals = np.empty((n, size, size)), np.empty((n, size))
-    loops.compiled(loops.find_conditionals)(*chains.split(field), chains.offsets, first, conditional, totals)
-    loops.compiled(loops.find_marginals)(chains.offsets, first, conditional, marginals)
+    scores, backward = chains.split(field), loops.compiled(loops.find_conditionals)
+    forward = loops.compiled(loops.find_marginals)
+
+    def find(part: slice) -> None:
+        edges = chains.edges_of(part)
+        backward(*scores, edges, first[part], conditional, totals[part])
+        forward(edges, first[part], conditional, marginals)
+
+    for_each(find, chains.parts)
     return Posterior(chains, first, conditional, marginals, totals)

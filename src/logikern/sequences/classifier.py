@@ -1,34 +1,45 @@
 """The classifier of sequences that scikit-learn's users see."""
 
+import time
 import warnings
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction import DictVectorizer
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from logikern.estimators._callbacks import FinalFit, log
-from logikern.kernels.inputs import is_sparse
-from logikern.model.fitted import FittedModel
+from logikern.encoding.roles import list_chosen
+from logikern.estimators._callbacks import (
+    WRAPPER_FRAMES,
+    CallbackSupportMixin,
+    Listeners,
+    SearchLength,
+    listen,
+    with_callbacks,
+)
+from logikern.estimators._checkpoint import open_journal
+from logikern.estimators._failures import warn_search
+from logikern.estimators._inputs.data import check_magnitude
+from logikern.estimators._inputs.labels import read_labels as number_labels
+from logikern.estimators._inputs.tables import learn_inputs, warn_of_columns
+from logikern.estimators._results import forget_fit
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.numerics.parallel import own_threads
-from logikern.operators.choose import PointSet, choose
+from logikern.operators.choose import choose
+from logikern.selection.search import INTERRUPTED, SearchLog
+from logikern.sequences.answers import SequenceAnswers
 from logikern.sequences.chains import Chains
 from logikern.sequences.criterion import HeldOutChains
-from logikern.sequences.hyperparameters import FieldSpecification, SequenceRecord, search
-from logikern.sequences.inputs import SequenceRows, has_dicts, read_labels, read_sequences
-from logikern.sequences.likelihood import ChainLikelihood, count_transitions
-from logikern.sequences.model import SequenceModel
-from logikern.sequences.newton import ChainFit, fit_chains
-from logikern.sequences.settings import check_settings, choose_sequences, divide, first_specification
+from logikern.sequences.final import FitSettings, fit_all
+from logikern.sequences.hyperparameters import POLICY, FieldSpecification, identify, minimise
+from logikern.sequences.inputs import GivenSequences, SequenceRows, read_labels, read_sequences, read_weights
+from logikern.sequences.newton import ChainFit
+from logikern.sequences.settings import check_enough, check_settings, choose_sequences, divide, first_specification
 
 
-class KernelSequenceClassifier(BaseEstimator):
+class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstimator):
     """Kernel conditional random field: the labels of a sequence depend on its inputs and on their neighbours.
 
     The log score of labels y_1 .. y_T is sum_t u_{y_t}(x_t) + start_{y_1} + sum_t transition_{y_t y_{t+1}} +
@@ -43,8 +54,12 @@ class KernelSequenceClassifier(BaseEstimator):
     kernel : str or Kernel, default="auto"
         "auto" is a Gaussian for arrays, and a linear kernel for sparse matrices and feature dicts. Other names and
         objects as for `KernelLogisticClassifier`, without "precomputed".
-    inputs : {"raw", "standard"}, default="raw"
-        Whether inputs are standardised; sparse inputs are divided by their spread only.
+    categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
+        Columns to treat as categories, as for `KernelLogisticClassifier`.
+    inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
+        Scale of numbers: unscaled, standardised, or ranks in the training rows; sparse inputs are divided by their
+        spread only, and have no ranks. "auto" standardises tables that have categories, booleans or dates besides
+        numbers, and leaves others unscaled.
     tying : {"shared", "scaled", "separate"}, default="shared"
         One kernel and variance for all labels; one kernel, a variance per label; or a kernel and a variance per
         label.
@@ -66,6 +81,10 @@ class KernelSequenceClassifier(BaseEstimator):
         Weight of the log loss of each position without its neighbours, in addition to the log loss of sequences. If
         neighbours nearly determine the training labels, the functions learn little without it. The search starts
         there, and at 1 for None. 0 is the maximum likelihood of the conditional random field.
+    window : int or sequence of float, default=0
+        Number r of neighbours on each side whose inputs a position sees. Each neighbour adds its kernel, with a
+        weight of its own: k(x_s, x_t) + sum_d w_d k(x_{s+d}, x_{t+d}). Or the weights of the offsets -r .. -1,
+        1 .. r. The search starts there, and at 0.3 for a number of neighbours. A weight of 0 is not learned.
     criterion : {"cv", None}, default="cv"
         "cv" learns all hyperparameters above, except those that are 0 or infinite and the bias variance. None keeps
         all at their first values.
@@ -76,6 +95,15 @@ class KernelSequenceClassifier(BaseEstimator):
     search_size : int, default=2000
         Maximum number of rows of the sequences in the search, which are drawn at random. The final fit uses all
         sequences, at the hyperparameters of the search.
+    max_time : float or None, default=None
+        Seconds for the search, after which the best hyperparameters so far are used.
+    checkpoint : path or None, default=None
+        File to which the search is written after every evaluation, or a folder with a file for every search. A killed
+        fit resumes from it, and ends with the same model. It is valid only for the same data and settings.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
+        the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
+        the current fit. A second Ctrl-C in the same fit always raises.
     decoding : {"sequence", "positions"}, default="sequence"
         What `predict` returns: the most probable sequence of labels, or the most probable label at each position,
         which has fewer wrong labels on average.
@@ -90,7 +118,8 @@ class KernelSequenceClassifier(BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed of the sequences of the search and of its folds.
     verbose : int, default=0
-        1 shows each evaluation of the search and the final fit, 2 also its Newton steps.
+        1 shows a line for every evaluation of the search and for the final fit, 2 also every Newton step. Lines go to
+        the logger "logikern", and to standard output unless a handler of your own shows them.
 
     Attributes
     ----------
@@ -99,11 +128,28 @@ class KernelSequenceClassifier(BaseEstimator):
         Score of label j (column) after label i (row).
     start_, end_ : arrays of shape (n_classes,)
         Scores of first and of last labels.
-    specification_ : FieldSpecification
-        Hyperparameters of the fit.
-    trace_ : tuple of SequenceRecord
+    specification_, first_specification_ : FieldSpecification
+        Hyperparameters of the fit, and those with which the search began.
+    hyperparameters_ : frame
+        Name, labels, value and start of every hyperparameter.
+    criterion_value_ : float
+        Log loss per position of held-out sequences at the learned hyperparameters; NaN without a search.
+    trace_ : tuple of Record
         Evaluations of the search.
+    newton_trace_ : tuple of NewtonStep
+        Steps of the final fit.
+    stopped_early_ : str
+        Why the search ended early (`max_time` or Ctrl-C); empty if it did not.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search or the final fit early.
+    encoder_ : Encoder
+        How columns become inputs.
     n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Names of the columns, if sequences are frames.
+    n_training_rows_ : int
+        Positions of the training sequences.
     n_iter_ : int
         Newton steps of the final fit.
     n_products_ : int
@@ -132,7 +178,8 @@ class KernelSequenceClassifier(BaseEstimator):
         self,
         kernel="auto",
         *,
-        inputs="raw",
+        categorical_features="from_dtype",
+        inputs="auto",
         tying="shared",
         rate=None,
         variance=None,
@@ -140,9 +187,13 @@ class KernelSequenceClassifier(BaseEstimator):
         transition_variance=None,
         pseudocount=None,
         piecewise=None,
+        window=0,
         criterion="cv",
         cv=3,
         search_size=2000,
+        max_time=None,
+        checkpoint=None,
+        on_interrupt="raise",
         decoding="sequence",
         precision="auto",
         tol=1e-4,
@@ -152,6 +203,7 @@ class KernelSequenceClassifier(BaseEstimator):
         verbose=0,
     ):
         self.kernel = kernel
+        self.categorical_features = categorical_features
         self.inputs = inputs
         self.tying = tying
         self.rate = rate
@@ -160,9 +212,13 @@ class KernelSequenceClassifier(BaseEstimator):
         self.transition_variance = transition_variance
         self.pseudocount = pseudocount
         self.piecewise = piecewise
+        self.window = window
         self.criterion = criterion
         self.cv = cv
         self.search_size = search_size
+        self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.on_interrupt = on_interrupt
         self.decoding = decoding
         self.precision = precision
         self.tol = tol
@@ -171,216 +227,100 @@ class KernelSequenceClassifier(BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    @with_callbacks
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn hyperparameters and fit all sequences.
 
         Parameters
         ----------
-        X : list of arrays or sparse matrices of shape (length, n_features), list of lists of dicts, or table
-            The sequences. Dicts map features to numbers or strings. A table needs `groups`.
+        X : list of arrays, sparse matrices or frames of shape (length, n_features), list of lists of dicts, or table
+            The sequences. Dicts map features to numbers or strings. A table needs `groups`: an array, a sparse matrix
+            or a frame with a row for each position. Frames may have columns of text, categories, booleans and dates;
+            missing values are imputed, as in `KernelLogisticClassifier`.
         y : list of sequences of labels, or array of shape (n_rows,) for a table
         groups : array of shape (n_rows,) or None, default=None
             The sequence of each row of a table; its rows are in order, but need not be adjacent.
+        sample_weight : array of shape (n_sequences,), or (n_rows,) for a table, or None, default=None
+            Weights of the log likelihoods of sequences; rows of a sequence have the same weight. A weight of two
+            counts as two equal sequences, and a weight of zero ignores a sequence.
 
         Returns
         -------
         self : KernelSequenceClassifier
         """
         check_settings(self.get_params(deep=False))
-        self.vectorizer_ = DictVectorizer().fit([one for each in X for one in each]) if has_dicts(X) else None
-        sequences = read_sequences(X, groups, self.vectorizer_)
-        self.classes_, labels = np.unique(read_labels(y, sequences), return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"`y` must have at least two different labels, but all are {self.classes_[0]!r}.")
-        if self.criterion is not None and sequences.n_sequences < 2:
-            raise ValueError(
-                "The search holds out whole sequences, but there is only one. Pass criterion=None with values of "
-                "your own, or cut the sequence into parts."
-            )
-        self.n_features_in_ = sequences.rows.shape[1]
-        scaler = StandardScaler(with_mean=not is_sparse(sequences.rows))
-        self._scaler = scaler.fit(sequences.rows) if self.inputs == "standard" else None
-        with own_threads(None if self.n_jobs == -1 else self.n_jobs):
-            self._fit(self._scaled(sequences), labels.astype(np.intp))
+        forget_fit(self)
+        given = read_sequences(X, groups)
+        sequences = self._learn_inputs(given)
+        self.classes_, numbers = number_labels(read_labels(y, sequences))
+        weights = read_weights(sample_weight, sequences)
+        check_enough(self.classes_[np.unique(numbers[sequences.spread(weights) > 0])], weights, self.criterion)
+        length = SearchLength(0 if self.criterion is None else 1, POLICY.evaluations)
+        threads = own_threads(None if self.n_jobs == -1 else self.n_jobs)
+        with threads, listen(self, length, X, y, sample_weight) as listeners:
+            self._fit(sequences, numbers.astype(np.intp), weights, listeners)
         return self
 
-    def _fit(self, sequences: SequenceRows, labels: Indices) -> None:
-        start = first_specification(self.get_params(deep=False), sequences.rows, len(self.classes_))
-        self.trace_: tuple[SequenceRecord, ...] = ()
-        self.specification_ = start if self.criterion is None else self._search(start, sequences, labels)
-        fit, transitions = self._fit_all(sequences, labels)
+    def _learn_inputs(self, given: GivenSequences) -> SequenceRows:
+        """Learn how rows become inputs, and encode them."""
+        self.vectorizer_ = DictVectorizer().fit(given.rows) if given.has_dicts else None
+        table = self._table(given, bool(list_chosen(self.categorical_features)), reset=True)
+        names = vars(self).get("feature_names_in_")
+        self.encoder_, inputs = learn_inputs(table, self.categorical_features, self.inputs, names)
+        check_magnitude(inputs)
+        warn_of_columns(self.encoder_, wrapper_frames=1 + WRAPPER_FRAMES)
+        return given.encoded(inputs)
+
+    def _fit(self, sequences: SequenceRows, labels: Indices, weights: Array, listeners: Listeners) -> None:
+        each = sequences.spread(weights)
+        start = first_specification(self.get_params(deep=False), sequences.rows, each, len(self.classes_))
+        self.first_specification_ = self.specification_ = start
+        self.criterion_value_, self.stopped_early_ = np.nan, ""
+        if self.criterion is not None:
+            self._search(start, sequences, labels, weights, listeners)
+        if self.stopped_early_:
+            used = "best hyperparameters so far" if self.criterion_value_ < np.inf else "first hyperparameters"
+            warn_search(f"{self.stopped_early_}; the {used} are used")
+        # The first interruption after a search keeps the current fit, so that the search is not lost.
+        is_kept = self.on_interrupt == "keep" and self.criterion_value_ < np.inf and not self.stopped_early_
+        settings = FitSettings(self.precision, self.tol, self.max_iter, is_kept)
+        fit, self._model = fit_all(self.specification_, sequences, labels, weights, settings, listeners.newton_step)
         _warn(fit, self.tol)
-        n = len(labels)
-        self._model = SequenceModel(
-            FittedModel(self.specification_.positions, sequences.rows, fit.dual[:, :n]),
-            transitions + fit.latent[:, n:],
-        )
         found = self._model.transitions
         self.transition_, self.start_, self.end_ = found[:, :-2], found[:, -2], found[:, -1]
-        self.n_iter_, self.n_products_, self.outcome_ = len(fit.trace) - 1, fit.n_products, fit.outcome
+        self.n_iter_, self.n_products_, self.newton_trace_ = len(fit.trace) - 1, fit.n_products, fit.trace
+        self.outcome_ = fit.outcome
+        self.interrupted_ = self.stopped_early_ == INTERRUPTED or fit.outcome is Outcome.INTERRUPTED
 
-    def _search(self, start: FieldSpecification, sequences: SequenceRows, labels: Indices) -> FieldSpecification:
-        """The best hyperparameters for some sequences."""
-        random = check_random_state(self.random_state)
-        chosen = choose_sequences(sequences, self.search_size, random)
+    def _search(
+        self,
+        start: FieldSpecification,
+        sequences: SequenceRows,
+        labels: Indices,
+        weights: Array,
+        listeners: Listeners,
+    ) -> None:
+        """Learn the best hyperparameters for some sequences."""
+        deadline = np.inf if self.max_time is None else time.monotonic() + self.max_time
+        chosen = choose_sequences(sequences, weights, self.search_size, check_random_state(self.random_state))
         own = sequences.take(chosen)
-        own_labels = np.concatenate([labels[sequences.offsets[s] : sequences.offsets[s + 1]] for s in chosen])
-        chains = Chains(own.offsets, len(self.classes_))
+        chains, own_labels = Chains(own.offsets, len(self.classes_)), labels[sequences.rows_of(chosen)]
         folds = divide(self.cv, chosen, sequences.n_sequences)
-        criterion = HeldOutChains(chains, own_labels, folds, max_steps=self.max_iter)
-        found = search(criterion, start, self._points(start, own.rows), partial(_log_evaluation, self.verbose))
-        self.trace_ = found.records
-        if not np.isfinite(found.records[0].value):
+        criterion = HeldOutChains(chains, own_labels, folds, max_steps=self.max_iter, weights=weights[chosen])
+        points = choose(start.positions.kernels, own.rows, precision=self.precision).points(own.rows, True)
+        identity = identify(self.get_params(deep=False), sequences, labels, weights)
+        with open_journal(self.checkpoint, identity, 0, [(chains.n_positions, (chosen, folds))]) as journal:
+            log = SearchLog(journal, listeners.evaluation, deadline, keep_interrupted=self.on_interrupt == "keep")
+            self.specification_ = minimise(criterion, start, points, log)
+        value = log.best_value(chains.n_positions)
+        self.criterion_value_, self.stopped_early_ = value if np.isfinite(value) else np.nan, log.stopped
+        if log.records and not log.records[0].usable:
             warnings.warn(
                 "The search failed at its starting hyperparameters, which are therefore used unchanged. Pass a "
                 "smaller `variance`, or scale the inputs.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=4 + WRAPPER_FRAMES,
             )
-        return found.specification
-
-    def _fit_all(self, sequences: SequenceRows, labels: Indices) -> tuple[ChainFit, Array]:
-        """The final fit, and the prior mean of transitions."""
-        own, chains = self.specification_, Chains(sequences.offsets, len(self.classes_))
-        weights = np.ones(chains.n_chains)
-        mean = count_transitions(chains, labels, weights, own.pseudocount).value
-        likelihood = ChainLikelihood(chains, labels, weights, mean, own.piecewise)
-        covariance = own.bind(self._points(own, sequences.rows))
-        told = FinalFit(self.verbose)
-        fit = fit_chains(likelihood, covariance, self.tol, self.max_iter, callback=told.log_step)
-        told.log_end()
-        return fit, mean
-
-    def _points(self, specification: FieldSpecification, rows: Any) -> PointSet:
-        kernels = specification.positions.kernels
-        return choose(kernels, rows, precision=self.precision).points(rows, keep_distances=True)
-
-    def _scaled(self, sequences: SequenceRows) -> SequenceRows:
-        if self._scaler is None:
-            return sequences
-        return SequenceRows(self._scaler.transform(sequences.rows), sequences.offsets, sequences.order)
-
-    def _read(self, X: Any, groups: Any) -> SequenceRows:
-        """New sequences, checked against the fit."""
-        check_is_fitted(self, "transition_")
-        sequences = read_sequences(X, groups, self.vectorizer_)
-        if sequences.rows.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"`X` has {sequences.rows.shape[1]} inputs, but the model was fitted to {self.n_features_in_} inputs."
-            )
-        return self._scaled(sequences)
-
-    def predict(self, X: Any, groups: Any = None) -> Any:
-        """Labels of sequences, as `decoding` says.
-
-        Parameters
-        ----------
-        X : list of sequences, or table with groups
-        groups : array of shape (n_rows,) or None, default=None
-
-        Returns
-        -------
-        labels : list of arrays of shape (length,), or array of shape (n_rows,) for a table
-        """
-        own = self._read(X, groups)
-        return own.give_back(self._decode(own))
-
-    def _decode(self, own: SequenceRows) -> Array:
-        """Labels of all rows, (n,)."""
-        if self.decoding == "positions":
-            best = self._model.marginals(own.rows, own.offsets).argmax(axis=1)
-        else:
-            best = self._model.best_labels(own.rows, own.offsets)
-        labels: Array = self.classes_[best]
-        return labels
-
-    def predict_marginals(self, X: Any, groups: Any = None) -> Any:
-        """Probabilities of the labels at each position, given the whole sequence.
-
-        Parameters
-        ----------
-        X : list of sequences, or table with groups
-        groups : array of shape (n_rows,) or None, default=None
-
-        Returns
-        -------
-        probabilities : list of arrays of shape (length, n_classes), or one array for a table
-        """
-        own = self._read(X, groups)
-        return own.give_back(self._model.marginals(own.rows, own.offsets))
-
-    def predict_proba(self, X: Any, groups: Any = None) -> Any:
-        """The same as `predict_marginals`.
-
-        Parameters
-        ----------
-        X : list of sequences, or table with groups
-        groups : array of shape (n_rows,) or None, default=None
-
-        Returns
-        -------
-        probabilities : list of arrays of shape (length, n_classes), or one array for a table
-        """
-        return self.predict_marginals(X, groups)
-
-    def sample(self, X: Any, n: int = 1, random_state: Any = None, groups: Any = None) -> Any:
-        """Draw whole sequences of labels from their distribution.
-
-        Parameters
-        ----------
-        X : list of sequences, or table with groups
-        n : int, default=1
-            Number of independent draws.
-        random_state : int, RandomState instance or None, default=None
-        groups : array of shape (n_rows,) or None, default=None
-
-        Returns
-        -------
-        labels : list of arrays of shape (n, length), or array of shape (n, n_rows) for a table
-        """
-        own = self._read(X, groups)
-        drawn = self._model.draw(own.rows, own.offsets, n, check_random_state(random_state))
-        given = own.give_back(self.classes_[drawn.T])
-        return [one.T for one in given] if isinstance(given, list) else given.T
-
-    def log_likelihood(self, X: Any, y: Any, groups: Any = None) -> Array:
-        """Log probability of the labels of each sequence.
-
-        Parameters
-        ----------
-        X : list of sequences, or table with groups
-        y : list of sequences of labels, or array of shape (n_rows,) for a table
-        groups : array of shape (n_rows,) or None, default=None
-
-        Returns
-        -------
-        values : array of shape (n_sequences,)
-            For a table, sequences are in the order of their first rows.
-        """
-        own = self._read(X, groups)
-        labels = read_labels(y, own)
-        unknown = sorted(set(labels.tolist()) - set(self.classes_.tolist()), key=str)
-        if unknown:
-            raise ValueError(f"`y` has labels that the model does not know: {unknown!r}.")
-        return self._model.log_likelihoods(own.rows, own.offsets, np.searchsorted(self.classes_, labels))
-
-    def score(self, X: Any, y: Any, groups: Any = None) -> float:
-        """Share of positions with the right label.
-
-        Parameters
-        ----------
-        X : list of sequences, or table with groups
-        y : list of sequences of labels, or array of shape (n_rows,) for a table
-        groups : array of shape (n_rows,) or None, default=None
-        """
-        own = self._read(X, groups)
-        return float(np.mean(self._decode(own) == read_labels(y, own)))
-
-
-def _log_evaluation(verbose: int, record: SequenceRecord) -> None:
-    values = np.exp(record.specification.log_parameters)[record.specification.is_learned]
-    told = (record.number, record.value, record.best, " ".join(f"{value:.3g}" for value in values))
-    log(verbose >= 1, "evaluation %d: held-out log loss %.4f, best %.4f, at %s", *told)
 
 
 def _warn(fit: ChainFit, tolerance: float) -> None:
@@ -388,9 +328,11 @@ def _warn(fit: ChainFit, tolerance: float) -> None:
     if fit.outcome is Outcome.NOT_FINITE:
         raise ValueError(f"{fit.outcome.value} Check the size of the inputs and of the variances.")
     if not fit.outcome.converged:
+        advice = "Raise `max_iter`, or pass a smaller `variance` or precision='double'."
+        if fit.outcome is Outcome.INTERRUPTED:
+            advice = "Fit again for better probabilities."
         warnings.warn(
-            f"{fit.outcome.value} Its norm is {fit.gradient_norm:.1e}, and {tolerance:.1e} was asked for. Raise "
-            "`max_iter`, or pass a smaller `variance` or precision='double'.",
+            f"{fit.outcome.value} The gradient norm is {fit.gradient_norm:.1e} (tolerance {tolerance:.0e}). {advice}",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=4 + WRAPPER_FRAMES,
         )

@@ -1,13 +1,14 @@
 """The log loss of held-out sequences and its exact gradient in the hyperparameters."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.sequences.chains import Chains
-from logikern.sequences.likelihood import ChainLikelihood, FieldCovariance, count_transitions
+from logikern.sequences.likelihood import ChainLikelihood, FieldCovariance, FieldGradient, count_transitions
 from logikern.sequences.newton import POLICY, ChainPolicy, NewtonSystem, fit_chains
 from logikern.structure.covariance import CovarianceGradient
 
@@ -16,8 +17,7 @@ class HeldOutEvaluation(NamedTuple):
     """A criterion at one setting of the hyperparameters, with its gradient in their logarithms."""
 
     value: float
-    gradient: CovarianceGradient  # for each operator and latent function
-    transition_gradient: float  # in the logarithm of the transition variance
+    gradient: FieldGradient  # of the covariance
     count_gradient: float  # in the logarithm of the pseudocount
     piecewise_gradient: float  # in the logarithm of the weight of positions
     latents: tuple[Array, ...]  # of each fold: warm starts
@@ -45,7 +45,7 @@ class _FoldResult(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeldOutChains:
-    """Psi = sum_f (loss of the chains that fold f holds out) / number of their positions.
+    """Psi = sum_f (loss of the chains that fold f holds out) / number of their positions, both weighted.
 
     With alpha the dual field of a fold, q the gradient of its held-out loss and W the curvature of its own loss,
     e = (I + W K)^-1 q gives d Psi = sum_f alpha_f' dK e_f, as for single points (Seeger 2008, eq. 6). The fits are
@@ -64,6 +64,8 @@ class HeldOutChains:
     max_steps : int, default=60
         Newton steps of a fit.
     policy : ChainPolicy
+    weights : array of shape (S,) or None, default=None
+        Weights of the chains, in the fits and in Psi; None for equal weights.
     """
 
     chains: Chains
@@ -72,6 +74,12 @@ class HeldOutChains:
     tolerance: float = 0.01
     max_steps: int = 60
     policy: ChainPolicy = POLICY
+    weights: Array | None = None
+
+    @cached_property
+    def chain_weights(self) -> Array:
+        """The weight of each chain, (S,)."""
+        return np.ones(self.chains.n_chains) if self.weights is None else self.weights
 
     def evaluate(
         self,
@@ -89,15 +97,13 @@ class HeldOutChains:
         n_products = sum(fold.n_products for fold in folds)
         outcome = next((fold.outcome for fold in folds if not fold.outcome.converged), Outcome.CONVERGED)
         if not outcome.converged:
-            nothing = CovarianceGradient((), np.zeros(0), 0.0)
-            return HeldOutEvaluation(np.inf, nothing, 0.0, 0.0, 0.0, (), outcome, n_products)
-        n_positions = float(self.held_out.sum(axis=0) @ np.diff(self.chains.offsets))
+            nothing = FieldGradient(CovarianceGradient((), np.zeros(0), 0.0), 0.0, np.zeros(0))
+            return HeldOutEvaluation(np.inf, nothing, 0.0, 0.0, (), outcome, n_products)
+        n_positions = float((self.chain_weights * self.held_out.sum(axis=0)) @ np.diff(self.chains.offsets))
         duals, adjoints = np.stack([fold.dual for fold in folds]), np.stack([fold.adjoint for fold in folds])
-        positions, transition = covariance.contract_gradient(duals, adjoints)
         return HeldOutEvaluation(
             sum(fold.loss for fold in folds) / n_positions,
-            positions.scaled(1.0 / n_positions),
-            transition / n_positions,
+            covariance.contract_gradient(duals, adjoints).scaled(1.0 / n_positions),
             sum(fold.count_slope for fold in folds) / n_positions,
             sum(fold.piecewise_slope for fold in folds) / n_positions,
             tuple(fold.latent for fold in folds),
@@ -113,10 +119,10 @@ class HeldOutChains:
         piecewise: float,
         start: Array | None,
     ) -> _FoldResult:
-        weights, n = (~held_out).astype(float), self.chains.n_positions
+        weights, n = self.chain_weights * ~held_out, self.chains.n_positions
         mean = count_transitions(self.chains, self.labels, weights, pseudocount)
         kept = ChainLikelihood(self.chains, self.labels, weights, mean.value, piecewise)
-        judged = kept.weighted(1.0 - weights, 0.0)
+        judged = kept.weighted(self.chain_weights * held_out, 0.0)
         fit = fit_chains(kept, covariance, self.tolerance, self.max_steps, start, policy=self.policy)
         system = NewtonSystem(kept, covariance, fit.found)
         adjoint = system.respond(judged.gradient(fit.found), self.policy.adjoint_residual, self.policy)

@@ -1,17 +1,28 @@
-"""The hyperparameters of a model of sequences, and their search."""
+"""The hyperparameters of a model of sequences, and their search, which can be interrupted and resumed."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import time
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from logikern.numerics.outcome import Array
+from logikern.estimators._checkpoint import UNTOLD
+from logikern.estimators._inputs.fingerprint import fingerprint
+from logikern.numerics.outcome import Array, Indices
 from logikern.operators.choose import PointSet
 from logikern.selection import quasi_newton
+from logikern.selection.journal import Entry
+from logikern.selection.quasi_newton import finished
+from logikern.selection.search import INTERRUPTED, Record, SearchLog, TimeIsUpError
 from logikern.sequences.criterion import HeldOutChains, HeldOutEvaluation
+from logikern.sequences.inputs import SequenceRows
 from logikern.sequences.likelihood import FieldCovariance
+from logikern.sequences.storage import bind_all, bind_window
+from logikern.structure.covariance import CovarianceGradient
 from logikern.structure.specification import Specification
+
+# Settings that change neither the evaluations of a search nor their order.
+IDLE = {*UNTOLD, "decoding"} - {"max_iter"}
 
 
 @dataclass(frozen=True)
@@ -22,36 +33,51 @@ class FieldSpecification:
     transition_variance: float
     pseudocount: float = np.inf  # of the prior mean of transitions; infinity for a mean of zero
     piecewise: float = 0.0  # weight of positions without their chains
+    window: tuple[float, ...] = ()  # weights of the neighbours at offsets -r .. -1, 1 .. r
 
     @property
     def _others(self) -> Array:
-        return np.array([self.transition_variance, self.pseudocount, self.piecewise])
+        return np.array([self.transition_variance, self.pseudocount, self.piecewise, *self.window])
 
     @property
     def log_parameters(self) -> Array:
-        """Logarithms: kernels, variances, bias variance, transition variance, pseudocount, weight of positions."""
-        usable = np.where(self.is_learned[-3:], self._others, 1.0)
-        return np.append(self.positions.log_parameters, np.log(usable))
+        """Logarithms: kernels, variances, bias variance, transition variance, pseudocount, piecewise, window."""
+        others = self._others
+        return np.append(self.positions.log_parameters, np.log(np.where(_is_positive(others), others, 1.0)))
 
     @property
     def is_learned(self) -> Array:
         """Which of them a search changes: not the bias variance, and no value that is zero or infinite."""
         positions = np.full(len(self.positions.log_parameters) - 1, True)
-        return np.concatenate([positions, [False], (self._others > 0) & np.isfinite(self._others)])
+        return np.concatenate([positions, [False], _is_positive(self._others)])
 
     def with_log_parameters(self, values: Array) -> "FieldSpecification":
         """The same model with other hyperparameters; those that are not learned stay."""
-        others = np.where(self.is_learned[-3:], np.exp(values[-3:]), self._others)
-        return FieldSpecification(self.positions.with_log_parameters(values[:-3]), *others.tolist())
+        others = self._others
+        positions, new = np.split(values, [len(values) - len(others)])
+        variance, count, piecewise, *window = np.where(_is_positive(others), np.exp(new), others).tolist()
+        own = self.positions.with_log_parameters(positions)
+        return FieldSpecification(own, variance, count, piecewise, tuple(window))
 
     def collect(self, found: HeldOutEvaluation) -> Array:
         """The gradient in the logarithms of the hyperparameters."""
-        others = [found.transition_gradient, found.count_gradient, found.piecewise_gradient]
-        return np.append(self.positions.collect(found.gradient), others)
+        own = found.gradient
+        others = [own.transition_variance, found.count_gradient, found.piecewise_gradient, *own.window]
+        return np.append(self.positions.collect(own.positions), others)
 
-    def bind(self, points: PointSet) -> FieldCovariance:
-        """The covariance of fields on the points."""
-        return FieldCovariance(self.positions.bind(points), self.transition_variance)
+    def bind(self, points: PointSet, edges: Indices) -> FieldCovariance:
+        """The covariance of fields on the points; chain s has the points from edges[s] to edges[s + 1]."""
+        return FieldCovariance(bind_window(self.positions.bind(points), edges, self.window), self.transition_variance)
+
+    def bind_all(self, rows: Any, edges: Indices, precision: str) -> FieldCovariance:
+        """The covariance of fields for one fit to many rows."""
+        return FieldCovariance(
+            bind_all(self.positions, rows, edges, self.window, precision), self.transition_variance
+        )
+
+
+def _is_positive(values: Array) -> Array:
+    return (values > 0) & np.isfinite(values)
 
 
 @dataclass(frozen=True)
@@ -61,57 +87,107 @@ class SequenceSearchPolicy:
     evaluations: int = 40
     worth: float = 3e-4  # stop if steps gain less log loss per position than this
     radius: float = 7.0  # largest change of a log parameter: a factor of 1000
+    stage: str = "hyperparameters"  # what the trace calls the search
 
 
 POLICY = SequenceSearchPolicy()
 
 
-class SequenceRecord(NamedTuple):
-    """An evaluation of a search."""
-
-    number: int
-    value: float  # held-out log loss per position; infinite if a fit failed
-    best: float
-    n_products: int
-    specification: FieldSpecification
-
-
-class SearchResult(NamedTuple):
-    """The best hyperparameters, and all evaluations."""
-
-    specification: FieldSpecification
-    records: tuple[SequenceRecord, ...]
-
-
-def search(
+def minimise(
     criterion: HeldOutChains,
     start: FieldSpecification,
     points: PointSet,
-    callback: Callable[[SequenceRecord], None],
+    log: SearchLog,
     policy: SequenceSearchPolicy = POLICY,
-) -> SearchResult:
-    """Minimise the criterion by a quasi-Newton method in the logarithms of the hyperparameters."""
-    learned, origin = start.is_learned, start.log_parameters
-    records: list[SequenceRecord] = []
-    state: dict[str, Any] = {"best": np.inf, "start": None, "specification": start}
+) -> FieldSpecification:
+    """Minimise the criterion by a quasi-Newton method in the logarithms of the hyperparameters.
 
-    def evaluate(free: Array) -> quasi_newton.Trial:
-        values = origin.copy()
+    The result is the best specification so far if the time is up, or if the search is interrupted and
+    `log.keep_interrupted` is True; `log.stopped` then says why.
+    """
+    run = _Search(criterion, start, points, log, policy)
+    try:
+        run.descend()
+    except TimeIsUpError:
+        log.stopped = "the time for the search was used up"
+    except KeyboardInterrupt:
+        if not log.keep_interrupted:
+            raise
+        log.stopped = INTERRUPTED
+    return run.best
+
+
+@dataclass(eq=False)
+class _Search:
+    """The state of a search."""
+
+    criterion: HeldOutChains
+    start: FieldSpecification
+    points: PointSet
+    log: SearchLog
+    policy: SequenceSearchPolicy
+    best: FieldSpecification = field(init=False)
+    value: float = field(init=False, default=np.inf)  # of the best one
+    latents: Array | None = field(init=False, default=None)  # of the folds there: warm starts
+
+    def __post_init__(self) -> None:
+        self.best = self.start
+
+    def descend(self) -> None:
+        """Search from the start."""
+        learned, worth = self.start.is_learned, self.policy.worth
+        origin = self.start.log_parameters[learned]
+        bounds = (origin - self.policy.radius, origin + self.policy.radius)
+        first = self.trial(origin)
+        if first.usable and learned.any():
+            position = quasi_newton.begin(origin, first)
+            while len(self.log.records) < self.policy.evaluations and not finished(position, bounds, worth):
+                position = quasi_newton.advance(position, self.trial, bounds, worth)
+
+    def trial(self, free: Array) -> quasi_newton.Trial:
+        """Value and gradient at some values of the learned parameters, from the journal or computed."""
+        learned, values = self.start.is_learned, self.start.log_parameters
         values[learned] = free
-        own = start.with_log_parameters(values)
-        found = criterion.evaluate(own.bind(points), own.pseudocount, own.piecewise, state["start"])
-        if found.usable and found.value < state["best"]:
-            state.update(best=found.value, start=found.latents, specification=own)
-        record = SequenceRecord(len(records) + 1, found.value, state["best"], found.n_products, own)
-        records.append(record)
-        callback(record)
-        gradient = own.collect(found)[learned] if found.usable else np.zeros(int(learned.sum()))
-        return quasi_newton.Trial(found.value, gradient, found.usable)
+        own = self.start.with_log_parameters(values)
+        self.log.check_clock(self.criterion.chains.n_positions)
+        entry = self.log.journal.answer(free, lambda: self._compute(free, own))
+        if entry.state is not None:
+            self.best, self.value, self.latents = own, entry.value, entry.state
+        elif entry.usable and entry.value < self.value:
+            self.best, self.value = own, entry.value
+        self._note(entry)
+        gradient = entry.derivatives[learned] if entry.usable else np.zeros(len(free))
+        return quasi_newton.Trial(entry.value, gradient, entry.usable)
 
-    bounds = (origin[learned] - policy.radius, origin[learned] + policy.radius)
-    first = evaluate(origin[learned])
-    if first.usable and learned.any():
-        position = quasi_newton.begin(origin[learned], first)
-        while len(records) < policy.evaluations and not quasi_newton.finished(position, bounds, policy.worth):
-            position = quasi_newton.advance(position, evaluate, bounds, policy.worth)
-    return SearchResult(state["specification"], tuple(records))
+    def _compute(self, free: Array, own: FieldSpecification) -> Entry:
+        began, warm = time.monotonic(), None if self.latents is None else tuple(self.latents)
+        bound = own.bind(self.points, self.criterion.chains.offsets)
+        found = self.criterion.evaluate(bound, own.pseudocount, own.piecewise, warm)
+        is_best = found.usable and found.value < self.value
+        return Entry(
+            free.copy(),
+            found.value,
+            CovarianceGradient((), np.zeros(0), 0.0),
+            np.zeros(0),
+            found.usable,
+            found.n_products,
+            time.monotonic() - began,
+            state=np.stack(found.latents) if is_best else None,
+            derivatives=own.collect(found) if found.usable else np.zeros(0),
+        )
+
+    def _note(self, entry: Entry) -> None:
+        number, n_points = len(self.log.records) + 1, self.criterion.chains.n_positions
+        numbers = (entry.value, self.value, entry.usable, entry.n_products, entry.seconds)
+        record = Record(self.policy.stage, number, n_points, *numbers)
+        self.log.records.append(record)
+        self.log.callback(record)
+
+
+def identify(settings: dict[str, Any], sequences: SequenceRows, labels: Indices, weights: Array) -> str:
+    """The fingerprint of data and settings; empty if no checkpoint is kept."""
+    if settings["checkpoint"] is None:
+        return ""
+    told = {name: value for name, value in settings.items() if name not in IDLE}
+    told |= {"X": sequences.rows, "lengths": np.diff(sequences.offsets), "y": labels, "weights": weights}
+    return fingerprint("settings", {name: fingerprint(name, value) for name, value in told.items()})

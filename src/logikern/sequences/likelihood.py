@@ -9,6 +9,7 @@ import numpy as np
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.simplex import soft_maximum
 from logikern.sequences.chains import Chains, Posterior, infer
+from logikern.sequences.window import WindowCovariance
 from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 
 
@@ -121,11 +122,24 @@ def count_transitions(chains: Chains, labels: Indices, weights: Array, pseudocou
     return TransitionMean(*(np.hstack([rows[:-2], rows[-2:].T]) for rows in (logarithms, derivative)))
 
 
+class FieldGradient(NamedTuple):
+    """Derivatives of a contraction in the logarithms of all hyperparameters of the covariance of fields."""
+
+    positions: CovarianceGradient
+    transition_variance: float
+    window: Array  # (2 r,): weights of neighbours
+
+    def scaled(self, factor: float) -> "FieldGradient":
+        """All derivatives times a factor."""
+        own = (self.positions.scaled(factor), factor * self.transition_variance, factor * self.window)
+        return FieldGradient(*own)
+
+
 @dataclass(frozen=True, eq=False)
 class FieldCovariance:
     """The prior covariance of a field: K~ at positions, and independent scores of pairs, first and last labels."""
 
-    positions: ClassCovariance
+    positions: ClassCovariance | WindowCovariance
     transition_variance: float
 
     def matmul(self, field: Array) -> Array:
@@ -141,11 +155,11 @@ class FieldCovariance:
     def _join(self, field: Array, image: Array) -> Array:
         return np.hstack([image[0], self.transition_variance * field[:, self.positions.n_points :]])
 
-    def contract_gradient(self, left: Array, right: Array) -> tuple[CovarianceGradient, float]:
-        """d/d log h of sum left . (covariance right), for the covariance of positions and the transition variance.
-
-        Left and right are several fields each, (B, C, n + C + 2).
-        """
+    def contract_gradient(self, left: Array, right: Array) -> FieldGradient:
+        """d/d log h of sum left . (covariance right), left and right several fields each, (B, C, n + C + 2)."""
         n = self.positions.n_points
-        positions = self.positions.contract_gradient(left[..., :n], right[..., :n])
-        return positions, self.transition_variance * float(np.vdot(left[..., n:], right[..., n:]))
+        found = self.positions.contract_gradient(left[..., :n], right[..., :n])
+        single, weights = (found, np.zeros(0)) if isinstance(found, CovarianceGradient) else found
+        return FieldGradient(
+            single, self.transition_variance * float(np.vdot(left[..., n:], right[..., n:])), weights
+        )

@@ -128,12 +128,20 @@ def fit_chains(
     start: Array | None = None,
     callback: Callable[[NewtonStep], None] = lambda step: None,
     policy: ChainPolicy = POLICY,
+    keep_interrupted: bool = False,
 ) -> ChainFit:
     """Minimise loss(f) + dual' K dual / 2 with f = K dual, from zero or from given latents; both terms are convex.
 
-    The functional gradient is rho = dual + gradient of the loss, and the Newton step is -(I + W K)^-1 rho.
+    The functional gradient is rho = dual + gradient of the loss, and the Newton step is -(I + W K)^-1 rho. An
+    interruption raises an error, unless `keep_interrupted` is True and the fit has taken a step.
     """
-    return _Descent(likelihood, covariance, tolerance, max_steps, callback, policy).run(start)
+    descent = _Descent(likelihood, covariance, tolerance, max_steps, callback, policy)
+    try:
+        return descent.run(start)
+    except KeyboardInterrupt:
+        if not keep_interrupted or not descent.trace or not descent.dual.any():
+            raise
+        return descent.interrupted()
 
 
 @dataclass(eq=False)
@@ -171,6 +179,11 @@ class _Descent:
                 return self._result(outcome)
             self._advance()
         raise AssertionError
+
+    def interrupted(self) -> ChainFit:
+        """The current fit, with latents that belong to its dual wherever it was interrupted."""
+        self._refresh()
+        return self._result(Outcome.INTERRUPTED)
 
     def _result(self, outcome: Outcome) -> ChainFit:
         found = (self.dual, self.latent, self.found, self.norm, outcome, self.n_products)

@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from logikern.encoding.roles import list_chosen
+from logikern.encoding.scaling import SCALINGS
 from logikern.estimators._inputs.arguments import check_positive, is_number, suggest
 from logikern.estimators._inputs.data import is_precomputed
 from logikern.estimators._inputs.start import make_kernel
+from logikern.estimators._parameters import check_running
 from logikern.kernels.inputs import is_sparse
 from logikern.model.defaults import default_rate, default_variance, read_shape
 from logikern.numerics.outcome import Array, Indices
@@ -19,10 +22,11 @@ from logikern.structure.tying import tie
 
 CHOICES = {
     "tying": ("shared", "scaled", "separate"),
-    "inputs": ("raw", "standard"),
+    "inputs": ("auto", *SCALINGS),
     "decoding": ("sequence", "positions"),
     "criterion": ("cv", None),
     "precision": ("auto", "single", "double"),
+    "on_interrupt": ("raise", "keep"),
 }
 COUNTS = {"search_size": 1, "max_iter": 1}
 
@@ -34,6 +38,7 @@ class StartPolicy:
     transition_variance: float = 4.0
     pseudocount: float = 1.0
     piecewise: float = 1.0
+    window: float = 0.3  # weight of each neighbour
 
 
 POLICY = StartPolicy()
@@ -51,7 +56,12 @@ def check_settings(settings: dict[str, Any]) -> None:
         if settings[name] < least:
             raise ValueError(f"`{name}` must be at least {least}, but is {settings[name]}.")
     check_folds(settings["cv"])
+    check_running(settings["verbose"], settings["n_jobs"], settings["random_state"])
+    list_chosen(settings["categorical_features"])
+    check_window(settings["window"])
     check_positive("tol", settings["tol"])
+    if settings["max_time"] is not None:
+        check_positive("max_time", settings["max_time"])
     for name in ("bias_variance", "transition_variance", "piecewise"):
         value = settings[name]
         if value is not None and not (is_number(value) and 0 <= value < np.inf):
@@ -66,9 +76,23 @@ def check_settings(settings: dict[str, Any]) -> None:
         )
 
 
-def first_specification(settings: dict[str, Any], rows: Any, n_labels: int) -> FieldSpecification:
-    """Hyperparameters as given, or estimated from the data."""
-    kernel, weights, mixing = settings["kernel"], np.ones(rows.shape[0]), Flat(n_labels)
+def check_enough(classes: Array, weights: Array, criterion: str | None) -> None:
+    """Raise unless sequences of positive weight have two labels, and a search has two of them."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"`y` must have at least two different labels, but all are {str(classes[0])!r}. Add sequences with other "
+            "labels."
+        )
+    if criterion is not None and np.count_nonzero(weights) < 2:
+        raise ValueError(
+            "The search holds out whole sequences, but there is only one. Pass criterion=None with values of your "
+            "own, or cut the sequence into parts."
+        )
+
+
+def first_specification(settings: dict[str, Any], rows: Any, weights: Array, n_labels: int) -> FieldSpecification:
+    """Hyperparameters as given, or estimated from rows with weights (n,)."""
+    kernel, mixing = settings["kernel"], Flat(n_labels)
     if isinstance(kernel, str) and kernel == "auto":
         kernel = "linear" if is_sparse(rows) and settings["rate"] is None else "gaussian"
     made = make_kernel(kernel, settings["rate"], lambda name: default_rate(name, rows, weights))
@@ -84,13 +108,23 @@ def first_specification(settings: dict[str, Any], rows: Any, n_labels: int) -> F
         mixing,
     )
     names = ("transition_variance", "pseudocount", "piecewise")
-    others = [getattr(POLICY, name) if settings[name] is None else float(settings[name]) for name in names]
-    return FieldSpecification(positions, *others)
+    others = {name: getattr(POLICY, name) if settings[name] is None else float(settings[name]) for name in names}
+    return FieldSpecification(positions, **others, window=_first_weights(settings["window"]))
 
 
-def choose_sequences(sequences: SequenceRows, search_size: int, random: np.random.RandomState) -> Indices:
-    """Sequences in random order, with at most `search_size` rows together, but at least two."""
+def _first_weights(window: Any) -> tuple[float, ...]:
+    """Weights of neighbours, from their number on each side or from the weights themselves."""
+    if isinstance(window, int | np.integer):
+        return (POLICY.window,) * (2 * int(window))
+    return tuple(float(weight) for weight in window)
+
+
+def choose_sequences(
+    sequences: SequenceRows, weights: Array, search_size: int, random: np.random.RandomState
+) -> Indices:
+    """Sequences of positive weight in random order, with at most `search_size` rows, but at least two."""
     order = random.permutation(sequences.n_sequences)
+    order = order[weights[order] > 0]
     together = np.cumsum(np.diff(sequences.offsets)[order])
     return order[: max(2, int(np.searchsorted(together, search_size, side="right")))]
 
@@ -100,15 +134,40 @@ def divide(cv: Any, chosen: Indices, n_sequences: int) -> Array:
     if isinstance(cv, int | np.integer):
         n_folds = min(cv, len(chosen))
         return np.arange(len(chosen)) % n_folds == np.arange(n_folds)[:, None]
-    folds = []
-    for _, held_out in cv:
-        mask = np.zeros(n_sequences, dtype=bool)
-        mask[held_out] = True
-        folds.append(mask[chosen])
+    folds = [_mark(split, n_sequences)[chosen] for split in cv]
     usable = [fold for fold in folds if fold.any() and not fold.all()]
     if not usable:
         raise ValueError("`cv` must have a split that holds out some of the sequences of the search, and keeps some.")
     return np.array(usable)
+
+
+def _mark(split: Any, n_sequences: int) -> Array:
+    """Which sequences a split holds out, (n_sequences,)."""
+    mask = np.zeros(n_sequences, dtype=bool)
+    try:
+        _, held_out = split
+        mask[list(held_out)] = True
+    except (TypeError, ValueError, IndexError):
+        raise ValueError(
+            f"A split in `cv` must be a pair (kept, held out) of numbers of sequences from 0 to {n_sequences - 1}, "
+            f"but is {split!r}."
+        ) from None
+    return mask
+
+
+def check_window(window: Any) -> None:
+    """Raise unless `window` is a number of neighbours, or weights of as many neighbours on both sides."""
+    told = "`window` must be a whole number of at least 0, or a list with a weight for each neighbour"
+    if not isinstance(window, bool) and isinstance(window, int | np.integer):
+        if window < 0:
+            raise ValueError(f"{told}, but is {window}.")
+    elif isinstance(window, str | bool) or not hasattr(window, "__len__"):
+        raise ValueError(f"{told}, but is {window!r}.")
+    elif len(window) % 2 or not all(is_number(weight) and 0 <= weight < np.inf for weight in window):
+        raise ValueError(
+            f"{told}, but is {window!r}. Weights are numbers of at least 0, for as many neighbours before a position "
+            "as after it."
+        )
 
 
 def check_folds(cv: Any) -> None:

@@ -1,7 +1,7 @@
 """DATA as inputs of a fitted model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from logikern.cli.reading.cells import count, name_list
 from logikern.cli.reading.columns import Roles, gap_notes, prepare_text, unseen_notes
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight, with_width
-from logikern.cli.reading.tables import read_table, require_columns
+from logikern.cli.reading.tables import read_table, require_columns, similar_names
 from logikern.encoding.encoder import Encoder
 from logikern.encoding.inspection import inspect
 
@@ -34,9 +34,18 @@ class Inputs:
 
 
 def read_inputs(
-    model: Any, data: str, reading: Reading, others: Sequence[str] = (), option: str = "`--keep`"
+    model: Any,
+    data: str,
+    reading: Reading,
+    others: Sequence[str] = (),
+    option: str = "`--keep`",
+    numeric: Sequence[str] = (),
 ) -> Inputs:
-    """Read DATA for `model`; `others` are additional columns that the user named in `option`."""
+    """Read DATA for `model`.
+
+    `others` are additional columns that the user named in `option`; they keep their spelling, except for the
+    `numeric` ones.
+    """
     source = open_source(data, reading.format)
     if source.format == "svmlight":
         if others:
@@ -44,12 +53,16 @@ def read_inputs(
         return _sparse_inputs(model, source, reading)
     roles, encoder = roles_of(model), encoder_of(model)
     levels = () if encoder is None else [encoder.column_names[own.place] for own in encoder.levels]
-    as_text = [*others, *levels, *(roles.text if roles else ())]
-    table = read_table(source, reading, as_text, named=[*others, *(wanted_columns(model) or ())])
+    as_text = [*(name for name in others if name not in numeric), *levels, *(roles.text if roles else ())]
+    notes: list[str] = []
+    named = [*others, *(wanted_columns(model) or ())]
+    table = read_table(source, reading, as_text, named=named, tell=notes.append)
     require_columns(table, others, source, option)
     if roles is not None:
-        return _inputs_by_role(encoder, roles, table, source, others)
-    return _inputs_as_given(model, table, source, others)
+        found = _inputs_by_role(encoder, roles, table, source, others)
+    else:
+        found = _inputs_as_given(model, table, source, others)
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def wanted_columns(model: Any) -> list[str] | None:
@@ -116,9 +129,12 @@ def _match_columns(names: Sequence[str], table: pd.DataFrame, source: Source, ot
     """Reject missing columns; return a note on ignored ones."""
     lacking = [name for name in names if name not in table.columns]
     if lacking:
+        unused = [str(name) for name in table.columns if name not in names]
+        near = similar_names(lacking[0], unused)
         raise ValueError(
             f"`{source.name}` lacks {len(lacking)} of the {len(names)} columns that the model needs: "
             f"{name_list(lacking)}. It has {name_list(table.columns)}. Add or rename them."
+            + (f" Is `{near[0]}` meant to be `{lacking[0]}`?" if near else "")
         )
     surplus = [name for name in table.columns if name not in names and name not in others]
     return [f"ignored columns that the model does not use: {name_list(surplus)}"] if surplus else []

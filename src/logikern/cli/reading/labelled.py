@@ -1,4 +1,4 @@
-"""DATA with known classes, for a fitted model."""
+"""DATA with known targets, for a fitted model."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import typer
 
-from logikern.cli.models import has_label_sets, tree_of
+from logikern.cli.models import has_label_sets, is_regression, tree_of
 from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.cells import count
 from logikern.cli.reading.inputs import SVMLIGHT_LABEL, Inputs, read_inputs
 from logikern.cli.reading.label_columns import known_label_sets, label_columns, missing_labels
-from logikern.cli.reading.labels import known_labels, missing_targets
+from logikern.cli.reading.labels import known_labels, measurements, missing_targets
+from logikern.cli.reading.sequences import with_sequence
 from logikern.cli.reading.sources import STANDARD, Reading, format_of
 from logikern.cli.session.messages import Messages
 from logikern.model.persistence import read_notes
@@ -32,11 +33,12 @@ class LabelledSource:
     target: str | None = None
     drop_missing_target: bool = False
     keep: tuple[str, ...] = ()  # further columns of DATA
+    sequence: str | None = None  # the column that marks sequences
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Inputs of a model and their labels, classes or nodes; rows without a target are left out."""
+    """Inputs of a model and their labels: classes, nodes or numbers. Rows without a target are left out."""
 
     X: Any
     labels: np.ndarray
@@ -51,10 +53,16 @@ def read_labelled(model: Any, source: LabelledSource, messages: Messages) -> Lab
         return _read_sets(model, source, messages)
     target = source.target or _remembered(source)
     option = " or ".join(
-        [*(["`--keep`"] if source.keep else []), "`--target`" if source.target else "the model file"]
+        [
+            *(["`--keep`"] if source.keep else []),
+            *(["`--sequence`"] if source.sequence else []),
+            *["`--target`" if source.target else "the model file"],
+        ]
     )
-    named = [*([target] if target else []), *(name for name in source.keep if name != target)]
-    inputs = read_inputs(model, source.data, source.reading, named, option)
+    others = with_sequence(source.keep, source.sequence)
+    named = [*([target] if target else []), *(name for name in others if name != target)]
+    numeric = [target] if target and is_regression(model) else []
+    inputs = read_inputs(model, source.data, source.reading, named, option, numeric)
     for note in inputs.notes:
         messages.info(note)
     return _label(model, inputs, target, source.drop_missing_target, messages)
@@ -88,12 +96,19 @@ def _label(model: Any, inputs: Inputs, target: str | None, drop: bool, messages:
     missing = missing_targets(column, drop)
     if missing.any():
         messages.info(f"dropped {count(int(missing.sum()), 'row')} without a target")
-    rows, tree = np.flatnonzero(~missing), tree_of(model)
-    labels = known_labels(column.iloc[rows], model.classes_ if tree is None else as_labels(tree.labels))
-    return LabelledRows(inputs.take(rows), labels, rows, inputs.table, target)
+    rows = np.flatnonzero(~missing)
+    return LabelledRows(inputs.take(rows), _known(model, column.iloc[rows]), rows, inputs.table, target)
+
+
+def _known(model: Any, column: pd.Series) -> np.ndarray:
+    """The target as numbers, as classes of the model, or as nodes of its tree."""
+    if is_regression(model):
+        return measurements(column)
+    tree = tree_of(model)
+    return known_labels(column, model.classes_ if tree is None else as_labels(tree.labels))
 
 
 def _label_column(inputs: Inputs) -> str:
     if SVMLIGHT_LABEL not in inputs.table.columns:
-        raise typer.BadParameter("a table needs `--target COL`, the column of the classes.")
+        raise typer.BadParameter("a table needs `--target COL`, the column to predict.")
     return SVMLIGHT_LABEL

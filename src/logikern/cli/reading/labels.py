@@ -49,6 +49,18 @@ def as_integers(spelled: np.ndarray) -> np.ndarray:
     return spelled.astype(str)
 
 
+def measurements(target: pd.Series) -> np.ndarray:
+    """The target of a regression, as finite numbers."""
+    values = numbers(target)
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise ValueError(
+            f"regression needs numbers, but the target `{target.name}` holds {str(target.iloc[wrong[0]])!r} in "
+            f"{row_names(target.index[wrong])}. Correct these values; for classes, fit without `--regression`."
+        )
+    return values
+
+
 def known_labels(target: pd.Series, classes: Sequence[Any] | np.ndarray) -> np.ndarray:
     """Labels as classes of the model or nodes of its tree; an unknown label is an error."""
     own = {level(joined(label)): label for label in classes}
@@ -97,8 +109,8 @@ def _refuse_measurements(target: pd.Series, values: np.ndarray) -> None:
     if len(fractional) > POLICY.fractional_classes:
         raise ValueError(
             f"the target `{target.name}` has {len(fractional)} different fractional values, such as "
-            f"{fractional[0]:g}. It looks like a measurement, not like classes. For regression use "
-            "`logikern.KernelRegressor` in Python. For classes, name another column or bin this one."
+            f"{fractional[0]:g}. It looks like a measurement, not like classes. Pass `--regression` to "
+            "predict it as a number. For classes, name another column or bin this one."
         )
 
 
@@ -110,6 +122,6 @@ def suspect_measurements(target: pd.Series, labels: np.ndarray) -> str | None:
         return None
     return (
         f"the target `{target.name}` has {len(classes)} different whole numbers from {classes[0]} to {classes[-1]}, "
-        f"with {counts.mean():.1f} rows each on average. It looks like a measurement. For regression use "
-        "`logikern.KernelRegressor` in Python. If these are classes, ignore this warning."
+        f"with {counts.mean():.1f} rows each on average. It looks like a measurement. Pass `--regression` to "
+        "predict it as a number. If these are classes, ignore this warning."
     )

@@ -33,6 +33,7 @@ class Reading:
     format: options.FormatOption = None
     encoding: options.EncodingOption = None
     separator: options.SeparatorOption = None
+    decimal: options.DecimalOption = None
     zero_based: options.ZeroBasedOption = False
 
 

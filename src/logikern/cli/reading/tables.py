@@ -6,15 +6,18 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import typer
 
 from logikern.cli.reading.cells import MISSING, name_list
+from logikern.cli.reading.delimiters import comma_columns, find_separator, has_sure_comma
 from logikern.cli.reading.sources import Reading, Source
 
-INDEX = "index"  # attribute of a frame: names of the columns that pandas had as an index
+# Attributes of a frame: names of the columns that pandas had as an index, and notes for the user.
+INDEX, NOTES = "index", "notes"
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
@@ -29,9 +32,11 @@ def read_table(
     """The table in `source`; columns in `as_text` keep their spelling, such as "01".
 
     `missing` are the spellings of missing values in CSV and TSV. An index that pandas wrote to Parquet is dropped,
-    except for the columns in `named`; `tell` gets a sentence about it.
+    except for the columns in `named`; `tell` gets sentences about what was done.
     """
     frame = _READERS[source.format](source, reading, as_text, missing)
+    for note in frame.attrs.pop(NOTES, ()):
+        tell(note)
     index = [name for name in frame.attrs.pop(INDEX, ()) if name not in named]
     if index:
         tell(f"dropped the index that pandas wrote: {name_list(index)}")
@@ -47,12 +52,19 @@ def require_columns(frame: pd.DataFrame, names: Iterable[str], source: Source, o
         if name in frame.columns:
             continue
         columns = [str(column) for column in frame.columns]
-        near = difflib.get_close_matches(name, columns, n=3, cutoff=0.5)
-        near += [c for c in columns if c.strip().lower() == name.strip().lower() and c not in near]
-        hint = f"Near matches: {name_list(near)}." if near else f"Columns: {name_list(columns)}."
+        near = similar_names(name, columns)
+        hint = (
+            f"Did you mean {' or '.join(f'`{own}`' for own in near)}?" if near else f"Columns: {name_list(columns)}."
+        )
         raise ValueError(
             f"`{source.name}` has no column `{name}`, which {option} names. {hint}{_separator_hint(columns)}"
         )
+
+
+def similar_names(name: str, columns: Sequence[str]) -> list[str]:
+    """Up to three names that may have been meant, most similar first; differences in case count little."""
+    plain = {column.strip().lower(): column for column in reversed(columns)}
+    return [plain[near] for near in difflib.get_close_matches(name.strip().lower(), plain, n=3, cutoff=0.6)]
 
 
 def _separator_hint(columns: Sequence[str]) -> str:
@@ -65,13 +77,13 @@ def _separator_hint(columns: Sequence[str]) -> str:
 
 
 def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
-    separator = (reading.separator or SEPARATORS[source.format]).replace("\\t", "\t")
+    text, usual = source.text(reading.encoding), SEPARATORS[source.format]
+    separator = (reading.separator or find_separator(text, usual)).replace("\\t", "\t")
     if len(separator) != 1:
         raise typer.BadParameter(f"`--separator` must be one character, but is {separator!r}.")
-    text = source.text(reading.encoding)
     header = _check_rows(text, separator, source)
-    return pd.read_csv(
-        io.StringIO(text),
+    parse = partial(
+        pd.read_csv,
         sep=separator,
         header=0,
         names=header,
@@ -82,6 +94,18 @@ def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str], mi
         skipinitialspace=True,
         low_memory=False,  # one type per column, not one per chunk
     )
+    frame = parse(io.StringIO(text), decimal=str(reading.decimal or "."))
+    notes = []
+    if reading.separator is None and separator != usual:
+        notes.append(f"read with the separator {separator!r}; pass `--separator` to read with another")
+    commas = comma_columns(frame, as_text) if reading.decimal is None else []
+    if has_sure_comma(frame, commas):
+        frame = parse(io.StringIO(text), decimal=",")
+        notes.append(f"read ',' as the decimal mark of {name_list(commas)}; pass `--decimal .` to read it as text")
+    elif commas:
+        notes.append(f"the values of {name_list(commas)} are text. If ',' is their decimal mark, pass `--decimal ,`")
+    frame.attrs[NOTES] = tuple(notes)
+    return frame
 
 
 def _check_rows(text: str, separator: str, source: Source) -> list[str]:

@@ -22,6 +22,8 @@ from logikern.cli.reading.columns import (
 )
 from logikern.cli.reading.hierarchy import Labelled, read_labels
 from logikern.cli.reading.label_columns import LabelledSets, missing_labels, read_label_sets, refuse_both
+from logikern.cli.reading.labels import measurements
+from logikern.cli.reading.sequences import read_sequence_names
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight
 from logikern.cli.reading.tables import read_table, require_columns
@@ -43,7 +45,15 @@ class TrainingSet:
     kernel: str | None  # the default for such data, None for the estimator's own
     groups: np.ndarray | None = None
     tree: Tree | None = None  # labels are nodes of it
+    is_numeric: bool = False  # labels are numbers to predict
     categorical: tuple[str, ...] = ()  # columns that are categories by the user's choice
+    has_sequences: bool = False  # groups are sequences, whose rows are labelled together
+
+    @property
+    def sequences(self) -> np.ndarray | None:
+        """The sequence of each row; None for single rows."""
+        return self.groups if self.has_sequences else None
+
     label_names: tuple[Any, ...] = ()  # names of the columns of labels (n_points, L), if rows have several labels
 
     @property
@@ -71,15 +81,17 @@ def read_training_set(data: str, reading: Reading, columns: Columns, messages: M
 
 def _table_training_set(source: Source, reading: Reading, columns: Columns, messages: Messages) -> TrainingSet:
     if columns.target is None and not columns.label:
-        raise typer.BadParameter("a table needs `--target COL`, the column of the classes.")
+        raise typer.BadParameter("a table needs `--target COL`, the column to predict.")
     refuse_both(columns.target, columns.label)
     _refuse_double_roles(columns)
-    as_text = [*_present(columns.target, columns.groups), *columns.label, *columns.text, *columns.categorical]
+    targets = columns.label or _present(columns.target)
+    spelled = [] if columns.regression else targets
+    as_text = [*spelled, *_present(columns.groups, columns.sequence), *columns.text, *columns.categorical]
     table = read_table(source, reading, as_text, named=_named(columns), tell=messages.info)
     _require_named(table, columns, source)
-    targets = columns.label or _present(columns.target)
     missing = missing_labels(table, targets, columns.drop_missing_target)
-    apart = {*targets, columns.weight, columns.groups, *columns.ignore}
+    apart = {*targets, columns.weight, columns.groups, columns.sequence, *columns.ignore}
+    sequences = None if columns.sequence is None else read_sequence_names(table[columns.sequence])
     inputs = table[[name for name in table.columns if name not in apart]]
     shape = f"{count(len(table), 'row')} and {count(table.shape[1], 'column')}"
     messages.info(f"read {shape} from {source.name}")
@@ -106,10 +118,12 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
         None if columns.weight is None else _weights(table[columns.weight].iloc[kept]),
         roles,
         "linear" if roles.text else None,
-        None if columns.groups is None else _groups(table[columns.groups].iloc[kept]),
+        sequences if columns.groups is None else _groups(table[columns.groups].iloc[kept]),
         known.tree,
+        columns.regression,
         tuple(name for name in columns.categorical if name in used),
-        known.names if isinstance(known, LabelledSets) else (),
+        has_sequences=sequences is not None,
+        label_names=known.names if isinstance(known, LabelledSets) else (),
     )
 
 
@@ -119,7 +133,7 @@ def _read_targets(
     """Classes from one column, or label sets from several."""
     if columns.label:
         return read_label_sets(table, columns.hierarchy, reading.encoding, messages)
-    return read_labels(table[columns.target], columns.hierarchy, reading.encoding, messages)
+    return _read_target(table.iloc[:, 0], columns, reading, messages)
 
 
 def _sparse_training_set(source: Source, reading: Reading, columns: Columns, messages: Messages) -> TrainingSet:
@@ -133,8 +147,18 @@ def _sparse_training_set(source: Source, reading: Reading, columns: Columns, mes
     shape = f"{n_points} rows and {n_features} features ({density:.1%} not zero)"
     messages.info(f"read {shape} from {source.name}")
     kernel = "linear" if n_features > POLICY.wide and density < POLICY.sparse else None
-    known = read_labels(pd.Series(found.labels, name="label"), columns.hierarchy, reading.encoding, messages)
-    return TrainingSet(found.features, known.labels, None, None, kernel, None, known.tree)
+    known = _read_target(pd.Series(found.labels, name="label"), columns, reading, messages)
+    return TrainingSet(found.features, known.labels, None, None, kernel, None, known.tree, columns.regression)
+
+
+def _read_target(target: pd.Series, columns: Columns, reading: Reading, messages: Messages) -> Labelled:
+    """The target as classes, as nodes of a tree, or as numbers."""
+    if not columns.regression:
+        return read_labels(target, columns.hierarchy, reading.encoding, messages)
+    values = measurements(target)
+    if (values == values[0]).all():
+        raise ValueError(f"the target `{target.name}` is {values[0]:g} in every row. Name another column.")
+    return Labelled(values, None)
 
 
 def _require_named(table: pd.DataFrame, columns: Columns, source: Source) -> None:
@@ -143,6 +167,7 @@ def _require_named(table: pd.DataFrame, columns: Columns, source: Source) -> Non
         "`--label`": columns.label,
         "`--weight`": _present(columns.weight),
         "`--groups`": _present(columns.groups),
+        "`--sequence`": _present(columns.sequence),
         "`--text`": columns.text,
         "`--categorical`": columns.categorical,
         "`--ignore`": columns.ignore,
@@ -155,7 +180,7 @@ def _present(*names: str | None) -> list[str]:
 
 
 def _named(columns: Columns) -> list[str]:
-    single = _present(columns.target, columns.weight, columns.groups)
+    single = _present(columns.target, columns.weight, columns.groups, columns.sequence)
     return [*single, *columns.label, *columns.text, *columns.categorical, *columns.ignore]
 
 

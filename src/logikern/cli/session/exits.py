@@ -1,6 +1,7 @@
 """Exit codes, and errors as one sentence instead of a traceback."""
 
 import functools
+import importlib.util
 import inspect
 import sys
 from collections.abc import Callable
@@ -28,6 +29,9 @@ class AbortedError(BaseException):
 
 # The exceptions that the library raises for invalid data, settings or model files. Any other is a bug.
 REFUSALS = (ValueError, TypeError, OSError, MemoryError)
+
+# Libraries of the extras of a command, which a bare install lacks.
+EXTRAS = {"rich": "cli", "pandas": "cli", "pyarrow": "cli", "matplotlib": "report", "jinja2": "report"}
 
 TracebackOption = Annotated[
     bool,
@@ -60,6 +64,8 @@ def ends_cleanly(command: Callable[..., None]) -> Callable[..., None]:
         except Exception as error:
             if traceback:
                 raise
+            if isinstance(error, ImportError) and missing_extra(error):
+                _end(f"error: {missing_extra(error)}", ExitCode.REFUSED)
             _end(
                 f"error: unexpected {type(error).__name__}: {one_line(str(error))}. "
                 "This is a bug. Please report it with the output of --traceback.",
@@ -67,6 +73,20 @@ def ends_cleanly(command: Callable[..., None]) -> Callable[..., None]:
             )
 
     return with_parameters(guarded, [*parameters, extra])
+
+
+def missing_extra(error: ImportError) -> str:
+    """What to install for a command whose libraries are missing; empty if something else is missing."""
+    library = (error.name or "").partition(".")[0]
+    if library in EXTRAS:
+        return f"this command needs {library}. Install it with `pip install 'logikern[{EXTRAS[library]}]'`."
+    return one_line(str(error)) if "logikern[" in str(error) else ""
+
+
+def require_library(library: str) -> None:
+    """Raise an ImportError if a library is missing, before any work."""
+    if importlib.util.find_spec(library) is None:
+        raise ModuleNotFoundError(f"No module named {library!r}", name=library)
 
 
 def sentence(error: BaseException) -> str:

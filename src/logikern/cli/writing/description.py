@@ -31,7 +31,7 @@ def describe(model: Any, path: Path) -> dict[str, Any]:
         "bytes": path.stat().st_size,
         "model": type(classifier).__name__,
         "pipeline": [type(step).__name__ for _, step in model.steps] if classifier is not model else None,
-        "classes": [joined(label) for label in classifier.classes_.tolist()],
+        **_predicted(classifier),
         **_label_structure(classifier),
         "inputs": {kind: list(names) for kind, names in inputs.items() if names},
         "features": int(parts[0].model_.points.shape[1]),
@@ -65,8 +65,17 @@ def hyperparameters(model: Any) -> list[dict[str, Any]]:
     for label, part in _parts(final_step(model)).items():
         for row in part.hyperparameters_.to_dict("records"):
             name = INDEX.sub(lambda found: f" of {_input_name(found[1], names)}", row["name"])
-            rows.append({"name": name, "classes": label or row["classes"]} | _numbers(row, "value", "start"))
+            owners = {"outputs": row["outputs"]} if "outputs" in row else {"classes": label or row["classes"]}
+            rows.append({"name": name} | owners | _numbers(row, "value", "start"))
     return rows
+
+
+def _predicted(own: Any) -> dict[str, Any]:
+    """The classes of a classifier, or the outputs of a regressor and the errors of held-out rows."""
+    if "classes_" in vars(own):
+        return {"classes": [joined(label) for label in own.classes_.tolist()]}
+    deviations = [plain(value) for value in own.held_out_rmse_]
+    return {"outputs": len(deviations), "held_out_error": plain(own.held_out_error_), "held_out_rmse": deviations}
 
 
 def nodes(model: Any) -> list[dict[str, Any]] | None:
@@ -84,7 +93,7 @@ def nodes(model: Any) -> list[dict[str, Any]] | None:
 def _parameters(classifier: Any) -> dict[str, Any]:
     given = {name: plain(value) for name, value in classifier.get_params(deep=False).items()}
     tree = vars(classifier).get("tree_")
-    if isinstance(classifier.hierarchy, str | None) or tree is None:
+    if tree is None or isinstance(classifier.hierarchy, str | None):
         return given
     return given | {"hierarchy": f"{len(tree.labels)} nodes in {tree.depths.max()} levels"}
 

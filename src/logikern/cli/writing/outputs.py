@@ -15,15 +15,28 @@ from logikern.cli.reading.cells import name_list
 from logikern.cli.reading.hierarchy import path_text
 from logikern.cli.reading.labels import joined
 from logikern.cli.reading.sources import FORMATS, STANDARD, format_of
+from logikern.cli.session.exits import require_library
 from logikern.decisions.tree_rules import decide_on_tree
 from logikern.model.persistence import write_atomically
 from logikern.structure.tree import Tree
 
 
-def labelled_probabilities(probabilities: np.ndarray, classes: np.ndarray) -> pd.DataFrame:
-    """The most probable class of every row, and the probability of each class."""
-    columns = {"predicted": classes[probabilities.argmax(axis=1)]}
+def labelled_probabilities(
+    probabilities: np.ndarray, classes: np.ndarray, predicted: np.ndarray | None = None
+) -> pd.DataFrame:
+    """The given prediction of every row, or its most probable class, and the probability of each class."""
+    columns = {"predicted": classes[probabilities.argmax(axis=1)] if predicted is None else predicted}
     return pd.DataFrame(columns | _by_class(probabilities, classes))
+
+
+def numbers_with_deviations(values: np.ndarray, outputs: np.ndarray, deviations: np.ndarray) -> pd.DataFrame:
+    """The prediction of every row, and the standard deviation of its error if it is known."""
+    columns, suffixes = values.reshape(len(values), -1).T, [f"_{name}" for name in outputs]
+    if values.ndim == 1:
+        suffixes = [""]
+    found = {f"predicted{suffix}": column for suffix, column in zip(suffixes, columns, strict=True)}
+    known = {f"standard_deviation{suffix}": own for suffix, own in zip(suffixes, deviations, strict=True) if own > 0}
+    return pd.DataFrame(found).assign(**known)
 
 
 def labelled_nodes(probabilities: np.ndarray, tree: Tree, loss: str, allow_inner: bool) -> pd.DataFrame:
@@ -77,7 +90,8 @@ def require_table(out: str) -> None:
     """Reject a path that no table can be written to, before any work."""
     if out != STANDARD:
         require_writable(out)
-        output_format(Path(out))
+        if output_format(Path(out)) == "parquet":
+            require_library("pyarrow")
 
 
 def require_writable(out: str) -> None:

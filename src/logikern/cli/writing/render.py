@@ -8,8 +8,11 @@ from logikern.cli.models import tree_of
 from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.hierarchy import path_text
 from logikern.cli.writing.label_sets import LabelScore, SetScores
+from logikern.cli.writing.number_scores import NumberScores, named_scores
 from logikern.cli.writing.scores import ClassScore, Report, Scores
+from logikern.cli.writing.sequences import SequenceScores
 from logikern.cli.writing.tree_scores import TreeScores, tree_record
+from logikern.decisions.intervals import Estimate
 from logikern.reporting.tree import render_tree
 from logikern.structure.taxonomy import short_name
 from logikern.structure.tree import ROOT
@@ -30,17 +33,21 @@ LIMITS = DisplayLimits()
 
 
 def print_report(report: Report) -> None:
-    """Overall scores, then scores per class and the confusion matrix, or scores on the class tree."""
+    """Overall scores, then scores per class and the confusion matrix, or scores on the class tree; or of numbers."""
     from rich.console import Console
 
     console = Console()
+    if report.numbers is not None:
+        console.print(_numbers(report.numbers))
     if report.scores is not None:
         console.print(_overall(report.scores))
     if report.label_sets is not None:
         _print_set_scores(report.label_sets, console)
     if report.tree is not None:
         _print_tree_scores(report.tree, console)
-    elif report.scores is not None:
+    if report.sequences is not None:
+        console.print(_whole_sequences(report.sequences))
+    if report.tree is None and report.scores is not None:
         console.print(_classes(report.scores))
         if len(report.scores.per_class) <= LIMITS.confusion_classes:
             console.print(_confusion(report.scores))
@@ -48,7 +55,7 @@ def print_report(report: Report) -> None:
 
 def report_record(report: Report) -> dict[str, Any]:
     """The report as plain JSON values."""
-    record: dict[str, Any] = {}
+    record: dict[str, Any] = {} if report.numbers is None else asdict(report.numbers)
     if report.scores is not None:
         record |= asdict(report.scores)
         record["confusion"] = report.scores.confusion.tolist()
@@ -57,18 +64,21 @@ def report_record(report: Report) -> dict[str, Any]:
         record |= asdict(report.label_sets)
     if report.tree is not None:
         record["tree"] = tree_record(report.tree)
+    if report.sequences is not None:
+        record["sequences"] = asdict(report.sequences)
     return record
 
 
 def print_hyperparameters(
     rows: Sequence[Mapping[str, Any]], at_most: int | None = None, stderr: bool = False
 ) -> None:
-    """Print name, classes, value and start of each hyperparameter, up to a limit."""
+    """Print name, classes or outputs, value and start of each hyperparameter, up to a limit."""
     from rich.console import Console
 
     shown = rows[:at_most]
-    lines = ((row["name"], _cut(row["classes"]), _digits(row["value"]), _digits(row["start"])) for row in shown)
-    table = make_table("hyperparameters", ("name", "classes"), ("value", "start"), lines)
+    owners = "outputs" if any("outputs" in row for row in shown) else "classes"
+    lines = ((row["name"], _cut(row[owners]), _digits(row["value"]), _digits(row["start"])) for row in shown)
+    table = make_table("hyperparameters", ("name", owners), ("value", "start"), lines)
     if len(shown) < len(rows):
         table.caption, table.caption_justify = f"and {len(rows) - len(shown)} more: see `logikern info`", "left"
     Console(stderr=stderr).print(table)
@@ -134,6 +144,39 @@ def _print_set_scores(scores: SetScores, console: Any) -> None:
     }
     console.print(_scores(f"{scores.rows} rows", values))
     console.print(_table_of("labels", "label", scores.per_label))
+
+
+def _numbers(scores: NumberScores) -> Any:
+    rows = ((name, *_with_interval(value)) for name, value in named_scores(scores))
+    return make_table(f"{scores.rows} rows", ["score"], ["value", "95 % interval"], rows)
+
+
+def _with_interval(value: Estimate | float | None) -> tuple[str, str]:
+    if isinstance(value, Estimate):
+        return f"{value.value:.4g}", f"{value.low:.4g} to {value.high:.4g}"
+    return _digits(value), ""
+
+
+def _whole_sequences(scores: SequenceScores) -> Any:
+    values = {
+        "error": f"{scores.error:.2%}",
+        "log loss": f"{scores.log_loss:.4f}",
+        "log loss per row": f"{scores.log_loss_per_row:.4f}",
+    }
+    return _scores(f"{scores.sequences} whole sequences", values)
+
+
+def print_transitions(classifier: Any) -> None:
+    """Scores of pairs of labels, and of first and last labels, if there are few labels."""
+    from rich.console import Console
+
+    labels = [str(label) for label in classifier.classes_]
+    if len(labels) > LIMITS.confusion_classes:
+        return
+    table = [*zip(labels, classifier.transition_, classifier.end_, strict=True)]
+    rows = [(label, *(f"{value:.2f}" for value in (*scores, last))) for label, scores, last in table]
+    rows.append(("(first)", *(f"{value:.2f}" for value in classifier.start_), ""))
+    Console().print(make_table("score of a label (columns) after a label (rows)", [""], [*labels, "(last)"], rows))
 
 
 def _classes(scores: Scores) -> Any:

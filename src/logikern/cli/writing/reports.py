@@ -6,10 +6,19 @@ from typing import Any
 import pandas as pd
 
 from logikern.cli.reading.labelled import LabelledRows
+from logikern.cli.session.exits import require_library
 from logikern.cli.session.messages import Messages
+from logikern.cli.writing.outputs import require_writable
 from logikern.estimators._report.contents import write_report
 from logikern.model.persistence import NOTES, read_header, read_notes
 from logikern.reporting.document import Origin
+
+
+def require_page(out: str) -> None:
+    """Reject a page that cannot be written, before any work."""
+    require_writable(out)
+    for library in ("jinja2", "matplotlib"):
+        require_library(library)
 
 
 def write_page(model: Any, path: str, data: str, known: LabelledRows, out: str, messages: Messages) -> None:
@@ -26,8 +35,5 @@ def write_page(model: Any, path: str, data: str, known: LabelledRows, out: str, 
     )
     # Rows are numbered as in the file, so that they need no names.
     X = known.X.reset_index(drop=True) if isinstance(known.X, pd.DataFrame) else known.X
-    try:
-        write_report(model, X, known.labels, origin, out)
-    except ImportError as error:
-        raise ValueError(str(error)) from error
+    write_report(model, X, known.labels, origin, out)
     messages.info(f"wrote {out} ({Path(out).stat().st_size / 1024:.0f} kB)")

@@ -1,12 +1,15 @@
-"""Scores of probabilities: log loss, error, Brier score and calibration, and scores on a class tree."""
+"""Scores of a model: log loss, error, Brier score and calibration; on a class tree; or of numbers."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from logikern.cli.models import has_label_sets, tree_of
+from logikern.cli.models import has_label_sets, is_regression, tree_of
+from logikern.cli.preprocessing import final_step
 from logikern.cli.writing.label_sets import SetScores, score_sets
+from logikern.cli.writing.number_scores import NumberScores, score_numbers
+from logikern.cli.writing.sequences import SequenceScores, label_known
 from logikern.cli.writing.tree_scores import TreeScores, score_on_tree
 from logikern.decisions.metrics import brier_score, calibration_error
 
@@ -41,17 +44,25 @@ class Scores:
 
 @dataclass(frozen=True)
 class Report:
-    """scores: for rows whose target is a class, if any; tree: for all rows, if there is a class tree."""
+    """scores: for rows whose target is a class, if any; tree: for all rows, if there is a class tree; or numbers."""
 
     scores: Scores | None
     tree: TreeScores | None = None
+    numbers: NumberScores | None = None
+    sequences: SequenceScores | None = None  # of whole sequences, if the model labels them
     label_sets: SetScores | None = None  # if rows have any number of labels
 
 
-def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
-    """Scores of a model on points with known classes or nodes."""
+def report_on(model: Any, X: Any, labels: np.ndarray, sequences: np.ndarray | None = None) -> Report:
+    """Scores of a model on points with known classes, nodes or numbers; sequences name the sequence of each row."""
+    if is_regression(model):
+        return Report(None, numbers=_number_scores(model, X, labels))
     if has_label_sets(model):
         return Report(None, label_sets=score_sets(model, X, labels))
+    if sequences is not None:
+        found = label_known(model, X, labels, sequences)
+        own = score(found.log_probabilities, labels, model.classes_, found.predicted)
+        return Report(own, sequences=found.scores)
     log_probabilities, tree = model.predict_log_proba(X), tree_of(model)
     if tree is None:
         return Report(score(log_probabilities, labels, model.classes_))
@@ -60,13 +71,29 @@ def report_on(model: Any, X: Any, labels: np.ndarray) -> Report:
     return Report(scores, score_on_tree(np.exp(log_probabilities), labels, tree))
 
 
-def score(log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> Scores:
-    """Scores of `log_probabilities` (n_points, n_classes), columns in the order of `classes`."""
+def _number_scores(model: Any, X: Any, true: np.ndarray) -> NumberScores:
+    predicted, deviations = model.predict(X), final_step(model).held_out_rmse_
+    if predicted.ndim > 1:
+        raise ValueError(
+            f"`logikern evaluate` scores one target, but the model predicts {predicted.shape[1]}. Score it in Python."
+        )
+    return score_numbers(true, predicted, float(deviations[0]))
+
+
+def score(
+    log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray, decided: np.ndarray | None = None
+) -> Scores:
+    """Scores of `log_probabilities` (n_points, n_classes), columns in the order of `classes`.
+
+    Predictions are the most probable classes, or those that were decided.
+    """
     n_points, n_classes = log_probabilities.shape
     position = {label: place for place, label in enumerate(classes.tolist())}
     true = np.array([position[label] for label in labels.tolist()])
     probabilities = np.exp(log_probabilities)
     predicted = probabilities.argmax(axis=1)
+    if decided is not None:
+        predicted = np.array([position[label] for label in decided.tolist()])
     losses = -log_probabilities[np.arange(n_points), true]
     confusion = np.zeros((n_classes, n_classes), dtype=int)
     np.add.at(confusion, (true, predicted), 1)

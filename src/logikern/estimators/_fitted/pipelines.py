@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from logikern.estimators._fitted.frames import labelled_frame
 from logikern.estimators._inputs.data import names_of_rows
-from logikern.model.integrity import is_ours
+from logikern.model.integrity import is_ours, labels_sequences
 from logikern.numerics.outcome import Array
 
 
@@ -104,7 +104,7 @@ def our_estimator(model: Any) -> Any:
     """Our estimator, which may be the last step of a pipeline."""
     fitted = fitted_model(model)
     estimator = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
-    if not is_ours(estimator):
+    if not is_ours(estimator) or labels_sequences(estimator):
         raise ValueError(
             "`model` must be a KernelLogisticClassifier or a KernelRegressor, a Pipeline that ends in one, or a "
             "search that was fitted with refit=True, but is "

@@ -26,6 +26,7 @@ from logikern.structure.tree import Tree
 
 # Squares of larger inputs overflow; if all inputs are smaller, their squares vanish.
 LARGEST_INPUT, SMALLEST_INPUT = 1e150, 1e-150
+SCALE = "Scale the inputs, for instance with StandardScaler or by a change of units."
 # Rows of a kernel matrix that are compared with its columns at a time.
 ROW_TILE = 256
 
@@ -201,7 +202,7 @@ def check_together(
         y = _beside(X, y, estimator, kinds)
     scaling = "raw" if compares_scalings(estimator) and not numbers_only else estimator.inputs
     encoder, X = learn_inputs(X, chosen, scaling, vars(estimator).get("feature_names_in_"))
-    _check_magnitude(X)
+    check_magnitude(X)
     return Checked(X, y, encoder)
 
 
@@ -224,20 +225,24 @@ def _check_matrix(X: Any) -> Any:
     return X
 
 
-def _check_magnitude(X: Any) -> None:
+def check_magnitude(X: Any) -> None:
     """Reject inputs whose squares overflow, or whose squared differences all vanish."""
-    values = X.data[:, None] if is_sparse(X) else X
-    highest, lowest = (values.max(axis=0), values.min(axis=0)) if len(values) else (np.zeros(1), np.zeros(1))
-    largest = float(max(highest.max(), -lowest.min()))
-    advice = "Scale the inputs, for instance with StandardScaler or by a change of units."
-    if largest > LARGEST_INPUT:
-        raise ValueError(f"`X` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. {advice}")
-    spread = largest if is_sparse(X) else float((highest - lowest).max())
+    largest = check_largest(X)
+    spread = largest if is_sparse(X) or not X.size else float((X.max(axis=0) - X.min(axis=0)).max())
     if 0 < spread < SMALLEST_INPUT:
         raise ValueError(
             f"Rows of `X` must be equal or differ by at least {SMALLEST_INPUT:g}, but the largest "
-            f"difference is {spread:g}, whose square underflows. {advice}"
+            f"difference is {spread:g}, whose square underflows. {SCALE}"
         )
+
+
+def check_largest(X: Any) -> float:
+    """The largest magnitude of inputs; an error if its square overflows."""
+    values = X.data if is_sparse(X) else X
+    largest = float(max(values.max(), -values.min())) if values.size else 0.0
+    if largest > LARGEST_INPUT:
+        raise ValueError(f"`X` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. {SCALE}")
+    return largest
 
 
 def _check_symmetric(matrix: Array) -> None:

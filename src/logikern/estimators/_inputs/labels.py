@@ -16,7 +16,7 @@ N_NAMED = 5
 
 def refuse_missing(y: Any) -> None:
     """Reject missing targets (None, NaN, NaT, pandas' NA), and name their rows."""
-    rows = _missing_rows(y)
+    rows = missing_rows(y)
     if rows.size:
         named = ("row " if len(rows) == 1 else "rows ") + ", ".join(map(str, rows[:N_NAMED]))
         more = f" and {len(rows) - N_NAMED} more" if len(rows) > N_NAMED else ""
@@ -26,7 +26,8 @@ def refuse_missing(y: Any) -> None:
         )
 
 
-def _missing_rows(y: Any) -> Indices:
+def missing_rows(y: Any) -> Indices:
+    """Rows whose target is None, NaN, NaT or pandas' NA."""
     if hasattr(y, "isna"):  # pandas; its nullable columns become objects only if something is missing
         missing = np.asarray(y.isna(), dtype=bool)
     elif isinstance(y, list | tuple):  # labels may be tuples, which must not become an array

@@ -34,24 +34,28 @@ def weigh_rows(
     return weights
 
 
-def sample_weights(n_rows: int, sample_weight: Any, may_vanish: bool = False) -> Array:
-    """One weight per row, finite and non-negative; not all may be zero, unless `may_vanish`."""
+def sample_weights(n_rows: int, sample_weight: Any, may_vanish: bool = False, unit: str = "row") -> Array:
+    """One weight per row, finite and non-negative; not all may be zero, unless `may_vanish`.
+
+    `unit` is the word for a row in messages.
+    """
     if sample_weight is None or isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n_rows, 1.0 if sample_weight is None else sample_weight)
     try:
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"`sample_weight` must hold numbers, but is {sample_weight!r}. Pass one weight for each row."
+            f"`sample_weight` must hold numbers, but is {sample_weight!r}. Pass one weight for each {unit}."
         ) from None
     if weights.shape != (n_rows,):
         raise ValueError(
-            f"`sample_weight` must have shape ({n_rows},), but has {weights.shape!r}. Pass one weight for each row."
+            f"`sample_weight` must have shape ({n_rows},), but has {weights.shape!r}. Pass one weight for each "
+            f"{unit}."
         )
     wrong = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if wrong.size:
         raise ValueError(
-            f"`sample_weight` must be finite and non-negative, but is {weights[wrong[0]]:g} at row {wrong[0]}. "
+            f"`sample_weight` must be finite and non-negative, but is {weights[wrong[0]]:g} at {unit} {wrong[0]}. "
             "Weights multiply the log likelihood of a point; use weight 0 to ignore a point."
         )
     if not (weights.any() or may_vanish):

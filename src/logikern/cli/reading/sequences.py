@@ -1,0 +1,53 @@
+"""The column that marks sequences, in a training table and for a fitted model."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import typer
+
+from logikern.cli.reading.cells import levels, row_names
+from logikern.model.persistence import read_notes
+
+SEQUENCE = "sequence"  # note in a model file
+
+
+def read_sequence_names(column: pd.Series) -> np.ndarray:
+    """The name of the sequence of each row, as text; a missing name is an error."""
+    missing = np.flatnonzero(column.isna().to_numpy(dtype=bool))
+    if len(missing):
+        raise ValueError(
+            f"every row must belong to a sequence, but `{column.name}` is missing in {row_names(missing)}. Fill it "
+            "in, or drop these rows."
+        )
+    return levels(column).astype(str)
+
+
+def require_several(names: np.ndarray) -> None:
+    """Reject a single sequence, which a search could not hold out."""
+    if len(np.unique(names)) < 2:
+        raise ValueError(
+            f"there is only one sequence, {str(names[0])!r}, but the search holds out whole sequences. Name another "
+            "column in `--sequence`, or pass `--fixed`."
+        )
+
+
+def find_sequence_column(model_file: str, given: str | None, labels_sequences: bool) -> str | None:
+    """The column that marks sequences: that of `--sequence`, or of the fit; None for models of single rows."""
+    if not labels_sequences:
+        if given is not None:
+            raise typer.BadParameter(
+                f"`--sequence` is for models of sequences, but `{model_file}` classifies single rows: remove it."
+            )
+        return None
+    column = given or read_notes(model_file).get(SEQUENCE)
+    if column is None:
+        raise typer.BadParameter(
+            f"`{model_file}` labels sequences: pass `--sequence COL`, the column that marks them."
+        )
+    return column
+
+
+def with_sequence(others: Sequence[str], column: str | None) -> list[str]:
+    """The named columns, with the column of sequences."""
+    return list(dict.fromkeys([*others, *([] if column is None else [column])]))
