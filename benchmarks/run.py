@@ -52,6 +52,7 @@ LEARNED = (
     "sequences",
     "regression",
     "multilabel",
+    "label_trees",
     "tables",
     "density",
     "large",

@@ -94,5 +94,6 @@ def test_numbers_of_large_data_are_those_of_the_policies():
 def test_numbers_of_several_labels_are_those_of_the_policies():
     page = (ROOT / "docs" / "multilabel.md").read_text()
     assert f"label sets times rows exceed {_structures.USUAL.most_entries:,}" in page
+    assert f"label sets times rows reach {_structures.USUAL.many_entries:,}" in page
     assert f"at most {_comparison.USUAL.most_rows} rows" in page
     assert _structures.USUAL.most_unseen == 0.5 and "more than half of the rows" in page

@@ -10,6 +10,7 @@ __version__ = "0.2.0"
 _EXPORTS: dict[str, tuple[str, ...]] = {
     "estimators.classifier": ("KernelLogisticClassifier",),
     "estimators.multilabel.classifier": ("KernelMultilabelClassifier",),
+    "estimators.multilabel._trees": ("node_indicators",),
     "estimators.regressor": ("KernelRegressor",),
     "sequences.classifier": ("KernelSequenceClassifier",),
     "estimators._fitted.pipelines": ("explain", "predict_decisions", "predict_proba_frame", "suspects"),

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from logikern.cli.main import app
+from tests.cli.pictures import LABELS, pictures
 
 
 def small_table(n_points: int = 60, seed: int = 0) -> pd.DataFrame:
@@ -168,6 +169,17 @@ def model(tmp_path_factory, run) -> Path:
     result = run("fit", folder / "train.csv", "--target", "kind", "--fixed", "--out", folder / "model.skops")
     assert result.exit_code == 0, result.stderr
     return folder / "model.skops"
+
+
+@pytest.fixture(scope="session")
+def label_model(tmp_path_factory, run) -> Path:
+    """A model of the labels of small pictures."""
+    folder = tmp_path_factory.mktemp("pictures")
+    pictures().to_csv(folder / "pictures.csv", index=False)
+    named = [word for label in LABELS for word in ("--label", label)]
+    result = run("fit", folder / "pictures.csv", *named, "--fixed", "--out", folder / "pictures.skops")
+    assert result.exit_code == 0, result.stderr
+    return folder / "pictures.skops"
 
 
 @pytest.fixture(scope="session")

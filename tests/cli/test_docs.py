@@ -8,13 +8,25 @@ from pathlib import Path
 import pytest
 
 from logikern.cli.reading.sources import FORMATS
+from tests.cli.pictures import pictures
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
 COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL) for line in block.splitlines()]
 
 
 @pytest.fixture
-def folder(make_table, make_corpus, make_tokens, model, tree_model, number_model, tag_model, tmp_path, monkeypatch):
+def folder(
+    make_table,
+    make_corpus,
+    make_tokens,
+    model,
+    tree_model,
+    number_model,
+    tag_model,
+    label_model,
+    tmp_path,
+    monkeypatch,
+):
     """The files that the page speaks of."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(model, "fruit.skops")
@@ -43,6 +55,11 @@ def folder(make_table, make_corpus, make_tokens, model, tree_model, number_model
     Path("links.csv").write_text(
         "child,parent\nphysics,\noptics,physics\nnuclear,physics\nbiology,\nmusic,\nfilm,\nnoir,film\nwestern,film\n"
     )
+    paths = {"sea": "nature/sea", "sky": "nature/sky"}
+    for name in ("pictures", "new-pictures"):
+        pictures().to_csv(f"{name}.csv", index=False)
+    pictures().rename(columns=paths).to_csv("nature.csv", index=False)
+    shutil.copy(label_model, "pictures.skops")
     shutil.copy(tag_model, "tags.skops")
     make_tokens().to_csv("tokens.csv", index=False)
     make_tokens(n_sentences=10, seed=1).to_csv("new_tokens.csv", index=False)

@@ -5,6 +5,7 @@ import sys
 
 import pandas as pd
 import pytest
+
 from tests.reporting.pages import dangers, read_page
 
 pytest.importorskip("matplotlib")

@@ -39,6 +39,30 @@ def test_gradient_matches_differences(n_labels, tying, solver):
         np.testing.assert_allclose(found[place], (high - low) / (2 * step), atol=1e-7)
 
 
+PARENTS = (-1, 0, 0, 2)
+
+
+def tree_labels():
+    targets = np.maximum(labels(4), [[1.0], [0.0], [0.0], [0.0]] * (np.arange(len(catalogue.points())) % 4 > 0))
+    for label, parent in enumerate(PARENTS[1:], 1):
+        targets[label] *= targets[parent]
+    return targets
+
+
+@pytest.mark.parametrize("tying", ["shared", "separate"])
+def test_gradient_of_labels_in_a_tree_matches_differences(tying):
+    own = catalogue.specify("gaussian", tying, Flat(4), 1.7)
+    likelihood, targets = Bernoulli(PARENTS), tree_labels()
+    found = own.collect(evaluate(likelihood, targets, own).gradient)
+    step, at = 1e-5, own.log_parameters
+    for place, unit in enumerate(np.eye(len(at))):
+        high, low = (
+            evaluate(likelihood, targets, own.with_log_parameters(at + sign * step * unit)).value
+            for sign in (1.0, -1.0)
+        )
+        np.testing.assert_allclose(found[place], (high - low) / (2 * step), atol=1e-7)
+
+
 def test_value_is_the_sum_over_labels_of_two_classes():
     whole = evaluate(Bernoulli(), labels(3), catalogue.specify("gaussian", "shared", Flat(3), 1.7))
     pair = catalogue.specify("gaussian", "shared", Flat(2), 1.7)

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from logikern import KernelLogisticClassifier, KernelMultilabelClassifier, joint_log_loss
-from logikern.estimators.multilabel import _structures, classifier
+from logikern.estimators.multilabel import _choice, _structures
 
 FIXED = {"kernel": "gaussian", "rate": 0.7, "variance": 5.0, "criterion": None, "random_state": 0}
 COMPARED = ("independent", "joint")
@@ -167,11 +167,28 @@ def test_rows_that_alone_have_a_label_are_not_compared():
 def test_auto_leaves_out_a_joint_structure_of_too_many_sets(changed, told, monkeypatch):
     y = np.column_stack([Y, np.arange(len(Y)) == 7]) if "most_unseen" in changed else Y
     policy = replace(_structures.USUAL, **changed)
-    monkeypatch.setattr(classifier, "obstacle_to_joint", partial(_structures.obstacle_to_joint, policy=policy))
+    monkeypatch.setattr(_choice, "obstacle_to_joint", partial(_structures.obstacle_to_joint, policy=policy))
     model = fixed().fit(X, y)
     assert model.structure_ == "independent" and model.comparison_ is None
     assert told in " ".join(model.explain().split())
     assert fixed(structure="joint").fit(X, y).structure_ == "joint"
+
+
+@pytest.mark.parametrize("weights", [None, np.ones(len(X))], ids=["plain", "weighted"])
+def test_large_joint_search_inherits_kernel_and_scale_of_inputs(weights, monkeypatch):
+    policy = replace(_structures.USUAL, many_entries=1)
+    monkeypatch.setattr(_choice, "inherit_inputs", partial(_structures.inherit_inputs, policy=policy))
+    fits, fit = {}, _choice.fit_structure
+    monkeypatch.setattr(_choice, "fit_structure", lambda name, *rest: fits.setdefault(name, fit(name, *rest)))
+    KernelMultilabelClassifier(cv=2, random_state=0).fit(X, Y, sample_weight=weights)
+    first, second = (fits[name].classifier for name in COMPARED)
+    assert len(first.plan_.alternatives) > 1
+    if weights is not None:
+        assert len(second.plan_.alternatives) == len(first.plan_.alternatives)
+        return
+    assert len(second.plan_.alternatives) == 1
+    assert type(second.kernels_[0]) is type(first.kernels_[0])
+    assert second.encoder_.scaling.kind == first.encoder_.scaling.kind
 
 
 def test_independent_labels_are_penalised_linear_models():
@@ -282,59 +299,6 @@ def test_a_weight_of_two_counts_as_two_rows(structure):
     np.testing.assert_allclose(weighted.set_log_proba(NEW, NEW_Y), repeated.set_log_proba(NEW, NEW_Y), atol=1e-7)
 
 
-@pytest.mark.parametrize(
-    "y, told",
-    [
-        (None, "requires y to be passed"),
-        ([["a", "b"], ["c"]] * 45, "MultiLabelBinarizer"),
-        ([{"a"}, {"b", "a"}] * 45, "MultiLabelBinarizer"),
-        ([("a", "b"), ("b", "c")] * 45, "MultiLabelBinarizer"),
-        (set_numbers(Y), "MultiLabelBinarizer"),
-        (Y[:, 0], "KernelLogisticClassifier"),
-        (Y + 1, "row 0 has 2|row . has 2"),
-        (np.where(Y == 1, np.nan, 0.0), "None, NaN or NA"),
-        (pd.DataFrame(Y).astype("Int64").replace(1, pd.NA), "None, NaN or NA"),
-        (0.5 * Y, "continuous"),
-        (Y[:-1], "inconsistent numbers of samples"),
-        (np.ones_like(Y), "each label has one class only"),
-        (np.empty((len(X), 0)), "a column per label"),
-    ],
-)
-def test_wrong_labels_are_refused(y, told):
-    with pytest.raises(ValueError, match=told):
-        fixed().fit(X, y)
-
-
-@pytest.mark.parametrize(
-    "settings, told",
-    [
-        ({"structure": "linked"}, "`structure` must be one of"),
-        ({"structure": "joined"}, "Did you mean 'joint'"),
-        ({"tying": [0, 1, 1]}, "`tying` must be one of"),
-        ({"solver": "smo"}, "`solver` must be one of"),
-        ({"bias_variance": np.inf}, "`bias_variance` must be finite"),
-        ({"variance": [1.0, 2.0]}, "`variance` must be one number"),
-        ({"tol": -1.0}, "`tol` must be"),
-        ({"verbose": "much"}, "`verbose` must be"),
-        ({"cv": "five"}, "`cv` must be a number of folds"),
-        ({"kernel": "rbf", "rate": None}, "gaussian"),
-    ],
-)
-def test_wrong_settings_are_refused(settings, told):
-    with pytest.raises(ValueError, match=told):
-        fixed(**settings).fit(X, Y)
-
-
-def test_wrong_arguments_of_answers_are_refused():
-    model = fixed(structure="joint").fit(X, Y)
-    with pytest.raises(ValueError, match="`loss` must be one of"):
-        model.decide(NEW, "accuracy")
-    with pytest.raises(ValueError, match="a column for each of the 3 labels"):
-        model.predict_set_proba(NEW, [[0, 1]])
-    with pytest.raises(ValueError, match="must have 40 rows like `X`"):
-        model.set_log_proba(NEW, NEW_Y[:5])
-
-
 def test_tools_of_scikit_learn_work():
     pipeline = make_pipeline(StandardScaler(), fixed(structure="independent"))
     assert cross_val_score(pipeline, X, Y, cv=3).shape == (3,)
@@ -366,11 +330,6 @@ def test_sparse_inputs_and_precomputed_kernels_give_the_same_probabilities():
     new = np.exp(-0.35 * ((NEW[:, None] - X) ** 2).sum(axis=2))
     given = fixed(kernel="precomputed", rate=None).fit(values, Y)
     np.testing.assert_allclose(given.predict_proba(new), fixed().fit(X, Y).predict_proba(NEW), atol=1e-7)
-
-
-def test_a_classifier_of_single_labels_points_to_this_one():
-    with pytest.raises(ValueError, match="use KernelMultilabelClassifier"):
-        KernelLogisticClassifier().fit(X, Y)
 
 
 def test_groups_are_held_out_together():

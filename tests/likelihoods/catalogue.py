@@ -29,6 +29,17 @@ def shares() -> np.ndarray:
     return np.random.default_rng(6).random((N_CLASSES, N_POINTS))
 
 
+PARENTS = (-1, 0, 0, 2)
+
+
+def nested(targets: np.ndarray) -> np.ndarray:
+    """Targets that do not exceed those of their parents."""
+    nested = targets.copy()
+    for label, parent in enumerate(PARENTS[1:], 1):
+        nested[label] *= nested[parent]
+    return nested
+
+
 def numbers() -> np.ndarray:
     return np.random.default_rng(3).standard_normal((N_CLASSES, N_POINTS))
 
@@ -58,6 +69,8 @@ ALL = (
     Case("softmax of distributions", Softmax(), distributions()),
     Case("bernoulli of labels", Bernoulli(), present()),
     Case("bernoulli of shares", Bernoulli(), shares()),
+    Case("bernoulli of a tree", Bernoulli(PARENTS), nested(present())),
+    Case("bernoulli of shares in a tree", Bernoulli(PARENTS), nested(shares())),
     Case("squared", Squared(), numbers()),
     Case("poisson", Poisson(), counts()),
 )

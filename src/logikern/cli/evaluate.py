@@ -20,6 +20,9 @@ root mean squared error, mean absolute error, R^2 and log loss, each with a 95 %
 A model of sequences has the log loss of single rows given their whole sequence, the error of the most probable
 sequences, and scores of whole sequences.
 
+If rows have any number of labels, the scores are the joint log loss of label sets, Hamming loss, subset error and F1,
+each for the decisions that minimise it, with a table of the labels.
+
 The target is the column that the model was fitted to predict, unless `--target` names another.
 
 Examples:

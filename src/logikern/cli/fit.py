@@ -12,7 +12,8 @@ Fit a kernel softmax classifier and write it, with its preprocessing, to a file.
 
 Numeric columns are imputed and standardised, other columns become one input per level, and `--text` columns become
 tf-idf. Classes may be the leaves of a tree. With `--regression` the target is a number. With `--sequence` the rows of
-a sequence are labelled together, by a conditional random field. Hyperparameters are learned, unless --fixed is given.
+a sequence are labelled together, by a conditional random field. With `--label` in place of `--target`, a row may have
+any number of labels. Hyperparameters are learned, unless --fixed is given.
 
 Ctrl-C ends the search and writes the best model so far; a second Ctrl-C aborts.
 
@@ -33,6 +34,8 @@ Examples:
   cat big.csv | logikern fit - --format csv -t y -o big.skops
 
   logikern fit tokens.csv --sequence sentence -t tag -o tags.skops
+
+  logikern fit pictures.csv --label sea --label sky --label city -o pictures.skops
 
 Exit codes: 0 fitted; 1 invalid data or setting; 2 wrong usage; 3 model written, but the fit did not converge or
 the search was interrupted; 130 aborted.
@@ -58,6 +61,7 @@ def fit(
     path = out or fitting.default_path(data)
     fitting.check(path, columns, model, learning, test_fraction)
     fitting.check_sequence_options(columns, model, learning, computation)
+    fitting.check_label_options(columns, model, learning)
     data_set = training.read_training_set(data, reading, columns, messages)
     estimator = fitting.estimator(model, learning, computation, data_set)
     kept, held_out = fitting.split(data_set, test_fraction, computation.seed)

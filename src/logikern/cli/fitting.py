@@ -1,5 +1,6 @@
 """The work of `logikern fit`: from options and a training set to a model file."""
 
+import json
 import shlex
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
@@ -11,11 +12,18 @@ import numpy as np
 import typer
 
 from logikern.cli import options
-from logikern.cli.models import fit_model, new_classifier, new_regressor, new_sequence_classifier
+from logikern.cli.models import (
+    fit_model,
+    new_classifier,
+    new_multilabel_classifier,
+    new_regressor,
+    new_sequence_classifier,
+)
 from logikern.cli.preprocessing import STANDARD, build_model, final_step
 from logikern.cli.reading import sources
 from logikern.cli.reading.cells import count, name_list
 from logikern.cli.reading.hierarchy import check_hierarchy
+from logikern.cli.reading.label_columns import LABELS
 from logikern.cli.reading.labelled import TARGET
 from logikern.cli.reading.labels import parse_class_weight
 from logikern.cli.reading.sequences import SEQUENCE, require_several
@@ -39,6 +47,7 @@ NOT_FOR_SEQUENCES = (
     *("regression", "groups", "drop_missing_target", "hierarchy", "class_weight", "ard", "sharpen", "learn_bias"),
     *("n_starts", "solver", "operator", "memory_limit"),
 )
+NOT_FOR_LABELS = ("class_weight", "sharpen", "learn_bias", "n_starts")
 
 
 def default_path(data: str) -> str:
@@ -119,6 +128,19 @@ def check_sequence_options(
         raise typer.BadParameter(f"with `--sequence`, `--criterion` must be cv, but is {learning.criterion}.")
 
 
+def check_label_options(columns: options.Columns, model: options.Model, learning: options.Learning) -> None:
+    """Reject options that models of several labels do not have."""
+    given = vars(model) | vars(learning)
+    usual = vars(options.Model()) | vars(options.Learning())
+    idle = [_spell(name, given[name]) for name in NOT_FOR_LABELS if given[name] != usual[name]]
+    if columns.label and (columns.regression or columns.sequence is not None):
+        raise typer.BadParameter("`--label` names labels of single rows: remove `--regression` or `--sequence`.")
+    if columns.label and idle:
+        raise typer.BadParameter(
+            f"models of several labels (`--label`) do not support {name_list(idle)}: remove them."
+        )
+
+
 def _spell(name: str, value: Any) -> str:
     """The option as the user wrote it."""
     return f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
@@ -133,7 +155,8 @@ def notes_on(context: typer.Context) -> dict[str, str]:
             value = context.params[name]
             words += _as_words(parameter, Path(value).name if name in FILES else value)
     columns = {name: context.params[name] for name in (TARGET, SEQUENCE)}
-    return {"command": shlex.join(words)} | {name: column for name, column in columns.items() if column is not None}
+    notes = {"command": shlex.join(words)} | {name: column for name, column in columns.items() if column is not None}
+    return notes | ({LABELS: json.dumps(context.params["label"])} if context.params["label"] else {})
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -155,7 +178,7 @@ def estimator(
     model: options.Model, learning: options.Learning, computation: options.Computation, data_set: TrainingSet
 ) -> Any:
     """The estimator with the given options, most of which are its arguments."""
-    if model.tying in TREE_TYINGS and data_set.tree is None:
+    if model.tying in TREE_TYINGS and (data_set.tree is None or data_set.label_names):
         raise ValueError(f"`--tying {model.tying}` needs a class tree: pass `--hierarchy`.")
     # The search of a classifier decides on the scale of inputs.
     is_standard = learning.fixed or data_set.is_numeric
@@ -176,6 +199,9 @@ def estimator(
     }
     if data_set.is_numeric:
         return new_regressor(settings, learning.fixed)
+    if data_set.label_names:
+        own = {name: value for name, value in settings.items() if name not in NOT_FOR_LABELS}
+        return new_multilabel_classifier(own | {"hierarchy": data_set.tree}, learning.fixed)
     weights = parse_class_weight(model.class_weight, data_set.labels)
     return new_classifier(settings | {"hierarchy": data_set.tree, "class_weight": weights}, learning.fixed)
 
@@ -216,7 +242,7 @@ def split(data_set: TrainingSet, test_fraction: float | None, seed: int) -> tupl
     if test_fraction is None:
         return data_set, None
     # With a tree, classes without rows are allowed.
-    everywhere = data_set.tree is None and not data_set.is_numeric
+    everywhere = data_set.tree is None and not data_set.is_numeric and not data_set.label_names
     parts = (_by_rows if data_set.groups is None else _by_groups)(data_set, test_fraction, seed, everywhere)
     if parts is None and data_set.is_numeric:
         raise ValueError(
@@ -278,7 +304,7 @@ def fit_and_write(
     # Without a search there is no best result so far, so Ctrl-C ends the command.
     caught = nullcontext() if unfitted.criterion is None else interrupts_to(interruption.receive)
     with show_progress(messages, task, interruption, unfitted.max_time), caught:
-        report = fit_model(model, kept.X, kept.labels, kept.weights, kept.groups)
+        report = fit_model(model, kept.X, kept.targets, kept.weights, kept.groups)
     for message in report.warnings:
         messages.warn(message)
     write_model(report.model, out, notes)
@@ -292,9 +318,11 @@ def fit_and_write(
 
 
 def _classes(data_set: TrainingSet) -> str:
-    """The number of classes, in words."""
+    """The number of classes or labels, in words."""
     if data_set.is_numeric:
         return ""
+    if data_set.label_names:
+        return f", {len(data_set.label_names)} labels"
     n_classes = len(np.unique(data_set.labels)) if data_set.tree is None else data_set.tree.n_classes
     return f", {n_classes} classes"
 
@@ -306,7 +334,7 @@ def _in_sequences(data_set: TrainingSet) -> str:
 
 def _summarise(model: Any, outcome: str, messages: Messages) -> None:
     estimator = final_step(model)
-    if vars(estimator).get("verdicts_"):
+    if getattr(estimator, "verdicts_", ()):
         messages.info(estimator.explain())
     else:
         messages.info(f"outcome: {outcome}")

@@ -31,6 +31,14 @@ def new_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
     return KernelLogisticClassifier(**given, **({"criterion": None} if fixed else {}))
 
 
+def new_multilabel_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
+    """The estimator of rows with several labels, with the given settings."""
+    from logikern.estimators.multilabel.classifier import KernelMultilabelClassifier
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    return KernelMultilabelClassifier(**given | ({"criterion": None} if fixed else {}))
+
+
 def new_regressor(settings: dict[str, Any], fixed: bool = False) -> Any:
     """The estimator of numbers with the given settings."""
     from logikern.estimators.regressor import KernelRegressor
@@ -50,7 +58,7 @@ def new_sequence_classifier(settings: dict[str, Any], fixed: bool = False) -> An
 def fit_model(
     model: Any,
     X: Any,
-    labels: np.ndarray,
+    labels: Any,
     weights: np.ndarray | None = None,
     groups: np.ndarray | None = None,
 ) -> FitReport:
@@ -85,9 +93,16 @@ def outcome_sentence(classifier: Any) -> str:
 
 
 def tree_of(model: Any) -> Tree | None:
-    """The class tree, if there is one."""
+    """The class tree, if there is one; a tree of labels is not one."""
+    if has_label_sets(model):
+        return None
     tree: Tree | None = vars(final_step(model)).get("tree_")
     return tree
+
+
+def has_label_sets(model: Any) -> bool:
+    """Whether rows have any number of labels."""
+    return type(final_step(model)).__name__ == "KernelMultilabelClassifier"
 
 
 def load_model(path: str) -> Any:
@@ -108,6 +123,8 @@ def load_classifier(path: str, command: str) -> Any:
         kind = "contains a regressor, which predicts numbers"
     elif has_sequences(model):
         kind = "labels sequences"
+    elif has_label_sets(model):
+        kind = "has any number of labels per row"
     else:
         return model
     raise ValueError(

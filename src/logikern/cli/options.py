@@ -21,7 +21,7 @@ CriterionName = StrEnum("CriterionName", "cv loo auto")
 Format = StrEnum("Format", "csv tsv parquet jsonl svmlight")
 Tying = StrEnum("Tying", "auto shared scaled separate level subtree leaf leaves")
 Decimal = StrEnum("Decimal", {"point": ".", "comma": ","})
-Loss = StrEnum("Loss", "zero_one taxonomic parent")
+Loss = StrEnum("Loss", "zero_one taxonomic parent hamming subset f1")
 
 
 def one_of(names: type[StrEnum]) -> dict[str, Any]:
@@ -99,7 +99,11 @@ TestFractionOption = Annotated[
 ]
 TreeLossOption = Annotated[
     Loss | None,
-    typer.Option("--loss", **one_of(Loss), help="Loss of a wrong decision on a class tree (default: zero_one)."),
+    typer.Option(
+        "--loss",
+        **one_of(Loss),
+        help="Loss of a wrong decision on a class tree (default: zero_one), or of wrong labels (default: hamming).",
+    ),
 ]
 InnerNodeOption = Annotated[
     bool, typer.Option("--allow-inner", help="Choose an inner node if its expected taxonomic loss is smaller.")
@@ -133,6 +137,15 @@ class Columns:
     """The columns that the user named, the source of the class tree, and whether the target is a number."""
 
     target: TargetOption = None
+    label: Annotated[
+        list[str],
+        _columns(
+            "--label",
+            metavar="COL",
+            help="Column of 0/1, no/yes or false/true, instead of --target: rows have any number of labels. "
+            "Repeatable.",
+        ),
+    ] = field(default_factory=list)
     sequence: Annotated[
         str | None,
         _columns(

@@ -22,6 +22,9 @@ whole sequence, and probabilities are those of each row. Rows of a sequence must
 With a class tree it also has `path`, the path to the predicted node, and `probability`. `--loss` sets the loss to
 minimise, and `--allow-inner` allows inner nodes as decisions.
 
+If rows have any number of labels, `predicted` has the labels of smallest expected loss, separated by semicolons, and
+there is a probability for each label. `--loss` is then hamming, subset or f1.
+
 Examples:
 
   logikern predict iris.skops new.csv --out probabilities.csv
@@ -75,13 +78,18 @@ predict.__doc__ = HELP
 
 
 def _decided(model: Any, inputs: Any, loss: str | None, allow_inner: bool, sequence: str | None) -> Any:
-    from logikern.cli.models import is_regression, tree_of
+    from logikern.cli.models import has_label_sets, is_regression, tree_of
     from logikern.cli.preprocessing import final_step
     from logikern.cli.reading.sequences import read_sequence_names
+    from logikern.cli.writing.label_sets import labelled_sets, set_loss
     from logikern.cli.writing.outputs import labelled_nodes, labelled_probabilities, numbers_with_deviations
     from logikern.cli.writing.sequences import labelled_sequences
 
+    if has_label_sets(model):
+        return labelled_sets(model, inputs.X, set_loss(loss, allow_inner))
     tree = tree_of(model)
+    if loss in ("hamming", "subset", "f1"):
+        raise ValueError(f"`--loss {loss}` needs a model of several labels. Fit it with `--label`.")
     if tree is not None:
         chosen = loss or ("taxonomic" if allow_inner else "zero_one")
         return labelled_nodes(model.predict_proba(inputs.X), tree, chosen, allow_inner)

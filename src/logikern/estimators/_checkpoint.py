@@ -28,6 +28,7 @@ def identify(parameters: Parameters, data: TrainingData, groups: Array | None) -
     told = {field.name: getattr(parameters, field.name) for field in fields(parameters) if field.name not in UNTOLD}
     # The same for every form of the arguments.
     told |= {"hierarchy": data.mixing if data.mixing.is_coupled else None, "label_kernel": None}
+    told["likelihood"] = data.likelihood  # the same targets may be classes, or labels in a tree
     told |= {"X": data.points, "y": data.targets, "sample_weight": data.weights, "groups": groups}
     return fingerprint("settings", {name: fingerprint(name, value) for name, value in told.items()})
 
@@ -50,11 +51,11 @@ def open_journal(
     return opened_in(path, own)
 
 
-def checkpoint_of(checkpoint: Any, number: int) -> Any:
+def checkpoint_of(checkpoint: Any, name: int | str) -> Any:
     """The checkpoint of one of several models of an estimator; they may share a folder but not a file."""
     if checkpoint is None or _is_folder(checkpoint):
         return checkpoint
-    return f"{checkpoint}.{number}"
+    return f"{os.fspath(checkpoint)}.{name}"
 
 
 def _is_folder(checkpoint: Any) -> bool:

@@ -19,7 +19,7 @@ from logikern.structure.coupling import Coupling
 AnyModel: TypeAlias = FittedModel | NeighbourhoodModel
 
 # Attributes of a fit that do not end with an underscore.
-_HIDDEN = ("_training", "_left_out", "_seed")
+_HIDDEN = ("_training", "_left_out", "_seed", "_fitted")
 
 
 def forget_fit(estimator: Any) -> None:

@@ -30,6 +30,7 @@ from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
 from logikern.structure.coupling import Coupling
 from logikern.structure.label_kernel import LabelKernel
+from logikern.structure.loadings import LabelLoadings
 from logikern.structure.mixing import Flat
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -39,6 +40,10 @@ SCHEMA = "schema.json"
 # Estimators belong to a later layer and are known here by name only.
 CLASSIFIER = "logikern.estimators.classifier.KernelLogisticClassifier"
 REGRESSOR = "logikern.estimators.regressor.KernelRegressor"
+MULTILABEL = "logikern.estimators.multilabel.classifier.KernelMultilabelClassifier"
+LABEL_SPACE = "logikern.estimators.multilabel._labels.LabelSpace"
+COMPARISON = "logikern.estimators.multilabel._comparison.StructureComparison"
+INDEPENDENT, JOINT = (f"logikern.estimators.multilabel._structures.{name}" for name in ("Independent", "Joint"))
 SEQUENCES = "logikern.sequences.classifier.KernelSequenceClassifier"
 SEQUENCE_MODEL = "logikern.sequences.model.SequenceModel"
 FIELD_SPECIFICATION = "logikern.sequences.hyperparameters.FieldSpecification"
@@ -79,6 +84,7 @@ _OURS: tuple[type, ...] = (
     Temperature,
     Tying,
     Flat,
+    LabelLoadings,
     Tree,
     LabelKernel,
     Coupling,
@@ -95,6 +101,7 @@ _OURS: tuple[type, ...] = (
 )
 OUR_TYPES = (
     *(CLASSIFIER, REGRESSOR, TRANSFORMER, SETTINGS),
+    *(MULTILABEL, LABEL_SPACE, COMPARISON, INDEPENDENT, JOINT),
     *(SEQUENCES, SEQUENCE_MODEL, FIELD_SPECIFICATION),
     *(f"{kind.__module__}.{kind.__qualname__}" for kind in _OURS),
 )

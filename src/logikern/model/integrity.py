@@ -1,7 +1,7 @@
 """Consistency of the parts of a loaded model, whose types `audit` has checked."""
 
 import dataclasses
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,11 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
-from logikern.model.audit import CLASSIFIER, REGRESSOR, SEQUENCES, SETTINGS, TRANSFORMER
+from logikern.model.audit import CLASSIFIER, MULTILABEL, REGRESSOR, SEQUENCES, SETTINGS, TRANSFORMER
 from logikern.model.cells import check_members
 from logikern.model.encoders import check_encoder, check_scaling
 from logikern.model.fitted import FittedModel, OneAgainstRest
+from logikern.model.label_sets import check_label_sets, check_loadings
 from logikern.model.neighbourhoods import Approximation, NeighbourhoodModel
 from logikern.model.sequences import check_sequences
 from logikern.numerics.outcome import NewtonStep, Outcome
@@ -21,6 +22,7 @@ from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
 from logikern.structure.coupling import Coupling
 from logikern.structure.label_kernel import LabelKernel
+from logikern.structure.loadings import LabelLoadings
 from logikern.structure.mixing import Flat, Mixing
 from logikern.structure.specification import Specification
 from logikern.structure.tree import Tree
@@ -71,7 +73,6 @@ def labels_sequences(model: Any) -> bool:
 def check_loaded(loaded: Any) -> None:
     """Raise a ValueError if the fitted attributes of an object from a file contradict each other."""
     _CHECKS[_name(loaded)](loaded)
-    _check_ending(vars(loaded))
 
 
 def _check_ending(found: dict[str, Any]) -> None:
@@ -106,14 +107,16 @@ def _name(model: Any) -> str:
     return f"{type(model).__module__}.{type(model).__qualname__}"
 
 
-def _check_classifier(classifier: Any) -> None:
+def _check_classifier(classifier: Any, fewest: int = 2) -> None:
     _require(_name(classifier) == CLASSIFIER, f"{type(classifier).__name__} is not a KernelLogisticClassifier")
     found = vars(classifier)
     model, classes = found.get("model_"), found.get("classes_")
-    _check_classes(classes)
+    _check_classes(classes, fewest)
     n_inputs = _check_inputs(found)
     if isinstance(found.get("hierarchy"), Tree):
         _check_tree(found["hierarchy"])
+    if isinstance(found.get("hierarchy"), LabelLoadings):
+        check_loadings(found["hierarchy"])
     _check_settings(found.get("operator"))
     if isinstance(model, OneAgainstRest):
         binaries = found.get("binaries_", ())
@@ -124,7 +127,6 @@ def _check_classifier(classifier: Any) -> None:
         for part, binary in zip(model.models, binaries, strict=True):
             _check_class_model(part, 2, n_inputs)
             _check_classifier(binary)
-            _check_ending(vars(binary))
             same = type(part) is type(binary.model_) and np.array_equal(part.dual, binary.model_.dual)
             _require(same, "its models do not match its classes")
         kernels = tuple(part.specification.kernels[0] for part in model.models)
@@ -143,12 +145,14 @@ def _check_classifier(classifier: Any) -> None:
     )
     fitted = model.models[0] if isinstance(model, OneAgainstRest) else model
     _require(len(coefficients) >= fitted.dual.shape[1], "it has fewer coefficients than points")
+    _check_ending(found)
 
 
-def _check_classes(classes: Any) -> None:
+def _check_classes(classes: Any, fewest: int) -> None:
     """Classes must be distinct labels without missing values."""
     _require(
-        isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2, "its classes are not a list"
+        isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= fewest,
+        "its classes are not a list",
     )
     _require(classes.dtype.kind in "biufUSmMO", "its classes are not labels")
     labels = classes.tolist()
@@ -235,14 +239,29 @@ def _check_regressor(regressor: Any) -> None:
         isinstance(coefficients, np.ndarray) and coefficients.ndim in allowed, "its coefficients are not a table"
     )
     _require(len(coefficients) >= found["model_"].dual.shape[1], "it has fewer coefficients than points")
+    _check_ending(found)
+
+
+def _check_multilabel(classifier: Any) -> None:
+    _check_classes(vars(classifier).get("classes_"), 1)
+    for tree in (vars(classifier).get("tree_"), vars(classifier).get("hierarchy")):
+        if not isinstance(tree, str | None):
+            _check_tree(tree)
+    check_label_sets(vars(classifier), _check_classifier)
 
 
 def _check_sequences(classifier: Any) -> None:
-    _check_classes(vars(classifier).get("classes_"))
+    _check_classes(vars(classifier).get("classes_"), 2)
     check_sequences(vars(classifier), _check_model, _check_specification)
+    _check_ending(vars(classifier))
 
 
-_CHECKS = {CLASSIFIER: _check_classifier, REGRESSOR: _check_regressor, SEQUENCES: _check_sequences}
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    CLASSIFIER: _check_classifier,
+    REGRESSOR: _check_regressor,
+    MULTILABEL: _check_multilabel,
+    SEQUENCES: _check_sequences,
+}
 
 
 def _check_model(model: Any, n_classes: int, n_inputs: int) -> None:
@@ -337,6 +356,8 @@ def _check_mixing(mixing: Any) -> None:
         _check_table(mixing.loadings, "its loadings are not a table of numbers")
     elif isinstance(mixing, LabelKernel):
         _check_label_kernel(mixing)
+    elif isinstance(mixing, LabelLoadings):
+        check_loadings(mixing)
     else:
         _check_tree(mixing)
 

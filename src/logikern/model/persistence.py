@@ -13,6 +13,7 @@ import secrets
 import shutil
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,11 +29,12 @@ from logikern.model.objects import build, has_only_ours
 from logikern.model.sequences import pack_features, unpack_features
 from logikern.numerics.outcome import Outcome
 from logikern.structure.label_kernel import LabelKernel
+from logikern.structure.loadings import LabelLoadings
 
 FORMAT = 4
 HEADER = "logikern.json"
 NOTES = "notes"  # entry of the header
-EXPECTED = "a KernelLogisticClassifier, a KernelSequenceClassifier or a KernelRegressor"
+EXPECTED = "a KernelLogisticClassifier, a KernelMultilabelClassifier, a KernelSequenceClassifier or a KernelRegressor"
 # Attributes that only leave-one-out and further fits need.
 UNKEPT = ("_training", "_left_out", "_seed")
 
@@ -44,7 +46,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : KernelLogisticClassifier, KernelSequenceClassifier, KernelRegressor or Pipeline
+    model : one of the estimators of logikern, or Pipeline
         A fitted model. A pipeline has transformers of scikit-learn and ends in one of the estimators.
     path : str or path
     """
@@ -93,7 +95,7 @@ def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None)
 
     Returns
     -------
-    model : KernelLogisticClassifier, KernelSequenceClassifier, KernelRegressor or Pipeline
+    model : one of the estimators of logikern, or Pipeline
     """
     path = Path(path)
     if path.is_dir():
@@ -149,13 +151,17 @@ def _bare(model: Any) -> Any:
     if isinstance(model, Pipeline):
         bare.steps = [*model.steps[:-1], (model.steps[-1][0], _bare(final_step(model)))]
     else:
-        bare.outcome_ = model.outcome_.name
+        if "outcome_" in vars(model):
+            bare.outcome_ = model.outcome_.name
         if "plan_" in vars(model):
             bare.plan_ = str(model.plan_)
+        if "_fitted" in vars(model):
+            bare._fitted = replace(model._fitted, classifier=_bare(model._fitted.classifier))
         chosen = model.categorical_features
         bare.categorical_features = chosen if isinstance(chosen, str | None) else np.asarray(chosen, object).tolist()
-        bare.checkpoint = None if model.checkpoint is None else os.fspath(model.checkpoint)
-        if not isinstance(vars(model).get("hierarchy"), str | None):
+        if vars(model).get("checkpoint") is not None:
+            bare.checkpoint = os.fspath(model.checkpoint)
+        if not isinstance(vars(model).get("hierarchy"), str | LabelLoadings | None):
             # It may be a graph or a table. None if it was set after the fit.
             bare.hierarchy = vars(model).get("tree_")
         if vars(model).get("label_kernel") is not None:
@@ -199,7 +205,10 @@ def _load_with_skops(stream: BinaryIO) -> Any:
 
 def _restore(loaded: Any) -> None:
     """The outcome from its name, and defaults for settings that are newer than the file."""
-    loaded.outcome_ = Outcome[loaded.outcome_]
+    if "_fitted" in vars(loaded):
+        _restore(loaded._fitted.classifier)
+    else:
+        loaded.outcome_ = Outcome[loaded.outcome_]
     for name, value in type(loaded)().get_params(deep=False).items():
         vars(loaded).setdefault(name, value)
     for binary in vars(loaded).get("binaries_", ()):

@@ -28,6 +28,14 @@ def nodes_of(labels: Any, tree: Tree, name: str = "y") -> Indices:
     return nodes
 
 
+def column_parents(tree: Tree, labels: Any) -> Indices:
+    """The place of the parent of each label among the labels, which are all nodes in any order; -1 at the top."""
+    nodes = nodes_of(labels, tree)
+    place = np.full(len(tree.labels) + 1, ROOT)
+    place[nodes] = np.arange(len(nodes))
+    return np.asarray(place[np.array(tree.parents)[nodes]])
+
+
 def find_nodes(labels: Any, tree: Tree, name: str = "y") -> Indices:
     """The node of each label, (n,); -1 for unknown labels."""
     return np.array([tree.place.get(label, ROOT) for label in _as_list(labels, name)], dtype=np.intp)

@@ -72,7 +72,7 @@ def path_text(node: int, tree: Tree) -> str:
 
 def _tree(target: pd.Series, hierarchy: str, encoding: str | None, messages: Messages) -> Tree | None:
     if hierarchy != AUTO:
-        return _tree_of_file(hierarchy, encoding)
+        return tree_of_file(hierarchy, encoding)
     name = f"the target `{target.name}`"
     paths = dict.fromkeys(levels(target).astype(str))
     if not any(links.SEPARATOR in path for path in paths):
@@ -84,7 +84,8 @@ def _tree(target: pd.Series, hierarchy: str, encoding: str | None, messages: Mes
     return grow(links.Reading(f"{name}, read as paths,", links.from_paths(paths, name)))
 
 
-def _tree_of_file(path: str, encoding: str | None) -> Tree:
+def tree_of_file(path: str, encoding: str | None) -> Tree:
+    """The tree of a table with the columns `child` and `parent`."""
     is_known = any(suffix.lower() in FORMATS for suffix in Path(path).suffixes)
     source = open_source(path, None if is_known else "csv")
     if source.format == "svmlight":

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 import typer
 
-from logikern.cli.models import is_regression, tree_of
+from logikern.cli.models import has_label_sets, is_regression, tree_of
+from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.cells import count
 from logikern.cli.reading.inputs import SVMLIGHT_LABEL, Inputs, read_inputs
+from logikern.cli.reading.label_columns import known_label_sets, label_columns, missing_labels
 from logikern.cli.reading.labels import known_labels, measurements, missing_targets
 from logikern.cli.reading.sequences import with_sequence
 from logikern.cli.reading.sources import STANDARD, Reading, format_of
@@ -47,6 +49,8 @@ class LabelledRows:
 
 def read_labelled(model: Any, source: LabelledSource, messages: Messages) -> LabelledRows:
     """Read DATA for a model, whose file may remember its target."""
+    if has_label_sets(model):
+        return _read_sets(model, source, messages)
     target = source.target or _remembered(source)
     option = " or ".join(
         [
@@ -62,6 +66,22 @@ def read_labelled(model: Any, source: LabelledSource, messages: Messages) -> Lab
     for note in inputs.notes:
         messages.info(note)
     return _label(model, inputs, target, source.drop_missing_target, messages)
+
+
+def _read_sets(model: Any, source: LabelledSource, messages: Messages) -> LabelledRows:
+    """Rows with known label sets, from a column for each label."""
+    if source.target is not None:
+        raise typer.BadParameter("the model has several labels, whose columns have their names: remove `--target`.")
+    names = label_columns(final_step(model), read_notes(source.model_file))
+    inputs = read_inputs(model, source.data, source.reading, names, "the model file")
+    for note in inputs.notes:
+        messages.info(note)
+    missing = missing_labels(inputs.table, names, source.drop_missing_target)
+    if missing.any():
+        messages.info(f"dropped {count(int(missing.sum()), 'row')} without a label")
+    rows = np.flatnonzero(~missing)
+    sets = known_label_sets(final_step(model), inputs.table[names].iloc[rows])
+    return LabelledRows(inputs.take(rows), sets, rows, inputs.table, None)
 
 
 def _remembered(source: LabelledSource) -> str | None:

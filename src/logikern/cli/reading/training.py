@@ -21,7 +21,8 @@ from logikern.cli.reading.columns import (
     suspicions,
 )
 from logikern.cli.reading.hierarchy import Labelled, read_labels
-from logikern.cli.reading.labels import measurements, missing_targets
+from logikern.cli.reading.label_columns import LabelledSets, missing_labels, read_label_sets, refuse_both
+from logikern.cli.reading.labels import measurements
 from logikern.cli.reading.sequences import read_sequence_names
 from logikern.cli.reading.sources import Reading, Source, open_source
 from logikern.cli.reading.svmlight import read_svmlight
@@ -53,6 +54,15 @@ class TrainingSet:
         """The sequence of each row; None for single rows."""
         return self.groups if self.has_sequences else None
 
+    label_names: tuple[Any, ...] = ()  # names of the columns of labels (n_points, L), if rows have several labels
+
+    @property
+    def targets(self) -> Any:
+        """Labels as the estimator expects them."""
+        if not self.label_names:
+            return self.labels
+        return pd.DataFrame(self.labels, columns=pd.Index(self.label_names, tupleize_cols=False))
+
     def take(self, rows: np.ndarray) -> "TrainingSet":
         """Some of the rows."""
         X = self.X.iloc[rows] if isinstance(self.X, pd.DataFrame) else self.X[rows]
@@ -70,15 +80,17 @@ def read_training_set(data: str, reading: Reading, columns: Columns, messages: M
 
 
 def _table_training_set(source: Source, reading: Reading, columns: Columns, messages: Messages) -> TrainingSet:
-    if columns.target is None:
+    if columns.target is None and not columns.label:
         raise typer.BadParameter("a table needs `--target COL`, the column to predict.")
+    refuse_both(columns.target, columns.label)
     _refuse_double_roles(columns)
-    spelled = [] if columns.regression else [columns.target]
+    targets = columns.label or _present(columns.target)
+    spelled = [] if columns.regression else targets
     as_text = [*spelled, *_present(columns.groups, columns.sequence), *columns.text, *columns.categorical]
     table = read_table(source, reading, as_text, named=_named(columns), tell=messages.info)
     _require_named(table, columns, source)
-    missing = missing_targets(table[columns.target], columns.drop_missing_target)
-    apart = {columns.target, columns.weight, columns.groups, columns.sequence, *columns.ignore}
+    missing = missing_labels(table, targets, columns.drop_missing_target)
+    apart = {*targets, columns.weight, columns.groups, columns.sequence, *columns.ignore}
     sequences = None if columns.sequence is None else read_sequence_names(table[columns.sequence])
     inputs = table[[name for name in table.columns if name not in apart]]
     shape = f"{count(len(table), 'row')} and {count(table.shape[1], 'column')}"
@@ -99,10 +111,10 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
         messages.warn(suspicion)
     used = [name for name in inputs.columns if name in roles.numeric + roles.categorical + roles.text]
     kept = np.flatnonzero(~missing)
-    known = _read_target(table[columns.target].iloc[kept], columns, reading, messages)
+    known = _read_targets(table[targets].iloc[kept], columns, reading, messages)
     return TrainingSet(
         prepared[used].iloc[kept],
-        known.labels,
+        known.indicator if isinstance(known, LabelledSets) else known.labels,
         None if columns.weight is None else _weights(table[columns.weight].iloc[kept]),
         roles,
         "linear" if roles.text else None,
@@ -111,7 +123,17 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
         columns.regression,
         tuple(name for name in columns.categorical if name in used),
         has_sequences=sequences is not None,
+        label_names=known.names if isinstance(known, LabelledSets) else (),
     )
+
+
+def _read_targets(
+    table: pd.DataFrame, columns: Columns, reading: Reading, messages: Messages
+) -> Labelled | LabelledSets:
+    """Classes from one column, or label sets from several."""
+    if columns.label:
+        return read_label_sets(table, columns.hierarchy, reading.encoding, messages)
+    return _read_target(table.iloc[:, 0], columns, reading, messages)
 
 
 def _sparse_training_set(source: Source, reading: Reading, columns: Columns, messages: Messages) -> TrainingSet:
@@ -142,6 +164,7 @@ def _read_target(target: pd.Series, columns: Columns, reading: Reading, messages
 def _require_named(table: pd.DataFrame, columns: Columns, source: Source) -> None:
     for option, names in {
         "`--target`": _present(columns.target),
+        "`--label`": columns.label,
         "`--weight`": _present(columns.weight),
         "`--groups`": _present(columns.groups),
         "`--sequence`": _present(columns.sequence),
@@ -158,7 +181,7 @@ def _present(*names: str | None) -> list[str]:
 
 def _named(columns: Columns) -> list[str]:
     single = _present(columns.target, columns.weight, columns.groups, columns.sequence)
-    return [*single, *columns.text, *columns.categorical, *columns.ignore]
+    return [*single, *columns.label, *columns.text, *columns.categorical, *columns.ignore]
 
 
 def _refuse_double_roles(columns: Columns) -> None:

@@ -84,6 +84,8 @@ def show_progress(
 
     def evaluation(record: "Record") -> None:
         progress.records.append(record)
+        # A fit may have several searches, each with a final fit.
+        progress.step, interruption.final = None, False
         if not live:
             messages.info(f"  {progress.state}; {in_seconds(progress.elapsed)}, {progress.rest}")
         interruption.honour()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from logikern.cli.models import outcome_sentence, tree_of
+from logikern.cli.models import has_label_sets, outcome_sentence, tree_of
 from logikern.cli.preprocessing import final_step, roles_of
 from logikern.cli.reading.inputs import wanted_columns
 from logikern.cli.reading.labels import joined
@@ -32,6 +32,7 @@ def describe(model: Any, path: Path) -> dict[str, Any]:
         "model": type(classifier).__name__,
         "pipeline": [type(step).__name__ for _, step in model.steps] if classifier is not model else None,
         **_predicted(classifier),
+        **_label_structure(classifier),
         "inputs": {kind: list(names) for kind, names in inputs.items() if names},
         "features": int(parts[0].model_.points.shape[1]),
         "training_rows": int(parts[0].dual_coef_.shape[0]),
@@ -48,6 +49,13 @@ def describe(model: Any, path: Path) -> dict[str, Any]:
         "fit": read_notes(path),
         "written_by": {name: value for name, value in read_header(path).items() if name != NOTES},
     }
+
+
+def _label_structure(classifier: Any) -> dict[str, Any]:
+    """Entries of a model whose rows have any number of labels."""
+    if not has_label_sets(classifier):
+        return {}
+    return {"structure": classifier.structure_, "label_sets": len(classifier.label_sets_)}
 
 
 def hyperparameters(model: Any) -> list[dict[str, Any]]:

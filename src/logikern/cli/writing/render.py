@@ -7,8 +7,9 @@ from typing import Any
 from logikern.cli.models import tree_of
 from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.hierarchy import path_text
+from logikern.cli.writing.label_sets import LabelScore, SetScores
 from logikern.cli.writing.number_scores import NumberScores, named_scores
-from logikern.cli.writing.scores import Report, Scores
+from logikern.cli.writing.scores import ClassScore, Report, Scores
 from logikern.cli.writing.sequences import SequenceScores
 from logikern.cli.writing.tree_scores import TreeScores, tree_record
 from logikern.decisions.intervals import Estimate
@@ -40,6 +41,8 @@ def print_report(report: Report) -> None:
         console.print(_numbers(report.numbers))
     if report.scores is not None:
         console.print(_overall(report.scores))
+    if report.label_sets is not None:
+        _print_set_scores(report.label_sets, console)
     if report.tree is not None:
         _print_tree_scores(report.tree, console)
     if report.sequences is not None:
@@ -57,6 +60,8 @@ def report_record(report: Report) -> dict[str, Any]:
         record |= asdict(report.scores)
         record["confusion"] = report.scores.confusion.tolist()
         record["classes"] = [entry.label for entry in report.scores.per_class]
+    if report.label_sets is not None:
+        record |= asdict(report.label_sets)
     if report.tree is not None:
         record["tree"] = tree_record(report.tree)
     if report.sequences is not None:
@@ -129,6 +134,18 @@ def _overall(scores: Scores) -> Any:
     return _scores(f"{scores.rows} rows", values)
 
 
+def _print_set_scores(scores: SetScores, console: Any) -> None:
+    values = {
+        "joint log loss": f"{scores.joint_log_loss:.4f}",
+        "joint log loss of the label frequencies": f"{scores.baseline_joint_log_loss:.4f}",
+        "Hamming loss": f"{scores.hamming_loss:.4f}",
+        "subset error": f"{scores.subset_error:.2%}",
+        "F1 of rows": f"{scores.f1:.4f}",
+    }
+    console.print(_scores(f"{scores.rows} rows", values))
+    console.print(_table_of("labels", "label", scores.per_label))
+
+
 def _numbers(scores: NumberScores) -> Any:
     rows = ((name, *_with_interval(value)) for name, value in named_scores(scores))
     return make_table(f"{scores.rows} rows", ["score"], ["value", "95 % interval"], rows)
@@ -163,13 +180,17 @@ def print_transitions(classifier: Any) -> None:
 
 
 def _classes(scores: Scores) -> Any:
+    return _table_of("classes", "class", scores.per_class)
+
+
+def _table_of(title: str, unit: str, entries: Iterable[ClassScore | LabelScore]) -> Any:
     headings = ("rows", "mean probability", "recall", "precision", "log loss")
     rows = (
         (entry.label, str(entry.rows), f"{entry.mean_probability:.4f}")
         + tuple(map(_or_dash, (entry.recall, entry.precision, entry.log_loss)))
-        for entry in scores.per_class
+        for entry in entries
     )
-    return make_table("classes", ["class"], headings, rows)
+    return make_table(title, [unit], headings, rows)
 
 
 def _confusion(scores: Scores) -> Any:

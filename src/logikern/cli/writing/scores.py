@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from logikern.cli.models import is_regression, tree_of
+from logikern.cli.models import has_label_sets, is_regression, tree_of
 from logikern.cli.preprocessing import final_step
+from logikern.cli.writing.label_sets import SetScores, score_sets
 from logikern.cli.writing.number_scores import NumberScores, score_numbers
 from logikern.cli.writing.sequences import SequenceScores, label_known
 from logikern.cli.writing.tree_scores import TreeScores, score_on_tree
@@ -49,12 +50,15 @@ class Report:
     tree: TreeScores | None = None
     numbers: NumberScores | None = None
     sequences: SequenceScores | None = None  # of whole sequences, if the model labels them
+    label_sets: SetScores | None = None  # if rows have any number of labels
 
 
 def report_on(model: Any, X: Any, labels: np.ndarray, sequences: np.ndarray | None = None) -> Report:
     """Scores of a model on points with known classes, nodes or numbers; sequences name the sequence of each row."""
     if is_regression(model):
         return Report(None, numbers=_number_scores(model, X, labels))
+    if has_label_sets(model):
+        return Report(None, label_sets=score_sets(model, X, labels))
     if sequences is not None:
         found = label_known(model, X, labels, sequences)
         own = score(found.log_probabilities, labels, model.classes_, found.predicted)

@@ -1,31 +1,35 @@
 """The labels of a fit: an indicator matrix, checked once here and trusted inside."""
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from logikern.decisions.indicators import as_indicator
+from logikern.decisions.label_forest import LabelForest
 from logikern.decisions.label_sets import SetDistribution
 from logikern.estimators._inputs.data import CheckTogether, TrainingData, is_precomputed, names_of_rows
 from logikern.estimators._inputs.labels import N_NAMED, refuse_missing
 from logikern.estimators._inputs.weights import sample_weights
 from logikern.estimators._names.likelihoods import LIKELIHOODS
 from logikern.estimators._parameters import Parameters
+from logikern.estimators.multilabel._trees import read_label_tree
 from logikern.kernels import training_points
 from logikern.numerics.outcome import Array, Indices, Mask
+from logikern.structure.forest import ROOT
 from logikern.structure.mixing import Flat
+from logikern.structure.taxonomy import column_parents
+from logikern.structure.tree import Tree, as_labels
 
 
 @dataclass(frozen=True, eq=False)
-class LabelTable:
-    """The labels of all given rows."""
+class LabelSpace:
+    """Which labels vary in the training rows, what the others are, and which labels need which."""
 
-    indicator: Mask  # (n, L)
-    names: Array  # (L,)
-    shares: Array  # (L,): the share of the weight that has each label
-    weights: Array  # (n,): sample weights, some of which may be zero
+    shares: Array  # (L,): the share of the training weight that has each label; exactly 0 or 1 for constant labels
+    parents: Indices  # (L,): the place of the parent of each label, -1 for labels without one
 
     @property
     def varying(self) -> Mask:
@@ -33,28 +37,52 @@ class LabelTable:
         return (self.shares > 0) & (self.shares < 1)
 
     @property
-    def learned(self) -> Mask:
-        """Indicators of the varying labels, (n, V)."""
-        return self.indicator[:, self.varying]
+    def varying_parents(self) -> Indices:
+        """Parents of the varying labels among these, (V,).
+
+        The parent of a varying label varies, or all rows have it. Then the label counts as one without a parent.
+        """
+        places = np.append(np.where(self.varying, np.cumsum(self.varying) - 1, ROOT), ROOT)
+        return places[self.parents[self.varying]]
 
     def complete(self, distribution: SetDistribution) -> SetDistribution:
         """The distribution over sets of all labels, from a distribution over sets of the varying ones."""
         if self.varying.all():
             return distribution
-        marginals = np.tile(self.shares, (len(distribution.marginals), 1))
-        marginals[:, self.varying] = distribution.marginals
-        return SetDistribution(
-            marginals, distribution.listed, self.complete_sets(distribution.sets), distribution.rest
-        )
+        parts = (distribution.marginals, distribution.conditionals, distribution.sets)
+        marginals, conditionals, sets = map(self._complete, parts)
+        forest = LabelForest(self.parents)
+        return SetDistribution(marginals, conditionals, distribution.listed, sets == 1, distribution.rest, forest)
 
-    def complete_sets(self, sets: Mask) -> Mask:
-        """Sets of all labels, from sets of the varying ones, (S, V) -> (S, L)."""
-        found = np.tile(self.shares == 1, (len(sets), 1))
-        found[:, self.varying] = sets
-        return found
+    def _complete(self, varying: Array) -> Array:
+        """Values of all labels, (n, L), from those of the varying ones, (n, V)."""
+        values = np.tile(self.shares, (len(varying), 1))
+        values[:, self.varying] = varying
+        return values
 
 
-def read_table(owner: str, y: Any, sample_weight: Any) -> LabelTable:
+@dataclass(frozen=True, eq=False)
+class LabelTable:
+    """The labels of all given rows."""
+
+    indicator: Mask  # (n, L), closed upwards
+    names: Array  # (L,)
+    weights: Array  # (n,): sample weights, some of which may be zero
+    space: LabelSpace
+    tree: Tree | None  # whose nodes are the labels
+
+    @property
+    def varying_names(self) -> Array:
+        """Names of the varying labels, (V,)."""
+        return self.names[self.space.varying]
+
+    @property
+    def learned(self) -> Mask:
+        """Indicators of the varying labels, (n, V)."""
+        return self.indicator[:, self.space.varying]
+
+
+def read_table(owner: str, y: Any, sample_weight: Any, hierarchy: Any = None) -> LabelTable:
     """Check labels and weights; warns of constant labels.
 
     Rows of weight zero do not count: a label that varies among them only is constant.
@@ -64,22 +92,59 @@ def read_table(owner: str, y: Any, sample_weight: Any) -> LabelTable:
             f"{owner} requires y to be passed, but the target y is None. Pass an indicator matrix of labels."
         )
     refuse_missing(y)
-    # The `columns` of a pyarrow table are its values.
-    indicator, names = as_indicator(y, "y"), getattr(y, "column_names", getattr(y, "columns", None))
+    indicator, names = as_indicator(y, "y"), column_names(y)
     weights = sample_weights(len(indicator), sample_weight)
     n_labels = indicator.shape[1]
-    used = weights > 0
-    # Shares of constant labels are exactly zero or one.
-    shares = np.average(indicator[used], axis=0, weights=weights[used]) if used.any() else np.zeros(n_labels)
-    shares = np.where(indicator[used].all(axis=0), 1.0, np.where(indicator[used].any(axis=0), shares, 0.0))
-    table = LabelTable(indicator, np.arange(n_labels) if names is None else np.asarray(names), shares, weights)
+    tree = None if hierarchy is None else read_label_tree(hierarchy, names, n_labels)
+    if names is None:
+        names = np.arange(n_labels) if tree is None else as_labels(tree.labels)
+    parents = np.full(n_labels, ROOT) if tree is None else column_parents(tree, names)
+    indicator = LabelForest(parents).close(indicator)
+    table = LabelTable(indicator, names, weights, LabelSpace(_shares(indicator, weights), parents), tree)
     _check_varying(table)
     return table
 
 
+def column_names(y: Any) -> Array | None:
+    """The names of the columns of a frame; None for arrays."""
+    # The `columns` of a pyarrow table are its values.
+    names = getattr(y, "column_names", getattr(y, "columns", None))
+    if names is None:
+        return None
+    labels = as_labels(names)
+    twice = next((name for name, count in Counter(labels.tolist()).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(
+            f"`y` must have one column for each label, but {str(twice)!r} has several. Rename or drop them."
+        )
+    return labels
+
+
+def match_columns(names: list[Any], known: list[Any], argument: str) -> list[int]:
+    """The column of each known label, by name."""
+    place = {name: number for number, name in enumerate(names)}
+    missing = [name for name in known if name not in place]
+    if missing:
+        strange = next(name for name in names if name not in known)
+        raise ValueError(
+            f"The columns of `{argument}` must be the labels of the fit, but there is none for {str(missing[0])!r}, "
+            f"and {str(strange)!r} is not a label. Rename the columns, or pass an array."
+        )
+    return [place[name] for name in known]
+
+
+def _shares(indicator: Mask, weights: Array) -> Array:
+    """The share of the weight that has each label, exactly zero or one for constant labels, (L,)."""
+    used = weights > 0
+    if not used.any():
+        return np.zeros(indicator.shape[1])
+    shares = np.average(indicator[used], axis=0, weights=weights[used])
+    return np.where(indicator[used].all(axis=0), 1.0, np.where(indicator[used].any(axis=0), shares, 0.0))
+
+
 def _check_varying(table: LabelTable) -> None:
     """Warn of constant labels; raise if there are no others."""
-    constant = table.names[~table.varying]
+    constant = table.names[~table.space.varying]
     if len(constant) == len(table.names):
         raise ValueError(
             "`y` must have a label that some rows have and others lack, but each label has one class only: it is "
@@ -105,10 +170,15 @@ def rarest_labels(indicator: Mask) -> Indices:
     return np.where(indicator.any(axis=1), first + 1, 0)
 
 
+def _likelihood_parents(table: LabelTable) -> tuple[int, ...] | None:
+    """Parents of the varying labels; None if labels have no tree."""
+    return None if table.tree is None else tuple(table.space.varying_parents.tolist())
+
+
 def independent_data(
-    names: Array, parameters: Parameters, check: CheckTogether, X: Any, y: Mask, sample_weight: Any
+    table: LabelTable, parameters: Parameters, check: CheckTogether, X: Any, y: Mask, sample_weight: Any
 ) -> TrainingData:
-    """Training data whose targets are labels (L, n), each with a function of its own."""
+    """Training data whose targets are the varying labels (V, n), each with a function of its own."""
     row_names, strata = names_of_rows(X), rarest_labels(y)
     X, _, encoder = check(X, strata)
     weights = sample_weights(X.shape[0], sample_weight)
@@ -118,9 +188,9 @@ def independent_data(
         points=points[kept],
         targets=np.ascontiguousarray(y[kept].T, dtype=np.float64),
         weights=weights[kept],
-        classes=names,
-        mixing=Flat(len(names)),
-        likelihood=LIKELIHOODS["labels"](),
+        classes=table.varying_names,
+        mixing=Flat(y.shape[1]),
+        likelihood=LIKELIHOODS["labels"](_likelihood_parents(table)),
         labels=strata[kept],
         kept=kept,
         n_rows=len(y),

@@ -4,18 +4,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
+from logikern.decisions.label_forest import LabelForest
 from logikern.decisions.label_sets import SetDistribution, independent_labels, listed_sets
 from logikern.estimators._fitted.prediction import latents
 from logikern.estimators._fitted.story import Words
 from logikern.estimators._inputs.data import TrainingData
 from logikern.estimators._inputs.weights import weight_unit
 from logikern.estimators.classifier import KernelLogisticClassifier
-from logikern.estimators.multilabel._labels import LabelTable, independent_data
+from logikern.estimators.multilabel._labels import LabelSpace, LabelTable, independent_data
+from logikern.kernels import KERNELS
 from logikern.numerics.outcome import Array, Mask
 from logikern.numerics.simplex import soft_maximum
 from logikern.structure.loadings import LabelLoadings
@@ -43,8 +45,14 @@ class FittedStructure(ABC):
     """
 
     classifier: KernelLogisticClassifier
+    space: LabelSpace
     unseen_share: float  # the share of the product of the marginals
-    words: Words  # for `explain`
+    words: ClassVar[Words]  # for `explain`
+
+    @property
+    def forest(self) -> LabelForest:
+        """The parents of the varying labels."""
+        return LabelForest(self.space.varying_parents)
 
     @abstractmethod
     def distribution(self, X: Any) -> SetDistribution:
@@ -57,17 +65,18 @@ class FittedStructure(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Independent(FittedStructure):
-    """P(set) = prod_l P(label l as in the set)."""
+    """P(set) = prod_l P(label l as in the set), given the parent of label l if there is a tree."""
 
     classifier: KernelLogisticClassifier  # its latents are those of `Bernoulli`, one for each label
+    space: LabelSpace
     unseen_share: float = 1.0
-    words: Words = Words("label", _CRITERION)
+    words: ClassVar[Words] = Words("label", _CRITERION)
 
     def distribution(self, X: Any) -> SetDistribution:
-        return independent_labels(_label_probabilities(latents(self.classifier, X).T))
+        return independent_labels(_label_probabilities(latents(self.classifier, X).T), self.forest)
 
     def distribution_at(self, latent: Array, data: TrainingData) -> SetDistribution:
-        return independent_labels(_label_probabilities(latent))
+        return independent_labels(_label_probabilities(latent), self.forest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +84,18 @@ class Joint(FittedStructure):
     """A softmax over the sets seen in training, mixed with the product of its marginals for all other sets."""
 
     classifier: KernelLogisticClassifier  # its classes are the numbers of the sets
+    space: LabelSpace
     sets: Mask  # (S, V)
     unseen_share: float
-    words: Words = Words("label set", _CRITERION)
+    words: ClassVar[Words] = Words("label set", _CRITERION)
 
     def distribution(self, X: Any) -> SetDistribution:
-        return listed_sets(self.classifier.predict_proba(X), self.sets, self.unseen_share)
+        return listed_sets(self.classifier.predict_proba(X), self.sets, self.unseen_share, self.forest)
 
     def distribution_at(self, latent: Array, data: TrainingData) -> SetDistribution:
         seen = data.targets @ data.weights > 0
-        return listed_sets(soft_maximum(latent[seen]).probabilities.T, self.sets[seen], unseen_share(data))
+        listed = soft_maximum(latent[seen]).probabilities.T
+        return listed_sets(listed, self.sets[seen], unseen_share(data), self.forest)
 
 
 def _label_probabilities(latent: Array) -> Array:
@@ -106,12 +117,12 @@ def unseen_share(data: TrainingData) -> float:
 def fit_independent(settings: dict[str, Any], given: GivenLabels) -> Independent:
     """A function for each label. All labels learn their hyperparameters together."""
     table, classifier = given.table, KernelLogisticClassifier(**settings, sharpen=False)
-    classifier._read_data = partial(independent_data, table.names[table.varying])
+    classifier._read_data = partial(independent_data, table)
     try:
         classifier.fit(given.X, table.learned, given.sample_weight, given.groups)
     finally:
         del classifier._read_data
-    return Independent(classifier)
+    return Independent(classifier, table.space)
 
 
 def fit_coupled(settings: dict[str, Any], given: GivenLabels) -> Joint:
@@ -133,17 +144,21 @@ def fit_joint(settings: dict[str, Any], given: GivenLabels) -> Joint:
     numbers = np.array([place.get(own.tobytes(), 0) for own in given.table.learned])
     classifier = KernelLogisticClassifier(**settings)
     classifier.fit(given.X, numbers, given.sample_weight, given.groups)
-    return Joint(classifier, sets, unseen_share(classifier._training))
+    return Joint(classifier, given.table.space, sets, unseen_share(classifier._training))
 
 
 @dataclass(frozen=True)
 class StructurePolicy:
-    """When "auto" does not try the joint structure."""
+    """When "auto" does not try the joint structure, or shortens its search."""
 
     # Label sets times rows. On one core, 240,000 take a minute (yeast), and the time grows faster than this number.
     most_entries: int = 500_000
     # Share of rows whose set no other row has. As many new rows have a set that was never seen.
     most_unseen: float = 0.5
+    # Label sets times rows from which the joint search uses the kernel and the scale of the inputs that independent
+    # labels have chosen. Both structures chose the same on scene and yeast; on yeast, comparing them again would take
+    # two thirds of the joint search.
+    many_entries: int = 100_000
 
 
 USUAL = StructurePolicy()
@@ -162,10 +177,22 @@ def obstacle_to_joint(table: LabelTable, policy: StructurePolicy = USUAL) -> str
     return ""
 
 
+def inherit_inputs(
+    settings: dict[str, Any], chosen: KernelLogisticClassifier, given: GivenLabels, policy: StructurePolicy = USUAL
+) -> dict[str, Any]:
+    """Settings of a large joint search, with the kernel and the scale of inputs that another search has chosen."""
+    n_entries = len(_seen_sets(given.table)) * len(given.table.learned)
+    # Weights count in a scale that a search chooses, but not in a given one.
+    is_small = n_entries < policy.many_entries or given.sample_weight is not None
+    if is_small or len(chosen.plan_.alternatives) == 1:
+        return settings
+    kernel = next(name for name, kind in KERNELS.items() if type(chosen.kernels_[0]) is kind)
+    inherited = {"kernel": kernel, "inputs": chosen.encoder_.scaling.kind}
+    return settings | {name: value for name, value in inherited.items() if settings[name] == "auto"}
+
+
 STRUCTURES: dict[str, Callable[[dict[str, Any], GivenLabels], FittedStructure]] = {
     "independent": fit_independent,
     "joint": fit_joint,
     "coupled": fit_coupled,
 }
-# The structures that "auto" compares.
-COMPARED = ("independent", "joint")

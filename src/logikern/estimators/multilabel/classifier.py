@@ -1,42 +1,23 @@
 """The multilabel classifier that scikit-learn's users see."""
 
 import numbers
-import textwrap
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from logikern.decisions.indicators import as_indicator
-from logikern.decisions.label_sets import DECISIONS, SetDistribution, decide_sets
-from logikern.estimators._callbacks import log
-from logikern.estimators._fitted.frames import labelled_frame
-from logikern.estimators._fitted.story import COLUMNS, explain
 from logikern.estimators._inputs.arguments import check_name
 from logikern.estimators._parameters import check_classification, read_parameters
 from logikern.estimators._results import forget_fit
 from logikern.estimators.classifier import KernelLogisticClassifier
-from logikern.estimators.multilabel._comparison import StructureComparison, compare_structures
+from logikern.estimators.multilabel._answers import LabelSetAnswers
+from logikern.estimators.multilabel._choice import Choice, choose_structure, fit_given
 from logikern.estimators.multilabel._labels import LabelTable, read_table
-from logikern.estimators.multilabel._structures import (
-    COMPARED,
-    STRUCTURES,
-    FittedStructure,
-    GivenLabels,
-    obstacle_to_joint,
-)
-from logikern.numerics.outcome import Array, Indices
-
-# Attributes that are those of the fitted classifier inside.
-_SHARED = (
-    *("n_features_in_", "feature_names_in_", "encoder_", "kernels_", "variances_", "criterion_value_", "outcome_"),
-    *("n_iter_", "trace_", "newton_trace_", "verdicts_", "stopped_early_", "plan_", "operator_"),
-)
+from logikern.estimators.multilabel._structures import STRUCTURES, GivenLabels
 
 
-class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator):
+class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMixin, BaseEstimator):
     """Kernel classifier for rows with any number of labels.
 
     Labels are independent given the inputs, or all label sets seen in training are the classes of one softmax
@@ -54,6 +35,11 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         and "joint", and uses the one whose cross-validated joint log loss on the training rows is lower. It does not
         try "joint" if there are very many label sets, or if more than half of the rows have a set of their own;
         `explain` says so.
+    hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths" or None, default=None
+        A tree whose nodes are the labels, in any form that `read_tree` accepts; "paths" reads it from columns such as
+        "art/music". A row with a label also has the labels above it, which are added if they are absent. Independent
+        labels are then independent given their parents: the probability of a label is a product along its path, and
+        never exceeds that of its parent. See `node_indicators`.
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
         As in `KernelLogisticClassifier`.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
@@ -82,6 +68,13 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         Maximum number of rows in the search, as in `KernelLogisticClassifier`.
     max_time : float or None, default=None
         Seconds for the search of each structure, after which the best hyperparameters so far are used.
+    checkpoint : path or None, default=None
+        File or folder to which searches are written, as in `KernelLogisticClassifier`. With structure="auto", the
+        searches of both structures have files of their own: the name with the suffix ".independent" or ".joint".
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does, as in `KernelLogisticClassifier`. With structure="auto", "keep" also skips what remains: the
+        joint structure if independent labels were interrupted, and a comparison that was interrupted; the fit then
+        has independent labels.
     solver : {"auto", "newton", "exact"}, default="auto"
         Solver of the final fit: iterative or with dense factors.
     operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
@@ -105,7 +98,9 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
     Attributes
     ----------
     classes_ : array of shape (n_labels,)
-        The names of the columns of y if it was a frame, otherwise 0 to n_labels - 1.
+        The names of the columns of y if it was a frame, otherwise the nodes of the hierarchy, or 0 to n_labels - 1.
+    tree_ : Tree
+        The hierarchy, if there is one.
     structure_ : {"independent", "joint", "coupled"}
         The structure that is used.
     comparison_ : StructureComparison or None
@@ -126,6 +121,8 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         One for each label that varies, or for each label set; in the coupled structure, for both.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
+    interrupted_ : bool
+        Whether Ctrl-C ended a search, the final fit or the comparison early (see `on_interrupt`).
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -144,6 +141,7 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         kernel="auto",
         *,
         structure="auto",
+        hierarchy=None,
         categorical_features="from_dtype",
         inputs="auto",
         tying="auto",
@@ -155,6 +153,8 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         ard="auto",
         search_size="auto",
         max_time=None,
+        checkpoint=None,
+        on_interrupt="raise",
         solver="auto",
         operator="auto",
         precision="auto",
@@ -167,6 +167,7 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
     ):
         self.kernel = kernel
         self.structure = structure
+        self.hierarchy = hierarchy
         self.categorical_features = categorical_features
         self.inputs = inputs
         self.tying = tying
@@ -178,6 +179,8 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         self.ard = ard
         self.search_size = search_size
         self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.on_interrupt = on_interrupt
         self.solver = solver
         self.operator = operator
         self.precision = precision
@@ -197,7 +200,8 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
             As in `KernelLogisticClassifier`.
         y : array, sparse matrix or frame of shape (n_samples, n_labels)
             Indicator matrix: 1 or True if a row has a label, else 0 or False. A label that all rows have, or none,
-            gets probability 1 or 0, with a warning.
+            gets probability 1 or 0, with a warning. With a hierarchy, there is a column for each node: a frame has
+            columns named after nodes, and an array has them in the order of `read_tree(hierarchy).labels`.
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the rows' likelihoods. A weight of two counts as two rows.
         groups : array of shape (n_samples,) or None, default=None
@@ -209,26 +213,21 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         """
         settings = self._settings()
         forget_fit(self)
-        table = read_table(type(self).__name__, y, sample_weight)
+        table = read_table(type(self).__name__, y, sample_weight, self.hierarchy)
         given = GivenLabels(X, table, sample_weight, groups)
-        is_open = self.structure == "auto"
-        obstacle = obstacle_to_joint(table) if is_open else ""
-        names = [self.structure] if not is_open else ["independent"] if obstacle else list(COMPARED)
-        fits = {}
-        for name in names:
-            log(self.verbose >= 1, "structure of the labels: %s", name)
-            fits[name] = STRUCTURES[name](settings, given)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        comparison = compare_structures(fits, given, settings["cv"], seed) if len(fits) > 1 else None
-        self._write(table, fits, comparison)
-        self._obstacle = obstacle
+        if self.structure != "auto":
+            choice = fit_given(self.structure, settings, given)
+        else:
+            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            choice = choose_structure(settings, given, seed)
+        self._write(table, choice)
         return self
 
     def _settings(self) -> dict[str, Any]:
         """Settings of the classifier inside, checked before any work."""
         self._check_arguments()
         settings = self.get_params(deep=False)
-        del settings["structure"]
+        del settings["structure"], settings["hierarchy"]  # how labels depend on each other
         check_classification(read_parameters(KernelLogisticClassifier(**settings)))
         if not (hasattr(self.cv, "split") or isinstance(self.cv, numbers.Integral | str | None)):
             settings["cv"] = list(self.cv)  # splits may be readable only once
@@ -244,106 +243,14 @@ class KernelMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimato
         if self.variance is not None and np.ndim(self.variance):
             raise ValueError(f"`variance` must be one number or None, but is {self.variance!r}.")
 
-    def _write(
-        self, table: LabelTable, fits: dict[str, FittedStructure], comparison: StructureComparison | None
-    ) -> None:
+    def _write(self, table: LabelTable, choice: Choice) -> None:
         """Set the fitted attributes."""
-        name = next(iter(fits)) if comparison is None else comparison.best
-        own = fits[name]
-        inner = vars(own.classifier)
-        self.__dict__.update({shared: inner[shared] for shared in _SHARED if shared in inner})
         seen = np.unique(table.indicator[table.weights > 0], axis=0)
-        self.classes_, self.structure_, self.comparison_ = table.names, name, comparison
-        self.label_sets_, self.unseen_share_ = seen.astype(np.int64), own.unseen_share
-        if name != "independent":
-            self.set_classifier_ = own.classifier
-        self._table, self._fitted = table, own
-
-    def _distribution(self, X: Any) -> SetDistribution:
-        check_is_fitted(self)
-        return self._table.complete(self._fitted.distribution(X))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of each label, (n_samples, n_labels)."""
-        return self._distribution(X).marginals
-
-    def predict_proba_frame(self, X: Any) -> Any:
-        """Probabilities as a frame with one column per label and the rows named as in X.
-
-        A polars frame for polars input, a pandas frame otherwise.
-        """
-        return labelled_frame(X, self.predict_proba(X), self.classes_)
-
-    def predict(self, X: Any) -> Indices:
-        """Indicators of the labels of probability above one half, (n_samples, n_labels)."""
-        return self.decide(X, "hamming")
-
-    def decide(self, X: Any, loss: str = "hamming") -> Indices:
-        """The label set of smallest expected loss for each row, as indicators (n_samples, n_labels).
-
-        Parameters
-        ----------
-        X : rows to predict
-        loss : {"hamming", "subset", "f1"}, default="hamming"
-            "hamming": the share of wrong labels; "subset": 1 unless all labels are right; "f1": one minus the F1
-            score of the row's labels, which is 1 for two empty sets. Each is minimised exactly.
-        """
-        check_name("loss", loss, tuple(DECISIONS))
-        return decide_sets(self._distribution(X), loss).astype(np.int64)
-
-    def predict_set_proba(self, X: Any, label_sets: Any = None) -> Array:
-        """Probability of whole label sets, (n_samples, n_sets).
-
-        Parameters
-        ----------
-        X : rows to predict
-        label_sets : array of shape (n_sets, n_labels) or None, default=None
-            Sets as indicators. None means `label_sets_`, the sets of the training rows; a row then sums to less than
-            1, because other sets have some probability too.
-        """
-        distribution = self._distribution(X)
-        return distribution.at_sets(self._sets(self.label_sets_ if label_sets is None else label_sets, "label_sets"))
-
-    def set_log_proba(self, X: Any, y: Any) -> Array:
-        """Log probability of the label set of each row, (n_samples,); minus its mean is the joint log loss.
-
-        Parameters
-        ----------
-        X : rows to predict
-        y : array, sparse matrix or frame of shape (n_samples, n_labels)
-            Label sets as indicators.
-        """
-        distribution, sets = self._distribution(X), self._sets(y, "y")
-        if len(sets) != len(distribution.marginals):
-            raise ValueError(
-                f"`y` must have as many rows as `X`, {len(distribution.marginals)}, but has {len(sets)}."
-            )
-        return distribution.log_probability(sets)
-
-    def _sets(self, values: Any, name: str) -> Array:
-        sets = as_indicator(values, name)
-        if sets.shape[1] != len(self.classes_):
-            raise ValueError(
-                f"`{name}` must have a column for each of the {len(self.classes_)} labels, but has {sets.shape[1]}."
-            )
-        return sets
-
-    @property
-    def hyperparameters_(self) -> Any:
-        """Name, label or label set, value and start of every hyperparameter, as a frame."""
-        check_is_fitted(self)
-        return self._fitted.classifier.hyperparameters_
-
-    def explain(self) -> str:
-        """The structure of the labels, the final model, what it was compared with, and the plan, in words."""
-        check_is_fitted(self)
-        reason = self._obstacle or (str(self.comparison_) if self.comparison_ else "")
-        indented = textwrap.fill(reason, COLUMNS, initial_indent="  ", subsequent_indent="    ")
-        told = f"Structure of the labels: {self.structure_}." + (f"\n{indented}" if reason else "")
-        return f"{told}\n\n{explain(self._fitted.classifier.__dict__, self._fitted.words)}"
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "structure_" in vars(self)
+        self.classes_, self.label_sets_ = table.names, seen.astype(np.int64)
+        if table.tree is not None:
+            self.tree_ = table.tree
+        self.structure_, self.comparison_, self.interrupted_ = choice.name, choice.comparison, choice.interrupted
+        self._fitted, self._obstacle = choice.fitted, choice.obstacle
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
