@@ -48,6 +48,7 @@ LEARNED = (
     "loo_or_cv",
     "kernel_gradient",
     "temperature",
+    "chunking",
     "sequences",
     "regression",
     "multilabel",
