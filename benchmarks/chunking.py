@@ -13,6 +13,7 @@ bootstrap samples of the test abstracts.
 
 import argparse
 import gzip
+import importlib.util
 import json
 import re
 import tempfile
@@ -249,6 +250,9 @@ def run(report: Report, chosen: argparse.Namespace) -> None:
 
 
 def main() -> None:
+    if importlib.util.find_spec("pycrfsuite") is None:
+        print("skipped: CRFsuite is not installed (pip install python-crfsuite)")
+        return
     conduct("chunking", options(__doc__).parse_args(), run)
 
 

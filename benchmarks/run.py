@@ -49,6 +49,7 @@ LEARNED = (
     "kernel_gradient",
     "learning_curves",
     "temperature",
+    "chunking",
     "sequences",
     "regression",
     "multilabel",

@@ -109,7 +109,7 @@ def sequence_row(name: str, train: Words, test: Words, settings: dict[str, Any])
     return {
         **describe(name, model.predict(test.X), marginals, test, joint, seconds),
         "CPU seconds": cpu_seconds,
-        "criterion": model.trace_[-1].best if model.trace_ else "-",
+        "criterion": model.criterion_value_,
         "weights of neighbours": " ".join(f"{weight:.2g}" for weight in model.specification_.window),
     }
 
