@@ -12,14 +12,12 @@ from logikern.kernels import Kernel, KernelRows, Precomputed, leaves
 from logikern.model.audit import CLASSIFIER, MULTILABEL, REGRESSOR, SEQUENCES, SETTINGS, TRANSFORMER
 from logikern.model.cells import check_members
 from logikern.model.encoders import check_encoder, check_scaling
+from logikern.model.endings import check_ending, is_number
 from logikern.model.fitted import FittedModel, OneAgainstRest
 from logikern.model.label_sets import check_label_sets, check_loadings
-from logikern.model.neighbourhoods import Approximation, NeighbourhoodModel
+from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.model.sequences import check_sequences
-from logikern.numerics.outcome import NewtonStep, Outcome
 from logikern.numerics.temperature import Temperature
-from logikern.selection.judgement import Verdict
-from logikern.selection.search import Record
 from logikern.structure.coupling import Coupling
 from logikern.structure.label_kernel import LabelKernel
 from logikern.structure.loadings import LabelLoadings
@@ -75,34 +73,6 @@ def check_loaded(loaded: Any) -> None:
     _CHECKS[_name(loaded)](loaded)
 
 
-def _check_ending(found: dict[str, Any]) -> None:
-    """How the fit ended, and the records behind `explain`."""
-    _require(isinstance(found.get("plan_", ""), str), "its plan is not text")
-    _require(isinstance(found.get("outcome_"), Outcome), "it does not say how its fit ended")
-    _check_records(found.get("trace_"), NewtonStep | Record, "its trace is not a list of records")
-    _check_records(found.get("newton_trace_"), NewtonStep, "its steps are not a list of Newton steps")
-    _check_records(found.get("verdicts_", ()), Verdict, "its verdicts are not a list of records")
-    if found.get("approximation_") is not None:
-        _check_records((found["approximation_"],), Approximation, "its approximation has the wrong type")
-    _require(_is_number(found.get("criterion_value_"), float), "its criterion has no value")
-    _require(_is_number(found.get("n_iter_"), int), "it does not say how many steps its fit took")
-
-
-def _check_records(records: Any, kind: Any, complaint: str) -> None:
-    """A tuple of records whose fields have their declared types."""
-    _require(isinstance(records, tuple) and all(isinstance(record, kind) for record in records), complaint)
-    for record in records:
-        for field in dataclasses.fields(record):
-            value = getattr(record, field.name, None)
-            _require(isinstance(value, str) if field.type is str else _is_number(value, field.type), complaint)
-
-
-def _is_number(value: Any, kind: Any) -> bool:
-    """Whether a value is of this kind: an integer, a boolean, or, for float, any real number."""
-    allowed = {int: (int, np.integer), bool: (bool, np.bool_), float: (int, float, np.integer, np.floating)}[kind]
-    return isinstance(value, allowed)
-
-
 def _name(model: Any) -> str:
     return f"{type(model).__module__}.{type(model).__qualname__}"
 
@@ -145,7 +115,7 @@ def _check_classifier(classifier: Any, fewest: int = 2) -> None:
     )
     fitted = model.models[0] if isinstance(model, OneAgainstRest) else model
     _require(len(coefficients) >= fitted.dual.shape[1], "it has fewer coefficients than points")
-    _check_ending(found)
+    check_ending(found)
 
 
 def _check_classes(classes: Any, fewest: int) -> None:
@@ -227,7 +197,7 @@ def _check_regressor(regressor: Any) -> None:
     _check_shown(found, found["model_"].specification.kernels, found["model_"].specification.latent_variances)
     _require(type(found["model_"].specification.mixing) is Flat, "it is a regressor, but has a class tree")
     _require(found.get("n_outputs_") == len(outputs), "its number of outputs does not match its model")
-    _require(_is_number(found.get("held_out_error_"), float), "it has no held-out error")
+    _require(is_number(found.get("held_out_error_"), float), "it has no held-out error")
     errors = found.get("held_out_rmse_")
     _require(
         isinstance(errors, np.ndarray) and errors.dtype.kind == "f" and errors.shape == (len(outputs),),
@@ -239,7 +209,7 @@ def _check_regressor(regressor: Any) -> None:
         isinstance(coefficients, np.ndarray) and coefficients.ndim in allowed, "its coefficients are not a table"
     )
     _require(len(coefficients) >= found["model_"].dual.shape[1], "it has fewer coefficients than points")
-    _check_ending(found)
+    check_ending(found)
 
 
 def _check_multilabel(classifier: Any) -> None:
@@ -253,7 +223,7 @@ def _check_multilabel(classifier: Any) -> None:
 def _check_sequences(classifier: Any) -> None:
     _check_classes(vars(classifier).get("classes_"), 2)
     check_sequences(vars(classifier), _check_model, _check_specification)
-    _check_ending(vars(classifier))
+    check_ending(vars(classifier))
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {
@@ -364,7 +334,7 @@ def _check_mixing(mixing: Any) -> None:
 
 def _check_label_kernel(mixing: LabelKernel) -> None:
     _check_table(mixing.factor, "its kernel of labels is not a table of numbers")
-    _require(_is_number(mixing.own, float) and 0 <= mixing.own < np.inf, "its kernel of labels has no own part")
+    _require(is_number(mixing.own, float) and 0 <= mixing.own < np.inf, "its kernel of labels has no own part")
 
 
 def _check_loadings(loadings: Any, mixing: Mixing) -> None:
