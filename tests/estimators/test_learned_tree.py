@@ -172,7 +172,7 @@ def test_tree_of_unrelated_classes_is_declined():
 
 def test_model_says_what_it_learned(learned):
     told = learned.explain()
-    assert "Final model: learned tree, " in told and "a tree of classes that are confused" in told
+    assert "Final model: learned tree, " in told and "a tree that groups classes that are confused" in told
     assert [record.evaluation for record in learned.trace_] == list(range(1, 1 + len(learned.trace_)))
     assert learned.predict_node_proba(NEW).shape == (50, N_CLASSES + GROUPS)
 

@@ -155,8 +155,8 @@ def _check_structure(parameters: Parameters) -> None:
         )
     if parameters.learns_tree and not (isinstance(parameters.tying, str) and parameters.tying in TYINGS_TO_LEARN):
         raise ValueError(
-            f"`tying` must be one of {list(TYINGS_TO_LEARN)} with hierarchy='learn', because it is used without and "
-            f"with a tree, but is {parameters.tying!r}."
+            f"`tying` must be one of {list(TYINGS_TO_LEARN)} with hierarchy='learn', because it is used both "
+            f"without and with a tree, but is {parameters.tying!r}."
         )
     if named and (named[0] != "hierarchy" or parameters.learns_tree) and parameters.one_vs_rest:
         raise ValueError(

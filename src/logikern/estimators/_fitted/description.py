@@ -125,10 +125,10 @@ SHARINGS_OF_LABEL_SETS = {
 
 SHARINGS_OF_LABEL_KERNELS = {
     "shared": "The covariance of two classes is one kernel and one variance times the kernel of their labels.",
-    "level": "One kernel; what classes share by the kernel of labels has one variance, what is their own another.",
-    "leaf": "One kernel; what classes share has one variance, and the own part of each class has its own variance.",
-    "separate": "What classes share by the kernel of labels has a kernel and a variance, what is their own others.",
-    "leaves": "What classes share has a kernel and a variance, and so has the own part of each class.",
+    "level": "All functions share one kernel; the part that classes share has one variance, and their own parts another.",
+    "leaf": "All functions share one kernel; the part that classes share has one variance, and each class has its own.",
+    "separate": "The part that classes share and the own parts of the classes have a kernel and a variance each.",
+    "leaves": "The part that classes share has a kernel and a variance; each class has its own kernel and variance.",
 }
 OTHER_SHARINGS: dict[type, dict[str, str]] = {
     LabelLoadings: SHARINGS_OF_LABEL_SETS,
