@@ -97,8 +97,8 @@ def test_info_names_labels_and_structure(files, run):
         (("suspects",), "`logikern suspects` needs a classifier of single rows"),
         (("evaluate", "--report", "page.html"), "`logikern evaluate --report` needs a classifier of single rows"),
         (("evaluate", "--target", "sea"), "remove `--target`"),
-        (("predict", "--loss", "taxonomic"), "whose losses are hamming, subset, f1"),
-        (("predict", "--allow-inner"), "whose losses are hamming, subset, f1"),
+        (("predict", "--loss", "taxonomic"), "one of these losses: hamming, subset, f1"),
+        (("predict", "--allow-inner"), "one of these losses: hamming, subset, f1"),
     ],
 )
 def test_what_several_labels_do_not_support_is_said(command, told, files, run, tmp_path, monkeypatch):
@@ -143,7 +143,7 @@ def with_cell(row, column, value):
 @pytest.mark.parametrize(
     "frame, arguments, told",
     [
-        (pictures(), (*NAMED, "--target", "place"), "pass one of them"),
+        (pictures(), (*NAMED, "--target", "place"), "pass only one of them"),
         (with_cell(4, "sky", 2), NAMED, "the label `sky` must hold 0 or 1, no or yes, or false or true, but has '2'"),
         (with_cell(4, "sky", "maybe"), NAMED, "'maybe' in row 5"),
         (with_cell(4, "sky", None), NAMED, "`sky` is missing in row 5"),

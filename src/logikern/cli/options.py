@@ -56,7 +56,7 @@ KnownTargetOption = Annotated[
 ]
 KnownSequenceOption = Annotated[
     str | None,
-    typer.Option("--sequence", metavar="COL", help="Column that marks sequences (default: the one of the fit)."),
+    typer.Option("--sequence", metavar="COL", help="Column that marks sequences (default: the column of the fit)."),
 ]
 OptionalDataArgument = Annotated[
     str | None, typer.Argument(metavar="[DATA]", help="The table that the model was fitted on.")
@@ -142,8 +142,8 @@ class Columns:
         _columns(
             "--label",
             metavar="COL",
-            help="Column of 0/1, no/yes or false/true, instead of --target: rows have any number of labels. "
-            "Repeatable.",
+            help="Column of one label, as 0/1, no/yes or false/true, instead of --target; a row may have any number "
+            "of labels. Repeatable.",
         ),
     ] = field(default_factory=list)
     sequence: Annotated[
@@ -151,7 +151,7 @@ class Columns:
         _columns(
             "--sequence",
             metavar="COL",
-            help="Label sequences (sentences, signals): the column that marks the rows of each, which are in order.",
+            help="Label whole sequences (sentences, signals): the column that marks them. Their rows must be in order.",
         ),
     ] = None
     text: Annotated[
@@ -217,7 +217,7 @@ class Model:
     class_weight: Annotated[str | None, _model("--class-weight", help="'balanced' or LABEL=WEIGHT,...")] = None
     window: Annotated[
         int | None,
-        _model("--window", min=0, metavar="N", help="With --sequence: neighbours on each side that a row sees."),
+        _model("--window", min=0, metavar="N", help="With --sequence: number of neighbours on each side whose inputs a row sees."),
     ] = None
 
 

@@ -46,7 +46,7 @@ def read_label_sets(table: pd.DataFrame, hierarchy: str, encoding: str | None, m
     _require_nodes(frame, tree, hierarchy)
     levels_ = count(int(tree.depths.max()), "level")
     messages.info(
-        f"tree: {count(len(tree.labels), 'label')} in {levels_}; labels above the labels of a row are added"
+        f"tree: {count(len(tree.labels), 'label')} in {levels_}; the ancestors of labels are added"
     )
     return LabelledSets(node_indicators(frame, tree).to_numpy(), tree.labels, tree)
 
@@ -118,5 +118,5 @@ def refuse_both(target: str | None, labels: Sequence[str]) -> None:
     """Raise if a target and labels are named."""
     if target is not None and labels:
         raise typer.BadParameter(
-            "`--target` names a column of classes, `--label` columns of labels: pass one of them."
+            "`--target` names a column of classes, and `--label` names columns of labels: pass only one of them."
         )

@@ -54,7 +54,7 @@ def _rows(path: str) -> list[list[str]]:
     rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if "".join(row).strip()]
     ragged = next((row for row in rows if len(row) != len(rows[0])), None)
     if ragged is not None or len(rows) < 2 or len(rows[0]) < 2:
-        fault = "it has fewer rows or columns" if ragged is None else f"row {ragged[0]!r} has a different length"
+        fault = "it has too few rows or columns" if ragged is None else f"row {ragged[0]!r} has a different length"
         raise ValueError(
             f"`{path}` must have a header with the true classes and one row of losses per decision, all of the same "
             f"length, but {fault}."

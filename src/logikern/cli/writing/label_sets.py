@@ -45,8 +45,8 @@ def set_loss(loss: str | None, allow_inner: bool) -> str:
     if allow_inner or loss not in (None, *DECISIONS):
         option = "--allow-inner" if allow_inner else f"--loss {loss}"
         raise ValueError(
-            f"`{option}` needs a model with one class per row, but rows of this model have any number of labels, "
-            f"whose losses are {', '.join(DECISIONS)}."
+            f"`{option}` needs a model with one class per row, but rows of this model have any number of labels. "
+            f"Pass one of these losses: {', '.join(DECISIONS)}."
         )
     return loss or HAMMING
 
