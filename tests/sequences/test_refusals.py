@@ -106,7 +106,7 @@ def test_bad_data_is_refused_before_the_fit(name):
         ({"cv": 1}, "`cv` must be at least 2"),
         ({"cv": "three"}, "`cv` must be a number of folds"),
         ({"cv": KFold(3)}, "`cv` must be a number of folds"),
-        ({"cv": [([0, 1], [99])]}, "numbers of sequences from 0 to 11"),
+        ({"cv": [([0, 1], [99])]}, "sequence numbers from 0 to 11"),
         ({"cv": [3, 4]}, "must be a pair"),
         ({"cv": [([0, 1], [])]}, "holds out some of the sequences"),
         ({"search_size": 2.5}, "`search_size` must be a whole number"),

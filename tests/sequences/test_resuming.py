@@ -194,7 +194,7 @@ def test_other_interruptions_of_the_final_fit_raise(settings, step, impatient):
 
 
 def test_time_for_the_search_is_limited(undisturbed):
-    with pytest.warns(ConvergenceWarning, match="time for the search was used up"):
+    with pytest.warns(ConvergenceWarning, match="the time limit was reached"):
         short = model(max_time=1e-6).fit(X, Y)
     first = short.first_specification_.log_parameters
     assert len(short.trace_) == 1

@@ -109,7 +109,7 @@ def minimise(
     try:
         run.descend()
     except TimeIsUpError:
-        log.stopped = "the time for the search was used up"
+        log.stopped = "the time limit was reached"
     except KeyboardInterrupt:
         if not log.keep_interrupted:
             raise

@@ -130,7 +130,7 @@ def _read_dicts(sequence: Any, number: int) -> Any:
     if not (isinstance(sequence, Sequence) and all(isinstance(one, Mapping) for one in sequence)):
         raise ValueError(
             f"Sequence 0 of `X` has feature dicts, but sequence {number} has something else. Pass a dict for each "
-            "position of all sequences."
+            "position of every sequence."
         )
     return sequence
 
@@ -219,7 +219,7 @@ def read_weights(sample_weight: Any, sequences: SequenceRows) -> Array:
     if len(wrong):
         raise ValueError(
             f"`sample_weight` must be the same for all rows of a sequence, but {sequences.locate(wrong[0])} has "
-            "another weight than the first row of its sequence."
+            "a different weight from the first row of its sequence."
         )
     return weights
 

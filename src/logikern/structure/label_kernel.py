@@ -113,7 +113,7 @@ def read_label_kernel(given: Any, classes: Array, policy: LabelKernelPolicy = US
     if len(classes) == 2:
         raise ValueError(
             "`label_kernel` needs at least three classes, but `y` has two: only the difference of their functions "
-            "matters. Use label_kernel=None, and `variance` for its size."
+            "matters. Use label_kernel=None, and set its scale by `variance`."
         )
     matrix = _as_numbers(_values(given, classes))
     _check(matrix, classes, policy)
