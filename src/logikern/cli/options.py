@@ -151,7 +151,7 @@ class Columns:
         _columns(
             "--sequence",
             metavar="COL",
-            help="Label whole sequences (sentences, signals): the column that marks them. Their rows must be in order.",
+            help="Label whole sequences (sentences, signals): the column that marks them. Rows must be in order.",
         ),
     ] = None
     text: Annotated[
@@ -217,7 +217,9 @@ class Model:
     class_weight: Annotated[str | None, _model("--class-weight", help="'balanced' or LABEL=WEIGHT,...")] = None
     window: Annotated[
         int | None,
-        _model("--window", min=0, metavar="N", help="With --sequence: number of neighbours on each side whose inputs a row sees."),
+        _model(
+            "--window", min=0, metavar="N", help="With --sequence: also use the inputs of N neighbours on each side."
+        ),
     ] = None
 
 

@@ -149,7 +149,7 @@ class _Group:
 
 
 def _shares(shape: tuple[int, int, int]) -> list[Indices]:
-    """Folds by thread if each fold is much work, otherwise all folds together: threads then share single products."""
+    """Divide large folds among threads; keep small folds together, so that threads share each product."""
     n_folds, n_classes, n_points = shape
     if n_classes * n_points < THREADED_ENTRIES:
         return [np.arange(n_folds)]

@@ -64,7 +64,7 @@ def _is_ours(node: Node) -> bool:
 
 
 def build(schema: Node, archive: zipfile.ZipFile) -> Any:
-    """The object of a description that `audit` accepts and that `has_only_ours`."""
+    """Build the object of a schema that has passed `audit` and `has_only_ours`."""
     return _Parts(archive).build(schema)
 
 

@@ -111,7 +111,7 @@ class ConjugateDirections:
         self.age = np.zeros(shape[0], dtype=int)
 
     def turn(self, members: Indices, step: Array, image: Array, descent: Array) -> None:
-        """Set direction and image of some members, from steps, their images under K~ and minus the gradient."""
+        """Set direction and image of some members, from steps, their images under K~ and the negative gradient."""
         strength, before = _dot_products(descent, image), self.strength[members]
         overlap = _dot_products(take_members(self.descent, members), image)
         goes_on = (before > 0) & (self.age[members] < self.restart_after)

@@ -15,7 +15,7 @@ Solve = Callable[[Array], Array]
 
 
 def solver(matrix: Array) -> Solve:
-    """x -> matrix^-1 x by Cholesky, or by LU where it is not positive definite; the matrix is overwritten."""
+    """x -> matrix^-1 x by Cholesky, or by LU if the matrix is not positive definite; the matrix is overwritten."""
     factor, whole = _cholesky(matrix)
     return _solve_by(factor) if factor is not None else _solve_by_pivots(whole)
 

@@ -134,7 +134,7 @@ class _Search:
         self.best = self.start
 
     def descend(self) -> None:
-        """Search from the start."""
+        """Search from the starting hyperparameters."""
         learned, worth = self.start.is_learned, self.policy.worth
         origin = self.start.log_parameters[learned]
         bounds = (origin - self.policy.radius, origin + self.policy.radius)

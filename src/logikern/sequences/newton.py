@@ -254,7 +254,7 @@ class _Descent:
         self._move(solved.value, solved.image)
 
     def _move(self, direction: Array, image: Array) -> None:
-        """Take the best step along a direction, judged by slopes: values agree in all digits near the optimum."""
+        """Take the best step along a direction, judged by slopes: near the optimum, values agree in all digits."""
         linear, quadratic = float(np.vdot(self.dual, image)), float(np.vdot(direction, image))
         tried = {0.0: self.found}
 

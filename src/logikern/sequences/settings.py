@@ -149,8 +149,8 @@ def _mark(split: Any, n_sequences: int) -> Array:
         mask[list(held_out)] = True
     except (TypeError, ValueError, IndexError):
         raise ValueError(
-            f"A split in `cv` must be a pair (kept, held out) of lists of sequence numbers from 0 to {n_sequences - 1}, "
-            f"but is {split!r}."
+            f"A split in `cv` must be a pair (kept, held out) of lists of sequence numbers from 0 to "
+            f"{n_sequences - 1}, but is {split!r}."
         ) from None
     return mask
 

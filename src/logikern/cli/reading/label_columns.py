@@ -45,9 +45,7 @@ def read_label_sets(table: pd.DataFrame, hierarchy: str, encoding: str | None, m
     frame = frame.rename(columns={str(label): label for label in tree.labels})
     _require_nodes(frame, tree, hierarchy)
     levels_ = count(int(tree.depths.max()), "level")
-    messages.info(
-        f"tree: {count(len(tree.labels), 'label')} in {levels_}; the ancestors of labels are added"
-    )
+    messages.info(f"tree: {count(len(tree.labels), 'label')} in {levels_}; the ancestors of labels are added")
     return LabelledSets(node_indicators(frame, tree).to_numpy(), tree.labels, tree)
 
 

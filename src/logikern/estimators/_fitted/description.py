@@ -125,8 +125,8 @@ SHARINGS_OF_LABEL_SETS = {
 
 SHARINGS_OF_LABEL_KERNELS = {
     "shared": "The covariance of two classes is one kernel and one variance times the kernel of their labels.",
-    "level": "All functions share one kernel; the part that classes share has one variance, and their own parts another.",
-    "leaf": "All functions share one kernel; the part that classes share has one variance, and each class has its own.",
+    "level": "One kernel; the part that classes share has one variance, and their own parts have another.",
+    "leaf": "One kernel; the part that classes share has one variance, and the own part of each class has its own.",
     "separate": "The part that classes share and the own parts of the classes have a kernel and a variance each.",
     "leaves": "The part that classes share has a kernel and a variance; each class has its own kernel and variance.",
 }

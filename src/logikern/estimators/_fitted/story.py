@@ -40,8 +40,8 @@ UNSEEN_TERMS = {
 STRUCTURE_TERMS = {
     "coupling": "factors that classes share. They are judged on rows that had no part in their choice: rows that the "
     "search has not seen, or each fold in turn. They are better if the gain exceeds twice the noise.",
-    "learned tree": "a tree that groups classes that are confused with each other. It is judged on each fold in turn, "
-    "with a tree learned from the other rows. It is better if the gain exceeds the noise.",
+    "learned tree": "a tree that groups classes that are confused with each other. It is judged on each fold in "
+    "turn, with a tree learned from the other rows. It is better if the gain exceeds the noise.",
 }
 
 

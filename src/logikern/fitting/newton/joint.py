@@ -31,7 +31,7 @@ def joint_covariance(covariance: ClassCovariance) -> Array:
 
 
 def weigh_joint(covariance: ClassCovariance, weights: Array, seen: Array) -> CovarianceGradient:
-    """d/d log h of sum_ij weights_ij K_ij, K the joint covariance (F n, F n) of combinations `seen`, (F, C)."""
+    """d/d log h of sum_ij weights_ij K_ij, with K (F n, F n) the joint covariance of combinations `seen`, (F, C)."""
     n, n_seen = covariance.n_points, len(seen)
     between = weights.reshape(n_seen, n, n_seen, n)
     parts = seen @ covariance.mixing.as_matrix()  # (F, P)

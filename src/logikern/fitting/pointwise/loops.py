@@ -67,7 +67,7 @@ def soft_maximum(latent: Array, probabilities: Array, powers: Array) -> float:
     """Write the softmax, and return log sum exp; `powers` (C,) is overwritten.
 
     Exponentials take half of the time of a visit, and `math.exp` is not vectorised. Here exp(x) is
-    2^k exp(x - k log 2), the second factor by its series and 2^k by the bits of a float.
+    computed as 2^k exp(x - k log 2): 2^k from the bits of a float, and the other factor from its series.
     """
     highest = latent[0]
     for c in range(len(latent)):

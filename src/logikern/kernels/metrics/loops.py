@@ -99,7 +99,8 @@ def add_unshared(rows: tuple[Array, ...], columns: tuple[Array, ...], out: Array
     Parameters
     ----------
     rows : tuple of arrays
-        In CSR form: `starts`, one more than `out` has rows; inputs; values; and sums of absolute values of each row.
+        In CSR form: `starts`, with one entry more than `out` has rows; inputs; values; and the sum of absolute values
+        of each row.
     columns : tuple of arrays
         In CSC form: `starts` of every input; the points at which it is not zero; values; and sums of each point.
     out : array of shape (n, m)
