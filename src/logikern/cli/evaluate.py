@@ -21,7 +21,7 @@ For a model of sequences, the scores are the log loss of single rows given their
 probable sequences, and scores of whole sequences.
 
 If rows have any number of labels, the scores are the joint log loss of label sets, Hamming loss, subset error and F1,
-each for the decisions that minimise it, with a table of the labels.
+each for the decisions that are best for that score, with a table of the labels.
 
 The target is the column that the model was fitted to predict, unless `--target` names another.
 
