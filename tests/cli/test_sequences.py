@@ -122,7 +122,7 @@ def test_evaluation_prints_whole_sequences(fit_tokens, run, unseen, tmp_path):
 def test_info_shows_hyperparameters_and_transitions(fit_tokens, run, tmp_path):
     assert fit_tokens("--target", "tag", "--sequence", "sentence", "--cv", "2").exit_code == 0
     shown = run("info", tmp_path / "m.skops")
-    assert shown.exit_code == 0 and "pseudocount" in shown.stdout and "score of a label" in shown.stdout
+    assert shown.exit_code == 0 and "pseudocount" in shown.stdout and "score of each label" in shown.stdout
     record = json.loads(run("info", tmp_path / "m.skops", "--json").stdout)
     model = logikern.load_model(tmp_path / "m.skops")
     assert record["fit"]["sequence"] == "sentence" and record["transitions"] == model.transition_.tolist()
@@ -203,14 +203,14 @@ REFUSED = {
         1,
         "must be the same for all rows of a sequence, but row 1",
     ),
-    "groups": (("--sequence", "sentence", "--groups", "word"), {}, 2, "do not support `--groups`"),
-    "dropped rows": (("--sequence", "sentence", "--drop-missing-target"), {}, 2, "support `--drop-missing-target`"),
-    "a tree": (("--sequence", "sentence", "--hierarchy", "auto"), {}, 2, "do not support `--hierarchy`"),
+    "groups": (("--sequence", "sentence", "--groups", "word"), {}, 2, "have no option `--groups`"),
+    "dropped rows": (("--sequence", "sentence", "--drop-missing-target"), {}, 2, "option `--drop-missing-target`"),
+    "a tree": (("--sequence", "sentence", "--hierarchy", "auto"), {}, 2, "have no option `--hierarchy`"),
     "several options": (
         ("--sequence", "sentence", "--no-ard", "--class-weight", "balanced", "--solver", "exact"),
         {},
         2,
-        "do not support `--class-weight`, `--no-ard`, `--solver`: remove them",
+        "have no option `--class-weight`, `--no-ard`, `--solver`",
     ),
     "tying of trees": (
         ("--sequence", "sentence", "--tying", "level"),

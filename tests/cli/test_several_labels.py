@@ -150,7 +150,7 @@ def with_cell(row, column, value):
         (pictures(), ("--label", "moon"), "moon"),
         (pictures(), ("--label", "sea", "--label", "sea"), "two roles"),
         (pictures(), (*NAMED, "--regression"), "remove `--regression` or `--sequence`"),
-        (pictures(), (*NAMED, "--class-weight", "balanced"), "do not support `--class-weight`"),
+        (pictures(), (*NAMED, "--class-weight", "balanced"), "have no option `--class-weight`"),
         (pictures(), (*NAMED, "--tying", "leaf"), "needs a class tree"),
         (pictures(), (*NAMED, "--solver", "smo"), "`solver` must be one of"),
         (pictures().assign(sea=1, sky=0, city=1), NAMED, "each label has one class only"),
@@ -243,3 +243,11 @@ def test_model_of_python_is_evaluated_by_the_names_of_its_labels(run, tmp_path):
     pictures(30, 1).drop(columns="sky").to_csv(tmp_path / "test.csv", index=False)
     result = run("evaluate", tmp_path / "m.skops", tmp_path / "test.csv")
     assert result.exit_code == 1 and "sky" in result.stderr
+
+
+def test_wrong_values_are_counted_by_value(run, tmp_path):
+    table = pictures().assign(sea=["p0", "p0", *["p1"] * (len(pictures()) - 2)])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", *NAMED, "--out", tmp_path / "m.skops")
+    told = " ".join(result.stderr.replace("│", " ").split())
+    assert f"'p0' in rows 1, 2, and other values in {len(table) - 2} rows" in told

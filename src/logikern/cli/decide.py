@@ -51,6 +51,8 @@ def decide(
     if rule.reject_cost is not None:
         messages.info(f"rejected {int((table['decision'] == rule.reject_label).sum())} of {len(table)} rows")
     messages.info(f"mean expected loss: {table['expected_loss'].mean():.4f}")
+    if out != STANDARD:
+        messages.info(f"wrote {len(table)} rows to {out}")
 
 
 decide.__doc__ = HELP

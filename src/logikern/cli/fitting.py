@@ -118,9 +118,7 @@ def check_sequence_options(
         if name in NOT_FOR_SEQUENCES and vars(record)[name] != vars(type(record)())[name]
     ]
     if given:
-        raise typer.BadParameter(
-            f"models of sequences (`--sequence`) do not support {name_list(given)}: remove them."
-        )
+        raise typer.BadParameter(f"models of sequences (`--sequence`) have no option {name_list(given)}.")
     if model.tying is not None and model.tying not in SEQUENCE_TYINGS:
         allowed = ", ".join(SEQUENCE_TYINGS)
         raise typer.BadParameter(f"with `--sequence`, `--tying` must be one of {allowed}, but is {model.tying}.")
@@ -136,9 +134,7 @@ def check_label_options(columns: options.Columns, model: options.Model, learning
     if columns.label and (columns.regression or columns.sequence is not None):
         raise typer.BadParameter("`--label` names labels of single rows: remove `--regression` or `--sequence`.")
     if columns.label and idle:
-        raise typer.BadParameter(
-            f"models of several labels (`--label`) do not support {name_list(idle)}: remove them."
-        )
+        raise typer.BadParameter(f"models of several labels (`--label`) have no option {name_list(idle)}.")
 
 
 def _spell(name: str, value: Any) -> str:

@@ -67,6 +67,15 @@ def row_names(positions: Iterable[int], at_most: int = 5) -> str:
     return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"
 
 
+def show_wrong(column: pd.Series, wrong: np.ndarray) -> str:
+    """The first wrong value and its rows: `'red' in rows 3, 17, and other values in 4 rows`."""
+    cells = column.iloc[wrong].astype(str).to_numpy()
+    same = wrong[cells == cells[0]]
+    n_others = len(wrong) - len(same)
+    others = f", and other values in {count(n_others, 'row')}" if n_others else ""
+    return f"{str(cells[0])!r} in {row_names(column.index[same])}{others}"
+
+
 def count(number: int, noun: str) -> str:
     """The number with its noun, singular or plural: `1 row`, `2 rows`, `2 categories`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"

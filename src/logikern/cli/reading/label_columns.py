@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from logikern.cli.reading.cells import count, levels, numbers, row_names
+from logikern.cli.reading.cells import count, levels, numbers, show_wrong
 from logikern.cli.reading.hierarchy import AUTO, NONE, tree_of_file
 from logikern.cli.reading.labels import missing_targets
 from logikern.cli.session.messages import Messages
@@ -57,7 +57,7 @@ def _presence(column: pd.Series) -> np.ndarray:
     if len(wrong):
         raise ValueError(
             f"the label `{column.name}` must hold 0 or 1, no or yes, or false or true, but has "
-            f"{str(column.iloc[wrong[0]])!r} in {row_names(column.index[wrong])}. Correct these values; for a column "
+            f"{show_wrong(column, wrong)}. Correct these values; for a column "
             "of classes, use `--target`."
         )
     return present.astype(np.int64)

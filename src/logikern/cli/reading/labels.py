@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from logikern.cli.reading.cells import POLICY, level, levels, name_list, numbers, row_names
+from logikern.cli.reading.cells import POLICY, level, levels, name_list, numbers, row_names, show_wrong
 from logikern.structure.links import SEPARATOR
 from logikern.structure.tree import as_labels
 
@@ -55,8 +55,8 @@ def measurements(target: pd.Series) -> np.ndarray:
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         raise ValueError(
-            f"regression needs numbers, but the target `{target.name}` holds {str(target.iloc[wrong[0]])!r} in "
-            f"{row_names(target.index[wrong])}. Correct these values; for classes, fit without `--regression`."
+            f"regression needs numbers, but the target `{target.name}` holds "
+            f"{show_wrong(target, wrong)}. Correct these values; for classes, fit without `--regression`."
         )
     return values
 
@@ -69,7 +69,7 @@ def known_labels(target: pd.Series, classes: Sequence[Any] | np.ndarray) -> np.n
     if unknown.any():
         first = np.flatnonzero(unknown)
         raise ValueError(
-            f"the target `{target.name}` holds {found[first[0]]!r} in {row_names(target.index[first])}, "
+            f"the target `{target.name}` holds {show_wrong(target, first)}, "
             f"but the model knows the classes {name_list(own)}. Drop these rows, or fit a new model with them."
         )
     return as_labels([own[label] for label in found])

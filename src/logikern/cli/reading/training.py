@@ -81,7 +81,9 @@ def read_training_set(data: str, reading: Reading, columns: Columns, messages: M
 
 def _table_training_set(source: Source, reading: Reading, columns: Columns, messages: Messages) -> TrainingSet:
     if columns.target is None and not columns.label:
-        raise typer.BadParameter("a table needs `--target COL`, the column to predict.")
+        raise typer.BadParameter(
+            "a table needs `--target COL`, the column to predict, or `--label COL` for each of several labels."
+        )
     refuse_both(columns.target, columns.label)
     _refuse_double_roles(columns)
     targets = columns.label or _present(columns.target)
