@@ -92,7 +92,7 @@ def test_numbers_of_large_data_are_those_of_the_policies():
 
 
 def test_numbers_of_several_labels_are_those_of_the_policies():
-    page = (ROOT / "docs" / "multilabel.md").read_text()
+    page = " ".join((ROOT / "docs" / "multilabel.md").read_text().split())
     assert f"label sets times rows exceed {_structures.USUAL.most_entries:,}" in page
     assert f"label sets times rows reach {_structures.USUAL.many_entries:,}" in page
     assert f"at most {_comparison.USUAL.most_rows} rows" in page

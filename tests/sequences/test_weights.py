@@ -94,7 +94,7 @@ def test_one_label_with_weight_is_refused():
 def test_weights_that_differ_within_a_sequence_are_refused():
     first = int(np.flatnonzero(np.diff(GROUPS) == 0)[0])
     weights = np.where(np.arange(len(GROUPS)) == first + 1, 2.0, 1.0)
-    with pytest.raises(ValueError, match=f"same for all rows of a sequence, but row {first + 1} has another"):
+    with pytest.raises(ValueError, match=f"same for all rows of a sequence, but row {first + 1} has a different"):
         KernelSequenceClassifier().fit(TABLE, LABELS, groups=GROUPS, sample_weight=weights)
 
 
