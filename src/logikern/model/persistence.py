@@ -31,7 +31,7 @@ from logikern.numerics.outcome import Outcome
 from logikern.structure.label_kernel import LabelKernel
 from logikern.structure.loadings import LabelLoadings
 
-FORMAT = 4
+FORMAT = 5
 HEADER = "logikern.json"
 NOTES = "notes"  # entry of the header
 EXPECTED = "a KernelLogisticClassifier, a KernelMultilabelClassifier, a KernelSequenceClassifier or a KernelRegressor"
