@@ -60,19 +60,19 @@ NOISE = Part("noise-inputs", (("noise_inputs.py",),), "noise_inputs", 2, package
 OPENING = """
 # Benchmarks
 
-This page compares logikern with what people would pick instead. It shows losses as well as wins. It is generated from
-the files in `benchmarks/results`; the last section names the command, the date, the commit and the machine of each
-result. Results that take hours are from earlier commits.
+This page compares logikern with other methods that people might choose. It shows losses as well as wins. It is
+generated from the files in `benchmarks/results`; the last section lists the command, the date, the commit and the
+machine for each result. Results that take hours to compute are from earlier commits.
 
-    make bench                   run the parts that are not current, then write this page
-    make bench PART=large        one part alone (PART="large tables" for several)
-    make bench AGAIN=1           run also what is current
-    make bench STORED=1          run nothing, write this page from the stored results
+    make bench                   run the parts whose results are out of date, then write this page
+    make bench PART=large        run only one part (PART="large tables" for several parts)
+    make bench AGAIN=1           also run the parts whose results are up to date
+    make bench STORED=1          run nothing, and write this page from the stored results
 
-A part is current if its result was made by the present code with the present settings. The data are read from the
-folder `LOGIKERN_DATA` and are not part of the repository. Peers are the packages in `benchmarks/requirements.txt`;
-parts whose peers are not installed are left out of a run. The tables on [reproduction](reproduction.md) compare
-logikern with the papers that it builds on.
+A result is up to date if it was computed with the current code and settings. The data are read from the folder that
+the environment variable `LOGIKERN_DATA` names; they are not part of the repository. The other methods, called peers,
+need the packages in `benchmarks/requirements.txt`; a run skips the parts whose peers are not installed. The page
+[reproduction](reproduction.md) compares logikern with the papers on which it is based.
 """
 
 _PARTS = (TABLES, *GRIDS, PROCESS, *TREES, LARGE, SEQUENCES, LABELS, REGRESSION, NOISE)
@@ -83,14 +83,14 @@ PAGE = Page(
     (
         Section("Summary", _PARTS[1:], tables.summary, needs_all=False),
         Section("Mixed tables", (TABLES,), tables.tables),
-        Section("Flat sets against an SVC grid", GRIDS, tables.grids),
+        Section("Comparison with an SVC grid search", GRIDS, tables.grids),
         Section("Gaussian process classifier", (PROCESS,), tables.processes),
-        Section("Trees of classes", TREES, tables.trees),
+        Section("Class trees", TREES, tables.trees),
         Section("Large data", (LARGE,), tables.large),
         Section("Sequences", (SEQUENCES,), tables.sequences),
         Section("Several labels per row", (LABELS,), tables.labels),
         Section("Regression", (REGRESSION,), tables.regression),
-        Section("Inputs that are mostly noise", (NOISE,), tables.noise),
+        Section("Mostly uninformative inputs", (NOISE,), tables.noise),
     ),
 )
 

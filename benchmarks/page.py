@@ -19,7 +19,9 @@ from parts import Part, Row, Stored
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 DOCS = ROOT / "docs"
-QUICK_WARNING = "**These are quick versions on a few rows. They show that everything runs; values mean nothing.**"
+QUICK_WARNING = (
+    "**These are quick versions on a few rows. They show that everything runs; values mean nothing.**"
+)
 QUICK_FOLDER = ROOT / "build" / "quick"
 WIDTH = 118
 NUMBER = re.compile(r"[*<> ]*[-+]?\d[\d,.]*(e[-+]?\d+)?\**( ([±(\[:]|\+-).*)?$")
@@ -81,7 +83,7 @@ def render(page: Page, results: Path = RESULTS, warning: str = "") -> str:
         missing = [part.name for part in section.parts if found[part.name] is None]
         if missing and section.needs_all:
             commands = " and ".join(f"`make {page.target} PART={name}`" for name in missing)
-            blocks.append(f"No result is stored. To make it, run {commands}.")
+            blocks.append(f"No result is stored. To create it, run {commands}.")
             continue
         blocks += section.write(*stored)
         blocks += [_origin(section)] if section.needs_all else []
@@ -121,8 +123,8 @@ def _origins(page: Page, found: Results) -> list[str]:
             }
         )
         machines.setdefault(stored.content["machine"], []).append(part.name)
-    lines = [f"- {machine} {', '.join(names)}." for machine, names in machines.items()]
-    return [table(rows), "Machines and versions:", "\n".join(lines)]
+    lines = [f"- {machine} Parts: {', '.join(names)}." for machine, names in machines.items()]
+    return [table(rows), "The parts were run on these machines, with these versions:", "\n".join(lines)]
 
 
 def table(rows: list[Row]) -> str:

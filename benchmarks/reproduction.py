@@ -63,43 +63,43 @@ FAST_SUMS = Part("fast-sums", (("fast_sums.py",),), "fast_sums", 10)
 OPENING = """
 # Reproduction of the papers
 
-This page shows every table and figure of the five papers behind logikern that the available data allow, our values
-beside the printed ones. It is generated from the files in `benchmarks/results`; the last section names the command,
-the date, the commit and the machine of each result.
+Five papers describe the methods behind logikern. This page reproduces all of their tables and figures for which data
+are available, and shows our values next to the printed values. It is generated from the files in
+`benchmarks/results`; the last section lists the command, the date, the commit and the machine for each result.
 
-    make reproduce                  run the parts that are not current, then write this page
-    make reproduce PART=ripley      one part alone (PART="ripley usps" for several)
-    make reproduce AGAIN=1          run also what is current
-    make reproduce STORED=1         run nothing, write this page from the stored results
-    make reproduce-quick            small versions of all parts in under a minute, written to build/quick
+    make reproduce                  run the parts whose results are out of date, then write this page
+    make reproduce PART=ripley      run only one part (PART="ripley usps" for several parts)
+    make reproduce AGAIN=1          also run the parts whose results are up to date
+    make reproduce STORED=1         run nothing, and write this page from the stored results
+    make reproduce-quick            run small versions of all parts in under a minute, and write to build/quick
 
-A part is current if its result was made by the present code with the present settings; changes of comments and
-documentation do not count. A run that was stopped goes on with the parts that are not current. The data are read from
-the folder `LOGIKERN_DATA` and are not part of the repository. All random choices are seeded. Times depend on the
-machine and on its other work; scores do not.
+A result is up to date if it was computed with the current code and settings; changes to comments and documentation do
+not count. If a run is interrupted, the next run continues with the parts that are out of date. The data are read from
+the folder that the environment variable `LOGIKERN_DATA` names; they are not part of the repository. All random
+choices are seeded. Times depend on the machine and its load; scores do not.
 
-| paper | table or figure | here |
+| paper | table or figure | section of this page |
 |---|---|---|
-| Seeger (2008) | Figures 1 and 2, Table 3 | drawings and notation; nothing to compute |
+| Seeger (2008) | Figures 1 and 2, Table 3 | none: they contain drawings and notation |
 | | Section 6.2, Figure 3 (satimage) | [satimage](#satimage-seeger-2008-section-62) |
 | | Section 6.3, Figure 4 (USPS) | [usps](#usps-seeger-2008-section-63) |
 | | Table 1 (patents, scores) | \
 [sections D and E, with other texts](#patents-scores-seeger-2008-table-1); the texts of WIPO-alpha are not available |
-| | Table 2 (patents, seconds) | [the same trees, words drawn at random](#patents-seconds-seeger-2008-table-2) |
+| | Table 2 (patents, seconds) | [the same trees with random words](#patents-seconds-seeger-2008-table-2) |
 | Seeger (2007) | Section 6.1 (satimage) | [satimage](#satimage-seeger-2008-section-62) |
 | | Tables 1 and 2 | the same as in Seeger (2008) |
 | Cawley & Talbot (2008) | Figures 1 to 3 | [Ripley's data](#ripleys-data-cawley-and-talbot-2008-figures-1-to-3) |
-| | Tables 1 to 3 | [seven of the thirteen sets](#raetschs-sets-cawley-and-talbot-2008-tables-1-to-3); breast \
+| | Tables 1 to 3 | [seven of the thirteen data sets](#raetschs-sets-cawley-and-talbot-2008-tables-1-to-3); breast \
 cancer, german, image, ringnorm, splice and twonorm are not available |
 | Memisevic (2006) | Tables 1 and 2, letter | \
 [wine, glass, segment, letter](#training-times-memisevic-2006-tables-1-and-2); vehicle is not available |
 | | Figure 1 | [learning curves](#learning-curves-memisevic-2006-figure-1) |
 | Ratliff & Bagnell (2007) | Figure 1, left and right; Table 1 | \
-[iterations](#iterations-ratliff-and-bagnell-2007-figure-1-and-table-1); the digits of our \
-copy of the paper are lost; spam and soil are not available |
-| | Figure 1, third column (KD-trees) | [fast sums](#fast-sums-ratliff-and-bagnell-2007-figure-1), on other points |
+[iterations](#iterations-ratliff-and-bagnell-2007-figure-1-and-table-1); the numbers \
+are missing from our copy of the paper; spam and soil are not available |
+| | Figure 1, third column (KD-trees) | [fast sums](#fast-sums-ratliff-and-bagnell-2007-figure-1), for other points |
 
-Some formulas are misprinted in the papers; [notation](notation.md) lists them.
+Some formulas in the papers contain misprints; [notation](notation.md) lists them.
 """
 
 PAGE = Page(

@@ -73,6 +73,13 @@ def test_page_is_what_the_generator_writes(name):
 
 
 @pytest.mark.parametrize("name", GENERATORS)
+def test_tables_use_the_words_of_the_pages(name):
+    written = (ROOT / "docs" / importlib.import_module(name).PAGE.file).read_text(encoding="utf-8")
+    tables = "\n".join(line for line in written.splitlines() if line.startswith("| ") and "`python " not in line)
+    assert tables and not re.findall(r"\bours\b|\btaxo\b|\bpacc\b", tables)
+
+
+@pytest.mark.parametrize("name", GENERATORS)
 def test_figures_of_a_page_are_those_of_the_results(name):
     for part in importlib.import_module(name).PAGE.parts:
         for figure in part.figures:
