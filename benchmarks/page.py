@@ -19,9 +19,7 @@ from parts import Part, Row, Stored
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 DOCS = ROOT / "docs"
-QUICK_WARNING = (
-    "**These are quick versions on a few rows. They show that everything runs; values mean nothing.**"
-)
+QUICK_WARNING = "**These are quick versions on a few rows. They show that everything runs; values mean nothing.**"
 QUICK_FOLDER = ROOT / "build" / "quick"
 WIDTH = 118
 NUMBER = re.compile(r"[*<> ]*[-+]?\d[\d,.]*(e[-+]?\d+)?\**( ([±(\[:]|\+-).*)?$")
