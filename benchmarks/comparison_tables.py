@@ -87,7 +87,7 @@ def duels_of(stored: Stored) -> list[Duel]:
     if name.startswith("tree-"):
         title, rows = _first(stored)
         rows = [row | {"error %": _error(row["acc %"])} for row in rows]
-        task = f"{title.partition(',')[0]}, tree of classes"
+        task = f"{title.partition(',')[0]}, class tree"
         return [duel(task, rows, rows[0]["model"], score) for score in ("log loss", "taxo", "error %")]
     if name == "regression":
         return [duel("abalone, regression", stored.table("Means"), "ours, as it comes", "error")]
@@ -143,9 +143,9 @@ def summary(*found: Stored | None) -> list[str]:
         "Each row compares logikern with the best peer on one task. Lower scores are better, and the lower score is "
         "bold. Rows are sorted from the clearest win of logikern to the clearest loss. The section of each task "
         "describes the settings of the peers. The 31 tables of the next section are not included.",
-        f"For the log loss, {_count(by_loss)}",
+        f"By log loss, {_count(by_loss)}",
         table([own.row() for own in by_loss]),
-        f"For errors and other losses of decisions, {_count(others)}",
+        f"By errors and other losses of decisions, {_count(others)}",
         table([own.row() for own in others]),
     ]
 
@@ -153,7 +153,7 @@ def summary(*found: Stored | None) -> list[str]:
 def _count(duels: list[Duel]) -> str:
     lost = sum(own.ours >= own.theirs for own in duels)
     slower = sum(own.our_seconds > own.their_seconds for own in duels)
-    return f"the best peer is better in {lost} of {len(duels)} rows; it takes less time in {slower} rows."
+    return f"the best peer beats logikern in {lost} of {len(duels)} rows; it takes less time in {slower} rows."
 
 
 def tables(stored: Stored) -> list[str]:
@@ -175,7 +175,8 @@ def tables(stored: Stored) -> list[str]:
         "Ratios are geometric means of logikern's log loss divided by the peer's log loss; a ratio below 1 means "
         "that logikern is better. The 95 % intervals come from resampling the tables with replacement. The second "
         "column of ratios raises losses below 0.001 to 0.001, because such certainty has no practical use. Seconds "
-        "are CPU seconds on one thread for one split of all tables, including tuning.",
+        "are CPU seconds on one thread for one split of all tables, including tuning. The first table counts the "
+        "tables on which logikern has a lower log loss or fewer errors than the peer; *equal* counts ties.",
         table(against),
         table(methods),
         *map(ratios, stored.notes[1:]),
@@ -217,7 +218,7 @@ def processes(stored: Stored) -> list[str]:
 def regression(stored: Stored) -> list[str]:
     return [
         "The data set is abalone, with 3000 training and 1177 test rows. Values are means over seeds 0, 1 and 2. The "
-        "error is the root mean squared error. The Gaussian process uses 1000 rows.",
+        "Gaussian process uses 1000 rows.",
         table(stored.table("Means")),
     ]
 
