@@ -80,7 +80,7 @@ choices are seeded. Times depend on the machine and its load; scores do not.
 
 | paper | table or figure | section of this page |
 |---|---|---|
-| Seeger (2008) | Figures 1 and 2, Table 3 | none: they contain drawings and notation |
+| Seeger (2008) | Figures 1 and 2, Table 3 | not reproduced: drawings and notation |
 | | Section 6.2, Figure 3 (satimage) | [satimage](#satimage-seeger-2008-section-62) |
 | | Section 6.3, Figure 4 (USPS) | [usps](#usps-seeger-2008-section-63) |
 | | Table 1 (patents, scores) | \
