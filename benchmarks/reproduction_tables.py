@@ -63,8 +63,8 @@ def usps(stored: Stored) -> list[str]:
         "CPU seconds per run": float(np.mean([row.get("CPU seconds", np.nan) for row in rows])),
     }
     return [
-        "The model has a Gaussian kernel and a variance per class. Its 20 hyperparameters are learned on 2000 of the "
-        "7291 training rows; the final fit uses all rows. Values are means and standard deviations over runs (seeds "
+        "The model has one Gaussian kernel and one variance per class. Its 20 hyperparameters are learned on 2000 of "
+        "the 7291 training rows; the final fit uses all rows. Values are means and standard deviations over runs (seeds "
         "0, 1, ...), each with a different subset and partition. The paper uses five runs:",
         table([mean]),
         "The next table shows the error among the cases that are not rejected:",
@@ -145,7 +145,7 @@ def patent_seconds(final: Stored, learned: Stored) -> list[str]:
         "variances are learned. We evaluate five folds in lock-step and divide the time by five:",
         table(folds),
         "Seeger (2007) compares 119 s on section D with 2200 s for the method of Cai & Hofmann. The 2200 s were for "
-        "three splits (Seeger 2008, footnote 14), so the factor is six, not eighteen.",
+        "three splits (Seeger 2008, footnote 14), so the speed-up is a factor of six, not eighteen.",
     ]
 
 
@@ -160,7 +160,8 @@ def _sizes(title: str) -> tuple[str, int, int]:
 def ripley(stored: Stored) -> list[str]:
     rows = next(stored.content[title] for title in stored.content if title.endswith("settings"))
     best = rows[-1]["least"]
-    excess = ", ".join(f"{row['test loss there'] / best - 1:.1%} ({row['loss']})" for row in rows[:-1])
+    told = [f"{row['test loss there'] / best - 1:.1%} ({row['loss']})" for row in rows[:-1]]
+    excess = " and ".join([", ".join(told[:-1]), told[-1]])
     keys = ("loss", "least", "at rate", "at variance", "test loss there", "correlation with exact")
     return [
         "The data are Ripley's synthetic data. The model has one Gaussian kernel and an unpenalised constant. Figure "
@@ -211,7 +212,7 @@ def raetsch(stored: Stored) -> list[str]:
 def _raetsch_note(stored: Stored) -> str:
     """The stored note about inputs and partitions, as sentences."""
     note = " ".join(stored.notes[:1]).replace("Inputs standardised", "Inputs are standardised")
-    return note.replace("Published partitions among those used:", "The published partitions among those used are:")
+    return note.replace("Published partitions among those used:", "The partitions include these published ones:")
 
 
 def _behind(row: Row) -> Row:
@@ -236,8 +237,8 @@ def _beside(ours: Sequence[Row], paper: dict[str, tuple[tuple[float, float], ...
 def training_times(stored: Stored) -> list[str]:
     blocks = [
         "The tables show training times and test errors. Conjugate gradients in the coefficients (CG) run until the "
-        "penalised loss changes by less than 1e-8, and the other methods until they reach the same loss. Kernel CG "
-        "is conjugate gradients in function space, and SMO is pairwise coordinate ascent ([solvers](solvers.md)). "
+        "penalised loss changes by less than 1e-8, and the other methods run until they reach the same loss. Kernel "
+        "CG is conjugate gradients in function space, and SMO is pairwise coordinate ascent ([solvers](solvers.md)). "
         "The printed seconds were measured in Matlab in 2006, and our seconds are CPU seconds. λ / N is the penalty "
         "of the paper.",
         "The paper does not print the formula of its kernel, for which we use exp(-|x - z|² / σ²), nor its splits of "
@@ -278,8 +279,8 @@ def learning_curves(stored: Stored) -> list[str]:
     rows = [{key: value for key, value in row.items() if key != "last loss"} for row in stored.content[title]]
     return [
         f"The data are {title.rpartition(', ')[2]} of usps, with σ² = {printed.CURVE_SIGMA_SQUARED:g}. The table "
-        "shows the CPU seconds until the penalised loss exceeds its minimum by a factor of at most 1 + 1e-2, 1 + "
-        "1e-4 and 1 + 1e-6. The paper shows curves of CG in the coefficients and of SMO, without values, and finds "
+        "shows the CPU seconds until the penalised loss is within 1e-2, 1e-4 and 1e-6 of its minimum, relative to "
+        "the minimum. The paper shows curves of CG in the coefficients and of SMO, without values, and finds "
         "that SMO converges much faster for all three values of λ.",
         table(rows),
         figure("learning_curves.png", "Learning curves on digits, as in Memisevic (2006), Figure 1"),
@@ -294,7 +295,7 @@ def kernel_gradient(stored: Stored) -> list[str]:
         "The table shows the number of iterations that conjugate gradients in the coefficients (parameter CG) and in "
         "function space (kernel CG) take to reach the same loss, for the squared loss and for the softmax. The "
         "numbers are missing from our copy of the paper, so we can only check its claim: if kernel CG takes k "
-        "iterations, parameter CG takes about k², which is an exponent of 2. The data sets spam and soil are not "
+        "iterations, parameter CG takes about k²; that is, the exponent is 2. The data sets spam and soil are not "
         "available. abalone and usps (one digit against the rest) appear in the figure of the paper, and the other "
         "data sets in its table.",
         table(rows),
