@@ -234,7 +234,8 @@ def trees(*found: Stored) -> list[str]:
     for stored in found:
         title, rows = _first(stored)
         keys = ("model", "splits", "log loss", "acc %", "taxo", "pacc %", "seconds")
-        blocks += [f"{title.replace('mean over 1 split', 'one split')}:", table([pick(row, keys) for row in rows])]
+        name, _, facts = title.replace("mean over 1 split", "one split").partition(", ")
+        blocks += [f"Results on {name} ({facts}):", table([pick(row, keys) for row in rows])]
     return blocks
 
 

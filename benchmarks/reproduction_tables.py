@@ -64,8 +64,8 @@ def usps(stored: Stored) -> list[str]:
     }
     return [
         "The model has one Gaussian kernel and one variance per class. Its 20 hyperparameters are learned on 2000 of "
-        "the 7291 training rows; the final fit uses all rows. Values are means and standard deviations over runs (seeds "
-        "0, 1, ...), each with a different subset and partition. The paper uses five runs:",
+        "the 7291 training rows; the final fit uses all rows. Values are means and standard deviations over runs "
+        "(seeds 0, 1, ...), each with a different subset and partition. The paper uses five runs:",
         table([mean]),
         "The next table shows the error among the cases that are not rejected:",
         table([{key: row[key] for key in row if "at" in key.split()} for row in stored.table("Error-reject")]),
