@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from logikern.selection.prior import NestedPrior, NormalPrior
+from logikern.selection.prior import NestedPrior, NormalPrior, weigh_prior
 
 ORIGINS = np.array([0, 1, 0, 0])
 COARSE, SCALE = NormalPrior(np.array([0.5, 2.0]), np.array([-1.0, 0.3])), np.array([0.7, 1.5])
@@ -44,3 +44,49 @@ def test_nested_prior_charges_differences():
     tied, apart = np.zeros(4), np.array([1.0, 0.0, -1.0, 0.0])
     charge = NESTED["nested"].pull(apart).value - NESTED["nested"].pull(tied).value
     assert charge == pytest.approx(0.5 * 2.0 / 0.7**2)
+
+
+def loss_and_prior(point, n_cases, certain_loss):
+    """A loss that falls with every parameter, under a normal prior."""
+    prior, value = NormalPrior(0.7), float(np.exp(-point.sum()))
+    return weigh_prior(value, np.full(len(point), -value), prior.pull(point), n_cases, certain_loss)
+
+
+@pytest.mark.parametrize("certain_loss", [0.0, 1e-3])
+@pytest.mark.parametrize("place", [0.1, 2.0, 6.0], ids=["uncertain", "between", "certain"])
+def test_gradient_of_weighed_prior_matches_differences(place, certain_loss):
+    point, step = np.array([place, 0.5 * place]), 1e-5
+    ends = [
+        [loss_and_prior(point + sign * step * axis, 50, certain_loss).value for sign in (1, -1)] for axis in np.eye(2)
+    ]
+    expected = [(high - low) / (2 * step) for high, low in ends]
+    np.testing.assert_allclose(loss_and_prior(point, 50, certain_loss).gradient, expected, rtol=1e-6)
+
+
+def test_prior_counts_as_one_case_where_losses_are_large():
+    pull, gradient = NormalPrior(0.7).pull(np.array([2.0])), np.array([0.1])
+    weighed = weigh_prior(0.5, gradient, pull, 100, 1e-3)
+    assert weighed.value == pytest.approx(0.5 + pull.value / 100, rel=1e-3)
+    np.testing.assert_allclose(weighed.gradient, gradient + pull.gradient / 100, rtol=1e-2)
+
+
+def test_prior_of_certain_models_loses_weight_but_not_all_of_it():
+    pull = NormalPrior(0.7).pull(np.array([2.0]))
+    charges = [weigh_prior(loss, np.zeros(1), pull, 1000, 1e-3).value - loss for loss in (1e-4, 0.0)]
+    assert charges == pytest.approx([pull.value / 1000 * 0.375, pull.value / 1000 / 3])
+
+
+def test_certainty_ends_at_the_rate_of_errors_expected_of_clean_cases():
+    from scipy.stats import beta
+
+    # At a loss of zero, e / (e + certain_loss) of the prior is left; here e is the posterior mean of the rate.
+    n, certain_loss, pull = 200, 1e-3, NormalPrior(0.7).pull(np.array([2.0]))
+    expected = beta(0.5, 0.5 + n).mean()
+    share = weigh_prior(0.0, np.zeros(1), pull, n, certain_loss).value * n / pull.value
+    assert share == pytest.approx(expected / (expected + certain_loss), rel=0.01)
+
+
+def test_prior_of_regressions_has_all_of_its_weight():
+    pull = NormalPrior(0.7).pull(np.array([2.0]))
+    for value in (-3.0, -1e-9, 1e-9):
+        assert weigh_prior(value, np.zeros(1), pull, 10, 0.0).value == pytest.approx(value + pull.value / 10)

@@ -156,7 +156,8 @@ def _unseen(parameters: Parameters, data: TrainingData, others: Indices, given: 
 
 
 def _plan_effort(parameters: Parameters, data: TrainingData) -> Effort:
-    return Effort(simplex=parameters.optimizer == "nelder-mead", least_size=1.0 if data.labels is None else 0.0)
+    effort = Effort(simplex=parameters.optimizer == "nelder-mead")
+    return replace(effort, least_size=1.0, certain_loss=0.0) if data.labels is None else effort
 
 
 def plan_growth(parameters: Parameters, data: TrainingData, start: Specification) -> Plan:

@@ -72,3 +72,38 @@ class NestedPrior(Prior):
         # Deviations from a mean sum to zero, so the mean takes no part in their gradient.
         gradient = (common.gradient / counts)[self.origins] + away / self.scale[self.origins]
         return Pull(common.value + 0.5 * float(away @ away), gradient)
+
+
+class Objective(NamedTuple):
+    """What a stage minimises, and its gradient."""
+
+    value: float
+    gradient: Array
+
+
+def weigh_prior(value: float, gradient: Array, pull: Pull, n_cases: float, certain_loss: float) -> Objective:
+    """Psi + s(Psi) pull / n, s = (Psi + e) / (Psi + e + certain_loss), e = 1 / (2 n).
+
+    Psi is the criterion, a mean over n cases. For Psi far above `certain_loss` the prior counts as one case, s = 1.
+    If held-out rows are predicted almost without loss, the loss of all cases together is a small part of one unit of
+    log likelihood, so a prior of full weight alone would determine how certain the model is. With s proportional to
+    Psi, the data decide. The bound e ends this: it is the rate of errors to expect after n cases without an error,
+    under Jeffreys' prior of that rate.
+
+    Parameters
+    ----------
+    value, gradient : float and array of shape (p,)
+        The criterion and its gradient by the log parameters.
+    pull : Pull
+        The prior, in units of log likelihood.
+    n_cases : float
+    certain_loss : float
+        Criterion at which s is about one half; 0 for s = 1.
+    """
+    size = abs(value) + 0.5 / n_cases
+    share = size / (size + certain_loss)
+    slope = np.sign(value) * certain_loss / (size + certain_loss) ** 2
+    return Objective(
+        value + share * pull.value / n_cases,
+        gradient * (1.0 + slope * pull.value / n_cases) + share * pull.gradient / n_cases,
+    )

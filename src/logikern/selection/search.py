@@ -12,7 +12,7 @@ from logikern.operators.choose import PointSet
 from logikern.selection.journal import Entry, Journal
 from logikern.selection.judgement import UnseenRows
 from logikern.selection.nelder_mead import minimise_values
-from logikern.selection.prior import Prior
+from logikern.selection.prior import Prior, weigh_prior
 from logikern.selection.quasi_newton import Position, Trial, advance, begin, finished
 from logikern.structure.covariance import CovarianceGradient
 from logikern.structure.specification import Specification
@@ -42,6 +42,10 @@ class Effort:
     last_tolerance: float = 3e-3  # tolerance of inner fits when steps have become short
     relative_tolerance: float = 0.2  # tolerance of inner fits as a part of the criterion, if that is smaller ...
     finest_tolerance: float = 3e-4  # ... but not below this
+    # The prior has half of its weight where the mean held-out loss is this, and less below it (`weigh_prior`). Where
+    # classes can be separated, one unit of log likelihood would otherwise exceed all that certainty can gain.
+    # 0 keeps all of the weight: the criterion of a regression is no loss above zero.
+    certain_loss: float = 1e-3
 
     def worth(self, value: float) -> float:
         """The decrease below which a step is small, at this value of the criterion."""
@@ -298,9 +302,9 @@ class _Stage:
 
     def _with_prior(self, point: Array, value: float, gradient: CovarianceGradient) -> Trial:
         pull = self.task.prior.pull(point - self.task.centre[self.free])
-        n_cases = self.rung.criterion.n_cases
         own = self.start.collect(gradient)[self.free]
-        return Trial(value + pull.value / n_cases, own + pull.gradient / n_cases, True)
+        objective = weigh_prior(value, own, pull, self.rung.criterion.n_cases, self.effort.certain_loss)
+        return Trial(objective.value, objective.gradient, True)
 
     def specification_at(self, point: Array) -> Specification:
         values = self.start.log_parameters
