@@ -50,8 +50,9 @@ class TilePolicy:
     # Rows of a Cholesky tile. For a factor of 1500 rows on two threads, tiles of 128 take a tenth more CPU time and
     # tiles of 256 take the same time. Inverses take the same time with all three.
     cholesky_rows: int = 192
-    # Sizes from which tiles beat LAPACK on one core. In CPU time of the calling thread, two threads need 1.0 of it
-    # for a factor of 1000 rows and 0.8 for 1500; for an inverse 0.85 with 800 rows and 0.7 with 1000.
+    # Sizes from which tiles beat LAPACK on one core. With two threads, the CPU time of the calling thread relative to
+    # LAPACK is 1.0 for a factor of 1000 rows and 0.8 for 1500 rows; for an inverse, it is 0.85 with 800 rows and 0.7
+    # with 1000 rows.
     factor_from: int = 1500
     inverse_from: int = 1000
 
