@@ -12,7 +12,7 @@ from .base import Kernel, Matrix, Points, Vector
 
 @dataclass(frozen=True, eq=False)
 class KernelRows:
-    """Points given by their kernel values with the training points, or by their position among these.
+    """Points given by their kernel values with the training points, or by their positions among the training points.
 
     They are sliced like an array. Build them with `training_points`, `new_points` or `reference_points`.
 
