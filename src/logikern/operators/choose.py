@@ -1,4 +1,4 @@
-"""How a kernel's products are computed: the only place that decides it."""
+"""How products with a kernel matrix are computed: the only place where this is decided."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,10 +32,10 @@ class OperatorPolicy:
     # Points from which on "auto" stores single precision: products take half the time, and solvers verify the result
     # by kernel values in double precision.
     single_from: int = 2000
-    # Parts of the allowed memory for kernel matrices, or for a tile of one.
+    # Fractions of the allowed memory for kernel matrices, and for a tile of a matrix.
     matrix_fraction: float = 0.6
     tile_fraction: float = 0.15
-    # Points from which on "sparse", "fourier" and "fast" may replace exact products. For fewer, such as those of a
+    # Points from which on "sparse", "fourier" and "fast" may replace exact products. For fewer points, as in a
     # search, a stored matrix is as fast: 0.7 ms for 3000 points and 1.5 ms for 4000, Fourier modes 0.9 and 1.0 ms.
     fast_from: int = 4000
 
@@ -235,7 +235,7 @@ def choose(
     """
     n = count_points(X)
     memory = available_memory() if memory_limit is None else memory_limit
-    # Fourier modes are in double precision always.
+    # Fourier modes are always in double precision.
     single = precision == "single" or (precision == "auto" and n >= POLICY.single_from and operator != "fourier")
     dtype = np.dtype(np.float32 if single else np.float64)
     if not isinstance(operator, str):

@@ -32,12 +32,12 @@ class PairPolicy:
     # are not counted: stored or recomputed matrices are as fast then, and counting takes long.
     sample: int = 32
     most_filled: float = 0.1
-    # Values of a kernel that tiles recompute and multiply in the time of one stored pair.
+    # Number of kernel values that tiles recompute and multiply in the time of one stored pair.
     values_per_pair: float = 2.0
-    # Functions up to which a product with each is faster than one with all: 3.0 and 3.3 ns per pair for 8 functions,
-    # 7.0 and 4.1 ns for 16.
+    # Up to this number of functions, one product for each is faster than one product for all: 3.0 and 3.3 ns per pair
+    # for 8 functions, 7.0 and 4.1 ns for 16.
     few_functions: int = 8
-    # Bytes of a stored pair beside its value, and of a pair while it is computed.
+    # Bytes of a stored pair in addition to its value, and of a pair while it is computed.
     index_bytes: int = 4
     work_bytes: int = 64
 
