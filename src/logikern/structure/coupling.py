@@ -72,7 +72,7 @@ class Coupling(Mixing):
         return replace(self, loadings=np.asarray(values, dtype=float).reshape(self.loadings.shape))
 
     def collect(self, by_matrix: Array) -> Array:
-        """With S = I + B B' = A^2 and G the derivative in A, A X + X A = (G + G') / 2 gives that in S, and 2 X B.
+        """2 X B, where A X + X A = (G + G') / 2: G is the derivative in A, X the derivative in S = I + B B' = A^2.
 
         In the eigenvectors of A, X is the right-hand side divided by the sums of pairs of eigenvalues.
         """

@@ -11,7 +11,7 @@ from logikern.numerics.parallel import for_each, n_threads
 from logikern.operators.base import KernelOperator
 from logikern.structure.mixing import Mixing
 
-# From this number of classes times points on, elementwise passes take as long as products.
+# Above this number of classes times points, elementwise passes take as long as products.
 LARGE_STATE = 400_000
 
 

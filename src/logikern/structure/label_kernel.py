@@ -27,9 +27,9 @@ USUAL = LabelKernelPolicy()
 class LabelKernel(Mixing):
     """u = F g + s h: functions g that classes share, and a function h of each class.
 
-    With one kernel k and one variance v, the covariance of two classes is that of a joint kernel, v k(x, z) times
-    L = F F' + s^2 I (Memisevic 2006, sec. 4). With a variance for each of the two parts, the share of the identity is
-    learned. Build it with `split`.
+    With one kernel k and one variance v, the covariance of two classes is a joint kernel, v k(x, z) times L = F F' +
+    s^2 I (Memisevic 2006, sec. 4). With a variance for each of the two parts, the share of the identity is learned.
+    Build it with `split`.
     """
 
     factor: Array  # F, (C, r)
