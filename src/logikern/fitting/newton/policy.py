@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class NewtonPolicy:
     """Accuracies of directions, and when to refresh, to give up or to continue from a smaller covariance."""
 
-    # Part of the quadratic model's decrease that a direction may miss, times min(1, gradient norm).
+    # Fraction of the quadratic model's decrease that a direction may miss, times min(1, gradient norm).
     missed_gain: float = 0.03
     # Smallest residual of a direction, in units of the tolerance: a smaller one does not help.
     linear_residual: float = 0.3
@@ -17,7 +17,7 @@ class NewtonPolicy:
     # Residual of a response, in units of its right side. Without it the image of a response may be wrong where K~ has
     # large eigenvalues.
     response_residual: float = 0.01
-    # Lower bound on the prior variance from which a first guess of a direction is made.
+    # Smallest prior variance that the first guess of a direction assumes.
     smallest_variance: float = 1e-12
     # A direction whose image is below this, in units of the latents, is in the null space of K~: take the full step.
     blind_image: float = 1e-12

@@ -29,7 +29,7 @@ class PointwisePolicy:
     # Residual, in units of the tolerance, below which points are skipped. Visits are cheap compared with measuring
     # all points, and held-out losses depend on the mean of the remaining residuals, not on the largest.
     finest: float = 0.03
-    # Points below this part of the root mean square residual are skipped for now.
+    # Points below this fraction of the root mean square residual are skipped for now.
     quiet: float = 0.06
     # Rounds for which a point is visited after its last large residual: two points that disagree about a word move in
     # turn.
