@@ -101,7 +101,7 @@ class ExactPosterior:
             self._absorb_bonds()
 
     def _tie(self, inverses: list[Array]) -> tuple[list[Array], list[Array]]:
-        """Bonds and reach of each block, n columns each, no columns if the curvature is diagonal."""
+        """Bonds and reach of each block, n columns each; if the curvature is diagonal, they have no columns."""
         if self.null is None:
             return [inverse[:, :0] for inverse in inverses], [inverse[:, :0] for inverse in inverses]
         n = self.null.shape[1]
