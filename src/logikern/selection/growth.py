@@ -38,7 +38,7 @@ class FirstModel:
     start: Specification  # one kernel for all classes, at hyperparameters estimated from the data
     # Points and criterion of a rung, from few points to many, for a search that continues from a specification.
     rung: Callable[[int, Specification], SearchData]
-    # Where to search from, given the best model so far and its start.
+    # The start of a search, given the best model so far and its start.
     origin: Callable[[Specification, Specification], Specification]
 
 
@@ -55,7 +55,7 @@ class Plan:
     learn_bias: bool = False
     n_starts: int = 1
     grow_last: bool = False  # whether the first model grows on the last rung instead of the first
-    n_given: int = 1  # tyings that need not beat the one before; the last of them is the coarsest that may result
+    n_given: int = 1  # tyings that need not beat the previous one; the last of them is the coarsest that may result
     at_density: bool = False  # whether the rungs are as dense as all points, which then need no other rates
     columns: tuple[int, ...] | None = None  # column of every input; inputs of one column of a table share a rate
     # Number of factors that classes may share, kept in any case; `AUTO` if they must be better, None without factors.
@@ -372,7 +372,7 @@ class _Growth:
         coarse, n_points = self.best.specification, self.rung.n_points
         specification = coarse
         if not self.plan.at_density:
-            # Rates of denser points are far from those of a random subset, and take more evaluations.
+            # Rates of denser points are far from the rates of a random subset, and take more evaluations.
             effort = replace(effort, max_evaluations=min(effort.max_evaluations, USUAL.most_on_more_points))
         for number in range(1, n_rungs):
             if self.log.stopped:

@@ -40,7 +40,7 @@ class GrowthPolicy:
     # A power is extrapolated at most this far, in units of the interval on which it was measured (both in logs of the
     # number of points).
     longest_lever: float = 1.5
-    # While models are compared, decreases count as small up to this multiple of what counts in the final search.
+    # While models are compared, decreases count as small up to this multiple of the threshold in the final search.
     rough_worth: float = 4.0
     # Early stopping: a candidate ends if its first evaluations have not lowered the criterion by this share.
     hurdle: float = 0.005
