@@ -49,7 +49,7 @@ class Encoder:
     is_sparse : bool, default=False
         Whether encoded tables are sparse.
     scaling : Scaling
-        What `transform` does with encoded inputs.
+        The scaling that `transform` applies to encoded inputs.
     """
 
     n_columns: int
