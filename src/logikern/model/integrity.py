@@ -156,7 +156,7 @@ def _check_start(start: Any, model: FittedModel | NeighbourhoodModel) -> None:
 
 
 def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: np.ndarray) -> None:
-    """Public hyperparameters must equal those of the model."""
+    """Public hyperparameters must equal the hyperparameters of the model."""
     _require(found.get("kernels_") == kernels, _NO_KERNELS)
     shown = found.get("variances_")
     is_same = isinstance(shown, np.ndarray) and np.array_equal(shown, variances)
@@ -338,7 +338,7 @@ def _check_label_kernel(mixing: LabelKernel) -> None:
 
 
 def _check_loadings(loadings: Any, mixing: Mixing) -> None:
-    """Public loadings must be those of the model."""
+    """Public loadings must equal the loadings of the model."""
     same = np.array_equal(loadings, mixing.loadings) if isinstance(mixing, Coupling) else loadings is None
     _require(same, "its loadings do not match its model")
 

@@ -60,7 +60,7 @@ def _check_shares(space: Any, n_labels: int) -> Array:
 
 
 def _check_parents(found: dict[str, Any], space: Any, shares: Array) -> None:
-    """Parents must be those of the hierarchy, and at least as frequent as their children."""
+    """Parents must be the same as in the hierarchy, and at least as frequent as their children."""
     parents, tree, labels = vars(space).get("parents"), found.get("tree_"), found["classes_"]
     is_list = isinstance(parents, np.ndarray) and parents.dtype.kind == "i" and parents.shape == shares.shape
     if parents is None or not is_list:
