@@ -24,7 +24,7 @@ class SetDistribution:
     be listed.
     """
 
-    marginals: Array  # (n, L): probability of each label, at most that of its parent
+    marginals: Array  # (n, L): probability of each label, at most as large as for its parent
     conditionals: Array  # (n, L): in the product, probability of each label if its parent is present
     listed: Array  # (n, S): distribution over the listed sets
     sets: Mask  # (S, L): the listed sets, all different
@@ -58,7 +58,7 @@ class SetDistribution:
         return np.asarray(found)
 
     def _columns(self, sets: Mask) -> Indices:
-        """The place of each set among the listed ones, or -1, (m,)."""
+        """The position of each set among the listed sets, or -1, (m,)."""
         place = {row.tobytes(): number for number, row in enumerate(np.packbits(self.sets, axis=1))}
         return np.array([place.get(row.tobytes(), -1) for row in np.packbits(sets, axis=1)], dtype=np.intp)
 
