@@ -166,7 +166,7 @@ def _check_structure(parameters: Parameters) -> None:
 
 
 def _check_coupling(parameters: Parameters) -> None:
-    """Reject numbers of factors, and settings with which none can be learned."""
+    """Reject invalid numbers of factors, and settings with which factors cannot be learned."""
     coupling, criterion = parameters.coupling, parameters.criterion
     if coupling is None:
         return
@@ -223,7 +223,7 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
 
 
 def check_running(verbose: Any, n_jobs: Any, random_state: Any) -> None:
-    """Reject invalid numbers of lines and threads, and invalid seeds."""
+    """Reject invalid values of `verbose` and `n_jobs`, and invalid seeds."""
     if not isinstance(verbose, numbers.Integral) or verbose < 0:
         raise ValueError(f"`verbose` must be a whole number of at least 0, but is {verbose!r}.")
     counts = is_number(n_jobs, numbers.Integral) and (n_jobs == -1 or 1 <= n_jobs <= MOST_THREADS)

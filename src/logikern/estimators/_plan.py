@@ -55,7 +55,7 @@ class FitPlan:
 
 
 def _final_fits(solvers: dict[Tying, SolverPlan]) -> list[str]:
-    """A line for each way to solve the final fit; if there are several, with the number of kernels it is for."""
+    """A line for each way to solve the final fit; if there are several, each says for which number of kernels."""
     found: dict[str, int] = {}
     for tying, solver in solvers.items():
         found.setdefault(str(solver), tying.n_kernels)

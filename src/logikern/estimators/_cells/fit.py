@@ -45,8 +45,8 @@ class CellRecipe:
         return Problem(covariance, self.likelihood, targets, weights[None].astype(self.state, copy=False))
 
 
-# Begins the fits of all cells, which are rows of the training data, by a recipe. What it returns waits for them; each
-# result is told as soon as it is known.
+# Starts the fits of all cells (rows of the training data) by a recipe, and returns a function that waits for the
+# results. The last argument is called with each result as soon as it is known.
 FitCells: TypeAlias = Callable[
     [CellRecipe, TrainingData, list[Indices], Callable[[FitResult], None]], Callable[[], list[FitResult]]
 ]

@@ -59,9 +59,9 @@ class FinalCells:
     rank: int
     n_partitions: int
     memory: float  # bytes for kernel values of each neighbourhood that is fitted at the same time
-    checked: int = 0  # rows of neighbourhoods that are compared with twice as large ones before the fit; 0 for none
-    larger: "FinalCells | None" = None  # for more rows than can be fitted whole, if these are too small
-    largest_loss: float = USUAL.largest_loss  # share of the held-out loss that larger ones may save
+    checked: int = 0  # rows of the neighbourhoods in the check before the fit; 0 for no check
+    larger: "FinalCells | None" = None  # replaces this one if its neighbourhoods are too small
+    largest_loss: float = USUAL.largest_loss  # share of the held-out loss by which larger ones may be better
 
     def is_too_small(self, found: Approximation | None) -> bool:
         """Whether a comparison shows that larger neighbourhoods are much better."""

@@ -170,7 +170,7 @@ def _pairs(between: Array, chosen: Array, names: Array) -> str:
 
 
 def _units(found: Specification, unit: str) -> tuple[str, str]:
-    """The word for what has its own function, in singular and plural."""
+    """The word for things that have a function each, in singular and plural."""
     if isinstance(found.mixing, Tree):
         return "node", "nodes of the tree"
     return unit, "classes" if unit == "class" else f"{unit}s"

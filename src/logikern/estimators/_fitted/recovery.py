@@ -37,7 +37,7 @@ def with_training(classifier: Any) -> Any:
 
 
 def find_rows(classifier: Any, inputs: Any, labels: Array) -> Indices:
-    """The place of each training row among rows with labels, (n_rows,); -1 for training rows without weight.
+    """The position of each training row among rows with labels, (n_rows,); -1 for training rows without weight.
 
     The classifier comes from `with_training`.
     Rows with the same inputs and the same label are interchangeable. A ValueError says how many rows are missing.

@@ -30,7 +30,7 @@ TERMS = {
     "better": "the gain exceeds the noise; " + FIRST,
     "requested": "required by the settings, whether better or not.",
 }
-# The same if rows that the search has not seen are the judges.
+# The same terms if models are compared on rows that the search has not seen.
 UNSEEN_TERMS = {
     "gain": "mean decrease in loss relative to the previously accepted model. A later model with a lower criterion "
     "is compared on {n_unseen} rows that the search has not seen, where its gain may be smaller or absent.",

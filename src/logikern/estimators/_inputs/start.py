@@ -94,7 +94,7 @@ def _variances(parameters: Parameters, kernel: Any, data: TrainingData, n_varian
 
 
 def _path_length(data: TrainingData) -> float:
-    """Mean variance of a class function whose latent functions have variance one: in a tree, their number."""
+    """Mean variance of class functions if latent functions have variance one: in a tree, the number on a path."""
     return float(data.mixing.forward_diagonal(np.ones((data.mixing.n_latent, 1))).mean())
 
 

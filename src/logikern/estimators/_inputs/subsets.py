@@ -39,7 +39,7 @@ def draw_folds(
     cv = DEFAULT_FOLDS if cv is None else cv
     own_groups = None if groups is None else np.asarray(groups)[data.kept[chosen]]
     with warnings.catch_warnings():
-        # Folds without a rare class are fitted all the same.
+        # Folds that lack a rare class are fitted anyway.
         warnings.filterwarnings("ignore", message="The least populated class")
         splits = list(split_points(cv, data, chosen, own_groups, seed))
     if isinstance(cv, int | np.integer):

@@ -42,7 +42,7 @@ def as_table(X: Any, is_chosen: bool = False) -> Any:
     if array.ndim != 2 or array.dtype.kind not in "OUSMmbiuf":
         return None
     if array.dtype.kind in "OUSMm":
-        # As a plain array, a list of rows with some text would become text altogether.
+        # In a plain array, all values of a list of rows with some text would become text.
         return array if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     return array if is_chosen else None
 

@@ -123,7 +123,7 @@ def _warnings(subject: Subject) -> tuple[str, ...]:
 
 
 def _n_known(subject: Subject) -> int:
-    """Number of rows whose inputs, in single precision, are those of a training row."""
+    """Number of rows whose inputs, in single precision, are equal to the inputs of a training row."""
     fitted = vars(subject.classifier)
     kernel = subject.classifier.kernels_[0]
     if "binaries_" in fitted or takes_objects(kernel) or is_precomputed(kernel):

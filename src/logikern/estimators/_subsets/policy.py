@@ -18,8 +18,8 @@ class SearchPolicy:
         500 points, fits to 31 tables take a third less time at the same log loss, but usps and segment end with other
         models, and their losses rise from 0.196 to 0.231 and from 0.052 to 0.071.
     enlargement_from : float, default=1.2
-        Smallest ratio of the larger subset to the subset on which a model grows; with less, it grows on the larger
-        one.
+        Smallest ratio of the larger subset to the subset on which a model grows; below it, the model grows on the
+        larger subset.
     fine_size, fine_per_class : int, default=2000, 20
         Size of the larger subset on which "auto" finishes the search: number of points in total, and per class if
         there are many classes.

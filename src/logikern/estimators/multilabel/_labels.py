@@ -26,10 +26,10 @@ from logikern.structure.tree import Tree, as_labels
 
 @dataclass(frozen=True, eq=False)
 class LabelSpace:
-    """Which labels vary in the training rows, what the others are, and which labels need which."""
+    """Which labels vary in the training rows, the constant values of the others, and the parent of each label."""
 
     shares: Array  # (L,): the share of the training weight that has each label; exactly 0 or 1 for constant labels
-    parents: Indices  # (L,): the place of the parent of each label, -1 for labels without one
+    parents: Indices  # (L,): the position of the parent of each label, -1 for labels without a parent
 
     @property
     def varying(self) -> Mask:
@@ -40,7 +40,8 @@ class LabelSpace:
     def varying_parents(self) -> Indices:
         """Parents of the varying labels among these, (V,).
 
-        The parent of a varying label varies, or all rows have it. Then the label counts as one without a parent.
+        The parent of a varying label varies, or all rows have it. In the second case, the label is treated as one
+        without a parent.
         """
         places = np.append(np.where(self.varying, np.cumsum(self.varying) - 1, ROOT), ROOT)
         return places[self.parents[self.varying]]
@@ -55,7 +56,7 @@ class LabelSpace:
         return SetDistribution(marginals, conditionals, distribution.listed, sets == 1, distribution.rest, forest)
 
     def _complete(self, varying: Array) -> Array:
-        """Values of all labels, (n, L), from those of the varying ones, (n, V)."""
+        """Values of all labels, (n, L), from the values of the varying labels, (n, V)."""
         values = np.tile(self.shares, (len(varying), 1))
         values[:, self.varying] = varying
         return values
@@ -143,7 +144,7 @@ def _shares(indicator: Mask, weights: Array) -> Array:
 
 
 def _check_varying(table: LabelTable) -> None:
-    """Warn of constant labels; raise if there are no others."""
+    """Warn of constant labels; raise an error if all labels are constant."""
     constant = table.names[~table.space.varying]
     if len(constant) == len(table.names):
         raise ValueError(

@@ -199,9 +199,10 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             As in `KernelLogisticClassifier`.
         y : array, sparse matrix or frame of shape (n_samples, n_labels)
-            Indicator matrix: 1 or True if a row has a label, else 0 or False. A label that all rows have, or none,
-            gets probability 1 or 0, with a warning. With a hierarchy, there is a column for each node: a frame has
-            columns named after nodes, and an array has them in the order of `read_tree(hierarchy).labels`.
+            Indicator matrix: 1 or True if a row has a label, else 0 or False. A label that is present in all rows
+            gets probability 1, and a label that is absent from all rows gets probability 0, with a warning. With a
+            hierarchy, there is a column for each node: a frame has columns named after nodes, and an array has them
+            in the order of `read_tree(hierarchy).labels`.
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the rows' likelihoods. A weight of two counts as two rows.
         groups : array of shape (n_samples,) or None, default=None
