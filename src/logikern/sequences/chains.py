@@ -24,7 +24,7 @@ class Chains:
     Parameters
     ----------
     offsets : integer array of shape (S + 1,)
-        Chain s has the positions from offsets[s] to offsets[s + 1]; none is empty.
+        Chain s has the positions from offsets[s] to offsets[s + 1]; no chain is empty.
     n_labels : int
     """
 
@@ -63,7 +63,7 @@ class Chains:
         return self.offsets[part.start : part.stop + 1]
 
     def split(self, field: Array) -> tuple[Array, Array]:
-        """Scores (n, C) with those of first and last labels added to their positions, and of pairs (C, C)."""
+        """Scores (n, C), which include the scores of first and last labels, and scores of pairs (C, C)."""
         n = self.n_positions
         scores = np.ascontiguousarray(field[:, :n].T, dtype=np.float64)
         scores[self.offsets[:-1]] += field[:, -2]
@@ -130,7 +130,7 @@ class Posterior(NamedTuple):
         return self.chains.join(change, pairs)
 
     def _sum_pairs(self, add: Callable[..., None], weights: Array) -> Array:
-        """What calls for parts of the chains add to pairs of labels, (C, C)."""
+        """The sum over all chains of the values that `add` gives to pairs of labels, (C, C)."""
         chains = self.chains
 
         def total(part: slice) -> Array:

@@ -91,7 +91,7 @@ def count_pairs(offsets: Indices, conditional: Array, marginals: Array, weights:
 def find_gains(
     begin: int, end: int, conditional: Array, direction: Array, transition: Array, gains: Array, after: Array
 ) -> None:
-    """Mean change of the score from a position on, given its label: `gains`; without it: `after`, (n, C)."""
+    """Mean change of the score from a position on (`gains`), and after it (`after`), given its label, (n, C)."""
     gains[end - 1], after[end - 1] = direction[end - 1], 0.0
     for position in range(end - 1, begin, -1):
         for label in range(gains.shape[1]):

@@ -22,7 +22,7 @@ class StoragePolicy:
 
     # Rows of a block: few enough to skip nearly half of a matrix of 2000 rows, enough for a fast matrix product.
     block_rows: int = 256
-    # Part of the free memory.
+    # Fraction of the free memory that matrices may take.
     memory_fraction: float = 0.6
 
 
