@@ -106,7 +106,7 @@ def _check_regression(columns: options.Columns, model: options.Model, learning: 
 def check_sequence_options(
     columns: options.Columns, model: options.Model, learning: options.Learning, computation: options.Computation
 ) -> None:
-    """Reject options that models of sequences do not have, and their own options for single rows."""
+    """Reject options that models of sequences do not have, or options of sequences without `--sequence`."""
     if columns.sequence is None:
         if model.window is not None:
             raise typer.BadParameter("`--window` is for sequences: pass `--sequence`, or remove it.")

@@ -62,7 +62,7 @@ def learn_columns(frame: pd.DataFrame, categorical: Sequence[str], text: Sequenc
 
 
 def assign_roles(encoder: Encoder | None, text: Sequence[str] = ()) -> Roles:
-    """The roles of all columns: those of an encoder, and text."""
+    """The roles of all columns, from an encoder and from the names of text columns."""
     if encoder is None:
         return Roles((), (), tuple(text))
     names = encoder.column_names

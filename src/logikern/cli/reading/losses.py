@@ -22,7 +22,7 @@ SEPARATORS = ",;\t|"
 class LossTable:
     """loss[d, c] of each decision d and true class c, in the order of the classes."""
 
-    decisions: np.ndarray  # (D,): classes, or text if some decision is no class
+    decisions: np.ndarray  # (D,): classes, or text if some decision is not a class
     losses: np.ndarray  # (D, C)
 
 
