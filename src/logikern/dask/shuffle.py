@@ -91,6 +91,6 @@ class Shuffle:
         return [[self._pick(parts, cell, "group", group)] for cell in members]
 
     def _pick(self, parts: Any, number: int, kind: str, place: int) -> Any:
-        # The scheduler knows that tasks of these names are quick, and leaves them beside what they take from.
+        # The scheduler knows that tasks of these names are quick, and runs them on the worker that holds their input.
         key = (f"split-shuffle-{self.token}", kind, place, number)
         return delayed(operator.getitem, pure=False)(parts, number, dask_key_name=key)

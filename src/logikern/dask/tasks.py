@@ -20,7 +20,7 @@ from logikern.structure.targets import from_labels
 class CellRows:
     """Targets and weights of the rows of a cell, in a compact form."""
 
-    targets: Array  # (C, m); or (m,), the place of the one in each column
+    targets: Array  # (C, m); or (m,), the position of the 1 in each column
     n_targets: int
     weights: Array | None  # (m,); None for ones
 
