@@ -254,7 +254,7 @@ def choose(
         reason = _requested(operator, n)
         return Choice(operator, dtype, reason, memory, spare, exact=exact, fast_memory=room / n_matrices)
     if _features_pay(kernels, X):
-        return Choice("features", dtype, "The kernel has few or sparse features: products use them.", memory)
+        return Choice("features", dtype, "Products use the features of the kernel, which are few or sparse.", memory)
     if exact == "dense":
         reason = f"{_describe(n_matrices, matrices)}: kept in memory."
         return Choice("dense", dtype, reason, memory, spare)
@@ -289,7 +289,7 @@ def _requested(operator: str, n_points: int) -> str:
     if n_points < POLICY.fast_from:
         why = f"{operator} sums need at least {POLICY.fast_from} rows to be faster, but there are {n_points}"
         return f"Products are exact: {why}."
-    return f"Products are {operator} sums, as requested, or exact ones where these cost less."
+    return f"Products are {operator} sums, as requested, or exact products where these cost less."
 
 
 def _describe(n_matrices: int, total: float) -> str:
