@@ -53,7 +53,7 @@ NOT_FOR_LABELS = ("class_weight", "sharpen", "learn_bias", "n_starts")
 def default_path(data: str) -> str:
     """The default model file: the name of the data in the current folder."""
     if data == sources.STANDARD:
-        raise typer.BadParameter("standard input has no name: pass the model file as `--out`.")
+        raise typer.BadParameter("standard input has no file name: pass the model file as `--out`.")
     return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}{SUFFIX}"
 
 
@@ -118,7 +118,7 @@ def check_sequence_options(
         if name in NOT_FOR_SEQUENCES and vars(record)[name] != vars(type(record)())[name]
     ]
     if given:
-        raise typer.BadParameter(f"models of sequences (`--sequence`) have no option {name_list(given)}.")
+        raise typer.BadParameter(f"`--sequence` cannot be combined with {name_list(given)}: remove one or the other.")
     if model.tying is not None and model.tying not in SEQUENCE_TYINGS:
         allowed = ", ".join(SEQUENCE_TYINGS)
         raise typer.BadParameter(f"with `--sequence`, `--tying` must be one of {allowed}, but is {model.tying}.")
@@ -132,9 +132,11 @@ def check_label_options(columns: options.Columns, model: options.Model, learning
     usual = vars(options.Model()) | vars(options.Learning())
     idle = [_spell(name, given[name]) for name in NOT_FOR_LABELS if given[name] != usual[name]]
     if columns.label and (columns.regression or columns.sequence is not None):
-        raise typer.BadParameter("`--label` names labels of single rows: remove `--regression` or `--sequence`.")
+        raise typer.BadParameter(
+            "`--label` cannot be combined with `--regression` or `--sequence`: remove one or the other."
+        )
     if columns.label and idle:
-        raise typer.BadParameter(f"models of several labels (`--label`) have no option {name_list(idle)}.")
+        raise typer.BadParameter(f"`--label` cannot be combined with {name_list(idle)}: remove one or the other.")
 
 
 def _spell(name: str, value: Any) -> str:

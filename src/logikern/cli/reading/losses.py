@@ -67,7 +67,7 @@ def _require_same(path: str, truths: list[str], classes: list[str]) -> None:
     unknown = [name for name in truths if name not in classes]
     _require_distinct(path, truths)
     if lacking or unknown:
-        wrong = f"lacks {name_list(lacking)}" if lacking else f"has {name_list(unknown)}, which are not classes"
+        wrong = f"lacks {name_list(lacking)}" if lacking else f"names {name_list(unknown)}, unknown to the model"
         raise ValueError(f"the header of `{path}` must name the classes {name_list(classes)}, but {wrong}.")
 
 
