@@ -121,6 +121,6 @@ def _labels(model: FittedModel, largest_deviation: float) -> Array:
     if not deviation <= largest_deviation:
         raise ValueError(
             f"{NEED} They can be recovered only from a converged fit without weights whose labels are classes; here, "
-            f"targets would deviate from 0 and 1 by {deviation:.2g}. {ADVICE}"
+            f"the recovered targets deviate from 0 and 1 by {deviation:.2g}. {ADVICE}"
         )
     return labels

@@ -17,9 +17,7 @@ from logikern.selection.search import Record
 from logikern.structure.specification import Specification
 
 COLUMNS = 100
-FIRST = (
-    "a first model is better if its criterion, with the prior, is lower than that of the best first model before it."
-)
+FIRST = "a first model is better if its criterion, with the prior, is lower than for the best first model before it."
 # Terms of the table of models.
 TERMS = {
     "learned": "number of hyperparameters that the search learned.",
@@ -28,7 +26,7 @@ TERMS = {
     "gain": "mean decrease in loss relative to the previously accepted model, on the same held-out rows.",
     "noise": "standard error of the gain.",
     "better": "the gain exceeds the noise; " + FIRST,
-    "requested": "required by the settings, whether better or not.",
+    "requested": "required by the settings, even if it is not better.",
 }
 # The same terms if models are compared on rows that the search has not seen.
 UNSEEN_TERMS = {

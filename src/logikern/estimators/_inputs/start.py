@@ -85,8 +85,8 @@ def _variances(parameters: Parameters, kernel: Any, data: TrainingData, n_varian
     values = (given,) * n_variances if isinstance(given, numbers.Real) else parse_numbers("variance", given)
     if len(values) != n_variances:
         raise ValueError(
-            f"`variance` must be one number or one per variance of the model, but has {len(values)} values, whereas "
-            f"tying={parameters.tying!r} takes {n_variances}."
+            f"`variance` must be one number, or one number for each variance of the model ({n_variances} with "
+            f"tying={parameters.tying!r}), but has {len(values)} values."
         )
     for value in values:
         check_positive("variance", value)

@@ -141,7 +141,7 @@ class LabelSetAnswers:
         distribution, sets = self._distribution(X), self._label_sets_of(y)
         if len(sets) != len(distribution.marginals):
             raise ValueError(
-                f"`y` must have as many rows as `X`, {len(distribution.marginals)}, but has {len(sets)}."
+                f"`y` must have as many rows as `X` ({len(distribution.marginals)}), but has {len(sets)}."
             )
         return distribution.log_probability(sets)
 

@@ -128,7 +128,7 @@ def match_columns(names: list[Any], known: list[Any], argument: str) -> list[int
     if missing:
         strange = next(name for name in names if name not in known)
         raise ValueError(
-            f"The columns of `{argument}` must be the labels of the fit, but there is none for {str(missing[0])!r}, "
+            f"The columns of `{argument}` must be the labels of the fit, but no column is named {str(missing[0])!r}, "
             f"and {str(strange)!r} is not a label. Rename the columns, or pass an array."
         )
     return [place[name] for name in known]
@@ -149,13 +149,14 @@ def _check_varying(table: LabelTable) -> None:
     if len(constant) == len(table.names):
         raise ValueError(
             "`y` must have a label that some rows have and others lack, but each label has one class only: it is "
-            "present in all rows or in none. Add rows, or drop these labels."
+            "present in all rows or absent from all rows. Add rows, or drop these labels."
         )
     if len(constant):
         named = ", ".join(repr(str(name)) for name in constant[:N_NAMED])
         more = f" and {len(constant) - N_NAMED} more" if len(constant) > N_NAMED else ""
         warnings.warn(
-            f"Labels {named}{more} are present in all rows or in none. Their probability in new rows is 1 or 0.",
+            f"Labels {named}{more} are present in all rows, or absent from all. "
+            "Their probability in new rows is 1 or 0.",
             stacklevel=3,
         )
 
