@@ -78,7 +78,7 @@ def point_features(covariance: ClassCovariance) -> PointFeatures:
     operator = covariance.operators[0]
     features = operator.features  # type: ignore[attr-defined]
     forest, variances = covariance.mixing.forest, covariance.variances.astype(np.float64)
-    assert forest is not None, "pointwise ascent requires a forest"
+    assert forest is not None, "Pointwise ascent requires a forest."
     inner = forest.inner
     # The root comes first; functions without a parent are attached to it.
     places = np.where(inner.class_parents < len(inner), inner.class_parents + 1, 0)
