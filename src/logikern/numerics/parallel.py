@@ -171,7 +171,7 @@ def point_tiles(shape: tuple[int, ...]) -> list[slice]:
 
 
 def row_tiles(n_rows: int, n_columns: int) -> list[slice]:
-    """The rows of a kernel matrix in tiles of about `kernel_entries`, fewer where threads would be idle."""
+    """The rows of a kernel matrix in tiles of about `kernel_entries`, smaller where threads would be idle."""
     entries = min(TILES.kernel_entries, max(TILES.fewest_entries, n_rows * n_columns // n_threads()))
     return slices(0, n_rows, max(1, entries // max(1, n_columns)))
 
@@ -182,7 +182,7 @@ def slices(start: int, stop: int, width: int) -> list[slice]:
 
 
 def even_slices(length: int, smallest: int = 1) -> list[slice]:
-    """The range of a length in one even part per thread, each of at least `smallest`."""
+    """The range of a length in equal parts, at most one per thread, each of at least `smallest`."""
     n_parts = max(1, min(n_threads(), length // max(1, smallest)))
     edges = [length * part // n_parts for part in range(n_parts + 1)]
     return [slice(start, end) for start, end in itertools.pairwise(edges)]
