@@ -73,8 +73,8 @@ SPECTRA: dict[type[Kernel], Spectrum] = {
 class FourierPolicy:
     """Limits of products through Fourier modes, and how their error is divided."""
 
-    # Modes grow with the power of the inputs; a Gaussian of length scale 1/10 of the range has 15 thousand modes in
-    # two dimensions and 2 million in three.
+    # The number of modes grows exponentially with the number of inputs; a Gaussian of length scale 1/10 of the range
+    # has 15 thousand modes in two dimensions and 2 million in three.
     most_inputs: int = 3
     # Shares of the tolerance for images of the points, for missing frequencies, and for the transforms. The rest is
     # for images and frequencies beyond the nearest ones.

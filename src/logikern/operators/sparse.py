@@ -29,7 +29,7 @@ class PairPolicy:
     # Pairs whose distances are computed at a time; each takes 24 bytes meanwhile.
     block_pairs: int = 2**20
     # Points whose neighbours are counted one by one, and the share of all pairs above which the pairs of other points
-    # are not counted: stored or recomputed matrices are as fast then, and counting takes long.
+    # are not counted: stored or recomputed matrices are then equally fast, and counting takes long.
     sample: int = 32
     most_filled: float = 0.1
     # Number of kernel values that tiles recompute and multiply in the time of one stored pair.
@@ -61,7 +61,7 @@ class NearPairs(KernelOperator):
 
     kernel: Stationary
     X: Any
-    order: Indices  # (n,): the point in each place
+    order: Indices  # (n,): the point at each position
     scaled: Array = field(repr=False)  # (n, d): points times their rates, in that order
     blocks: tuple[sparse.csr_array, ...] = field(repr=False)  # rows of the matrix, in that order
 
