@@ -15,8 +15,8 @@ class Coupling(Mixing):
     """u = A f with A = (I + B B')^(1/2): with one kernel and variance, the covariance is v k (I + B B').
 
     These are the class functions of Seeger (2008), sec. 7.4.1, with a symmetric coupling matrix A that differs from
-    the identity in few directions. Each class has a latent function, so kernels and variances are tied as usual.
-    Without columns, B leaves the classes independent; a search may then add some.
+    the identity in only a few directions. Each class has a latent function, so kernels and variances are tied as
+    usual. Without columns, B leaves the classes independent; a search may then add some.
     """
 
     loadings: Array  # B, (C, q)
