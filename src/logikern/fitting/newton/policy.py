@@ -11,8 +11,8 @@ class NewtonPolicy:
     missed_gain: float = 0.03
     # Smallest residual of a direction, in units of the tolerance: a smaller one does not help.
     linear_residual: float = 0.3
-    # Residual of the step from given latents, in units of the gradient. That step lands within second order of the
-    # optimum, which a rough solve would waste.
+    # Residual of the step from given latents, in units of the gradient. That step is accurate to second order, which
+    # a rough solve would waste.
     start_residual: float = 0.01
     # Residual of a response, in units of its right side. Without it the image of a response may be wrong where K~ has
     # large eigenvalues.

@@ -132,7 +132,7 @@ class Groups:
     """Groups of equal points that a round visits, each as one point of their total weight.
 
     The softmax depends on equal points only through their mean target, and gives all of them the same
-    probabilities. One at a time they would undo each other's steps.
+    probabilities. If they were visited one at a time, they would undo each other's steps.
     """
 
     points: Indices  # (m,): all points with weight, group by group
@@ -148,7 +148,7 @@ class Groups:
             yield self.points[start:end], self.groups[start:end]
 
     def sum(self, values_at: Callable[[Indices], Array]) -> Array:
-        """Sums over each group of values at points, given as (C, k) for any k of them -> (g, C), in float64."""
+        """Sums over each group, (g, C), of the values (C, k) that a function gives at any k points, in float64."""
 
         def sum_some(tile: tuple[Indices, Indices]) -> Array:
             points, groups = tile
