@@ -11,7 +11,7 @@ from logikern.selection.search import Effort, Found, SearchData, SearchLog, Task
 from logikern.structure.coupling import Coupling
 from logikern.structure.specification import Specification
 
-AUTO = 0  # number of factors that the data decide
+AUTO = 0  # the data decide the number of factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def steepest_directions(by_matrix: Array) -> tuple[Array, Array]:
 
 
 def first_loadings(directions: Array, slopes: Array, n_factors: int) -> Array:
-    """Loadings B with which a search begins, (C, q); no column if the criterion falls in no direction.
+    """Loadings B with which a search begins, (C, q); no columns if the criterion falls in no direction.
 
     Without a given number there is a factor for each direction that is nearly as steep as the steepest.
     """

@@ -244,7 +244,7 @@ class _Growth:
             if len(self.best.specification.kernels) == 1:
                 whole = self.best.specification
         if self.plan.relevance and has_single_rates(whole):
-            # With rates of columns as well, a kernel per class would have too many.
+            # With rates of columns as well, a kernel per class would have too many parameters.
             yield RELEVANCE, with_relevance(whole, self.plan.n_inputs, self.plan.columns), not self.plan.compare
 
     def task(self, name: str, specification: Specification) -> Task:
@@ -261,7 +261,7 @@ class _Growth:
             centre = with_relevance(centre, self.plan.n_inputs, self.plan.columns)
         roles = [role for kernel in start.kernels for role in kernel.parameter_roles]
         n_rates = max(own.parameter_roles.count(RATES[1]) for own in specification.kernels)
-        # With many rows, chance moves rates little: the data decide how far they spread.
+        # With many rows, chance has little effect on rates: the data decide how far they spread.
         of_column = USUAL.relevance_scale if self.plan.at_density else USUAL.scale_of_rates(n_rates)
         of_rate = of_column if n_rates else USUAL.deviation_scale
         deviations = [of_rate if role in RATES else USUAL.deviation_scale for role in roles]

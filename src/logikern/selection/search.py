@@ -90,7 +90,7 @@ class SearchData:
     points: PointSet
     n_points: int
     unseen: UnseenRows | None = None  # other rows, which judge models that were learned on these
-    rows: Indices | None = None  # (n,): their places among all points, if they have any
+    rows: Indices | None = None  # (n,): their positions among all points, if they have any
     # Latents (C, n) at these points, predicted by fits to other points; None if there is no prediction.
     predict: "Callable[[WarmStart], Array | None]" = lambda fits: None
     # The same search without each of several parts of the rows, which are then unseen rows.
@@ -115,7 +115,7 @@ class Found:
     objective: float  # the criterion with the prior, which is minimised
     losses: Array  # (n_losses,)
     gradient: CovarianceGradient  # of the criterion; the same for the same functions under another tying
-    # (p, p): of the objective by the free parameters, if the search has estimated it.
+    # (p, p): of the objective in the free parameters, if the search has estimated it.
     inverse_hessian: Array | None = None
 
     def answers(self, specification: Specification) -> bool:
