@@ -1,4 +1,4 @@
-"""From a table to inputs: an encoder is learned on training rows and encodes new rows, with one-hot levels."""
+"""Encoders of tables: learned on training rows, they turn columns into inputs, with one-hot levels."""
 
 import re
 from collections.abc import Iterable

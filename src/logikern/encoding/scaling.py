@@ -145,7 +145,7 @@ def _standardised(inputs: Inputs, kept: Array, shares: Array) -> Standardised:
 
 def _moments(inputs: Array, shares: Array) -> tuple[Array, Array]:
     """Mean and standard deviation of each input, (d,), under shares (n,) of the rows."""
-    # Around the first row, so that a constant has no spread at all; halves do not overflow.
+    # Values are taken relative to the first row, so that a constant has no spread; halves do not overflow.
     origin = 0.5 * np.asarray(inputs[0], dtype=np.float64)
     around = 0.5 * inputs - origin
     units = _magnitudes(around)
