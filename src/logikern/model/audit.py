@@ -156,7 +156,7 @@ def audit(
     Returns
     -------
     schema : dict
-        The description, as it was audited.
+        The audited description.
     """
     _audit_members(archive, file_size)
     allowed = max(policy.unpacked_bytes, policy.unpacked_ratio * file_size)

@@ -29,7 +29,7 @@ def check_label_sets(found: dict[str, Any], check_classifier: Callable[[Any, int
     found : dict
         Its attributes; `classes_` are labels.
     check_classifier : callable
-        Checks the classifier inside, which must have at least the given number of classes.
+        Checks the inner classifier, which must have at least the given number of classes.
     """
     name = found.get("structure_")
     own: Any = found.get("_fitted")

@@ -77,7 +77,7 @@ def _check_inputs(found: dict[str, Any]) -> int:
 
 
 def _check_scores(found: dict[str, Any], scores: Any, n_labels: int) -> None:
-    """Scores of pairs, first and last labels must be finite, and those that are shown must be the same."""
+    """Scores of pairs, first and last labels must be finite, and public scores must be the same."""
     is_table = isinstance(scores, np.ndarray) and scores.dtype.kind == "f"
     _require(is_table and scores.shape == (n_labels, n_labels + 2), "its transitions have the wrong shape")
     _require(bool(np.isfinite(scores).all()), "its transitions are not finite")
