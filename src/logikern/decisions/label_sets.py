@@ -24,7 +24,7 @@ class SetDistribution:
     be listed.
     """
 
-    marginals: Array  # (n, L): probability of each label, at most as large as for its parent
+    marginals: Array  # (n, L): probability of each label, never above the probability of its parent
     conditionals: Array  # (n, L): in the product, probability of each label if its parent is present
     listed: Array  # (n, S): distribution over the listed sets
     sets: Mask  # (S, L): the listed sets, all different
@@ -125,7 +125,7 @@ def f1_decision(distribution: SetDistribution) -> Mask:
     Exact for any distribution, from the probabilities P(label l is present, s labels are present) alone
     (Dembczynski, Waegeman, Cheng & Huellermeier 2011). For a set of k labels, label l contributes
     2 sum_s P(l, s) / (s + k), so the best set of k labels has the k largest contributions. The contribution of a
-    parent is at least that of its children, so that the set has the parents of its labels.
+    parent is at least as large as the contributions of its children, so that the set has the parents of its labels.
     """
     sizes, forest = np.arange(1, distribution.marginals.shape[1] + 1), distribution.forest
     joint, empty = presence_by_size(distribution)
