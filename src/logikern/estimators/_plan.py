@@ -73,7 +73,7 @@ def resolve(
 ) -> FitPlan:
     """Decide everything that the parameters leave open; an error if memory is too small.
 
-    The first of the alternatives needs most memory. Splitters get the rows as passed to `fit`.
+    The first of the alternatives needs the most memory. Splitters get the rows as passed to `fit`.
     """
     start = alternatives[0].start
     if parameters.criterion is None:

@@ -205,5 +205,5 @@ def threads(n_jobs: int | None) -> contextlib.AbstractContextManager[None]:
 
 
 def stored_points(data: TrainingData) -> Any:
-    """The training points for prediction; only their places if a kernel matrix was given."""
+    """The training points for prediction; only their positions if a kernel matrix was given."""
     return reference_points(data.kept) if isinstance(data.points, KernelRows) else data.points

@@ -184,7 +184,7 @@ def plan_growth(parameters: Parameters, data: TrainingData, start: Specification
 
 
 def _columns(data: TrainingData) -> tuple[int, ...] | None:
-    """The column of each input, numbered without those left out; None if every input is a column."""
+    """The column of each input, numbered without columns that are left out; None if every input is a column."""
     if data.encoder is None:
         return None
     names, columns = np.unique(data.encoder.columns, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Which solver does the final fit, with which products and in which precision."""
+"""Which solver computes the final fit, with which products and in which precision."""
 
 import contextlib
 import logging

@@ -36,5 +36,5 @@ def fit_against_rest(classifier: Any, parameters: Parameters, given: GivenRows, 
         del binary._fit_cells
         models.append(binary.set_params(cv=classifier.cv, on_interrupt=classifier.on_interrupt))
         if binary.interrupted_:
-            own["on_interrupt"] = "raise"  # the next Ctrl-C is the second
+            own["on_interrupt"] = "raise"  # the next Ctrl-C counts as the second
     return binary_results(tuple(models), data.classes, compares_scalings(parameters)) | input_results(data)

@@ -55,7 +55,7 @@ FitCells: TypeAlias = Callable[
 def fit_here(
     recipe: CellRecipe, data: TrainingData, cells: list[Indices], tell: Callable[[FitResult], None]
 ) -> Callable[[], list[FitResult]]:
-    """Fit cells by the threads of this process, when the returned function is called."""
+    """Fit cells with the threads of this process, when the returned function is called."""
 
     def fit_cell(rows: Indices) -> FitResult:
         result = recipe.fit(data.points[rows], data.targets[:, rows], data.weights[rows])

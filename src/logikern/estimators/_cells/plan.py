@@ -33,8 +33,9 @@ class NeighbourhoodPolicy:
     check_share : float, default=0.25
         Time of the check before the fit, relative to the fit: neighbourhoods are compared at a size that allows it.
     check_work : float, default=8.0
-        Time of the check, in units of the fit of one neighbourhood of the compared size: two pairs of fits, of 1.6
-        times and of twice 0.8 times as many rows; their time grows with the square of the rows.
+        Time of the check, in units of the fit of one neighbourhood of the compared size: for each of two
+        neighbourhoods of twice the size, one fit of 1.6 times and two fits of 0.8 times as many rows; the time of a
+        fit grows with the square of its rows.
     fewest_checked : int, default=100
         Rows of a neighbourhood below which there is no check.
     """

@@ -137,7 +137,7 @@ def _criterion(fitted: dict[str, Any], records: tuple[Record, ...], words: Words
 
 
 def _most_rows(records: tuple[Record, ...]) -> int:
-    """Rows of the last subset of a search, which is the largest; factors are also judged on parts of one."""
+    """Rows of the last subset of a search, which is the largest; factors are also judged on parts of it."""
     return max(record.n_points for record in records)
 
 

@@ -74,7 +74,7 @@ def _check_size(y: Array) -> None:
 
 
 def _spread(table: Array, weights: Array, centred: bool) -> tuple[Array, Array]:
-    """Weighted mean, or zero, and the root of the mean square around it, or one if that is zero."""
+    """Weighted mean (or zero), and the root mean square around it (or one if that is zero)."""
     share = weights / weights.sum()
     offset = share @ table if centred else np.zeros(table.shape[1])
     centred_table = table - offset

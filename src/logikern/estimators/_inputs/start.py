@@ -79,7 +79,7 @@ def _variances(parameters: Parameters, kernel: Any, data: TrainingData, n_varian
     given = parameters.variance
     if given is None:
         whole = default_variance(kernel, data.points, data.weights)
-        # A search starts from the same model for any unit of small weights.
+        # A search starts from the same model, whatever the unit of small weights is.
         unit = 1.0 if parameters.criterion is None else weight_unit(data.weights)
         return (whole / (unit * _path_length(data)),) * n_variances
     values = (given,) * n_variances if isinstance(given, numbers.Real) else parse_numbers("variance", given)

@@ -64,7 +64,7 @@ def check_groups(groups: Array) -> None:
 
 
 def whole_folds(folds: Folds) -> Indices:
-    """The fold that holds out each point: the squared loss has whole folds in closed form as well."""
+    """The fold that holds out each point: with the squared loss, whole folds are left out in closed form as well."""
     held_out, kept = folds.held_out > 0, folds.kept > 0
     if not (held_out.sum(axis=0) == 1).all() or (held_out == kept).any():
         raise ValueError(

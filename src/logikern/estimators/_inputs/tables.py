@@ -79,7 +79,7 @@ def _resolve(scaling: str, encoder: Encoder) -> str:
     """The kind of scaling; without a search, "auto" follows the kinds of columns."""
     if scaling != AUTO:
         return scaling
-    # Numbers alone may share a unit, as pixels do. Beside a category or a date, no unit is natural.
+    # Numbers alone may share a unit, as pixels do. Next to a category or a date, no unit is natural.
     is_mixed = bool(encoder.levels) or bool(np.any(encoder.numbers.kinds))
     return "standard" if is_mixed else "raw"
 

@@ -174,7 +174,7 @@ def _relevance(subject: Subject, rows: Indices, true: Indices) -> Table | str:
 
 
 def _suspects(subject: Subject) -> Table | str:
-    """Suspects, if the training labels are known or can be recovered, and leave-one-out takes seconds."""
+    """Suspects, if the training labels are known or can be recovered, and leave-one-out takes only seconds."""
     classifier = subject.classifier
     if "binaries_" in vars(classifier):
         return "Not computed: leave-one-out for all classes together needs a joint fit, without one_vs_rest."

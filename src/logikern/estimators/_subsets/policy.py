@@ -36,7 +36,7 @@ class SearchPolicy:
         Largest number of points for which leave-one-out is used, for two classes. It is then faster than five folds
         on average (benchmarks/loo_or_cv.py); from 400 to 1500 points it depends on the data.
     smallest_class : int, default=4
-        Smallest number of points of each class in a subset; a class with fewer points is included whole.
+        Smallest number of points of each class in a subset; all points of a smaller class are included.
     most_kernels, most_kernel_entries : int and float, default=30, 1e9
         Limits for the stage "separate": number of kernels, and number of entries in their matrices over all points
         (1e9 entries take 4 GB in single precision).

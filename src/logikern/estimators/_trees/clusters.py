@@ -78,7 +78,7 @@ def _group_counts(n_classes: int, policy: ClusterPolicy) -> list[int]:
 
 
 def _as_tree(levels: list[Indices], classes: Array, policy: ClusterPolicy) -> Tree | None:
-    """The tree of nested groups, (C,) numbers on each level, without groups of one class or equal to their parent.
+    """The tree of nested groups, (C,) numbers on each level, without groups of one class or equal to a parent.
 
     Names of groups begin with their number, and are distinct from all classes. None if no group is left.
     """

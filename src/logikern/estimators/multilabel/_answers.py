@@ -23,7 +23,7 @@ from logikern.numerics.outcome import Array, Indices, Mask
 
 
 class OfClassifier:
-    """An attribute that is read from the fitted classifier inside."""
+    """An attribute that is read from the inner fitted classifier."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name

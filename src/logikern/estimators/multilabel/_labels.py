@@ -38,7 +38,7 @@ class LabelSpace:
 
     @property
     def varying_parents(self) -> Indices:
-        """Parents of the varying labels among these, (V,).
+        """The parent of each varying label, as a position among the varying labels, (V,).
 
         The parent of a varying label varies, or all rows have it. In the second case, the label is treated as one
         without a parent.
@@ -164,7 +164,7 @@ def _check_varying(table: LabelTable) -> None:
 def rarest_labels(indicator: Mask) -> Indices:
     """For each row, one more than the number of its rarest label, or 0 without labels: strata for subsets and folds.
 
-    Rare labels are then spread over folds, as by the iterative stratification of Sechidis, Tsoumakas & Vlahavas
+    Rare labels are then spread over folds, as in the iterative stratification of Sechidis, Tsoumakas & Vlahavas
     (2011).
     """
     order = np.argsort(indicator.sum(axis=0), kind="stable")
