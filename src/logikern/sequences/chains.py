@@ -19,7 +19,7 @@ class Chains:
 
     A field of shape (C, n + C + 2) has the scores of C labels at n positions, of pairs of successive labels (column n
     + j has the pairs that end in label j), of first and of last labels. The log score of labels y is the inner
-    product of the field with their counts, so latents, duals, gradients and counts all are fields.
+    product of the field with their counts, so latents, duals, gradients and counts are all fields.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Chains:
 
     @cached_property
     def parts(self) -> tuple[slice, ...]:
-        """Ranges of chains with about as many positions, for threads; they do not depend on the number of threads."""
+        """Ranges of chains with about equal numbers of positions, for threads; the same for any number of threads."""
         enough = self.n_positions * self.n_labels**2 // TILES.fewest_entries
         n_parts = int(np.clip(enough, 1, TILES.partial_sums))
         goals = self.n_positions * np.arange(1, n_parts) // n_parts

@@ -20,7 +20,7 @@ class SequenceRows:
 
     rows: Any  # (n, d), array or CSR matrix
     offsets: Indices  # (S + 1,)
-    order: Indices | None = None  # the row of the table of each row here; None for a list of sequences
+    order: Indices | None = None  # for each row here, its row in the table; None for a list of sequences
 
     @property
     def n_sequences(self) -> int:

@@ -41,7 +41,7 @@ def find_conditionals(
 
     With b_t(i) the log sum over all labels after position t, P_t(j | i) is the softmax over j of
     transition_ij + scores_tj + b_t(j), and b_(t-1)(i) is the logarithm of its denominator. Exponentials of both parts
-    are multiplied, and only if their sum is nearly zero is the softmax taken of the sum itself.
+    are multiplied. If their sum is nearly zero, the softmax of the sum itself is taken instead.
     """
     n_labels, shared, before = scores.shape[1], transition.copy(), transition[0].copy()
     largest = transition[0].copy()

@@ -20,7 +20,7 @@ class ChainPolicy:
     missed_gain: float = 0.03
     # Residual of the adjoint of a criterion, in units of its right side, in the norm of the covariance.
     adjoint_residual: float = 1e-3
-    # The same of the first step, from given latents.
+    # The same for the first step, from given latents.
     start_residual: float = 0.01
     # Largest slope that a line search may leave, relative to its start.
     line_accuracy: float = 0.3

@@ -154,7 +154,7 @@ def _mark(split: Any, n_sequences: int) -> Array:
 
 
 def check_window(window: Any) -> None:
-    """Raise unless `window` is a number of neighbours, or weights of as many neighbours on both sides."""
+    """Raise unless `window` is a number of neighbours, or weights of equally many neighbours on both sides."""
     told = "`window` must be a whole number of at least 0, or a list with a weight for each neighbour"
     if not isinstance(window, bool) and isinstance(window, int | np.integer):
         if window < 0:

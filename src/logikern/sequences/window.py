@@ -73,7 +73,7 @@ class WindowGradient(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WindowCovariance:
-    """The covariance of all class functions at all positions, of which each sees its neighbours.
+    """The covariance of all class functions at all positions, each of which sees its neighbours.
 
     Constants of classes are added once, not for each neighbour.
 
@@ -84,7 +84,7 @@ class WindowCovariance:
     window : Window
     stored : ClassCovariance or None, default=None
         The same covariance with stored matrices of the whole window. None multiplies shifted functions by the
-        matrices of single positions, which takes as many times longer as there are offsets.
+        matrices of single positions, whose time is proportional to the number of offsets.
     """
 
     single: ClassCovariance
