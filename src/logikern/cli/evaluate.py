@@ -66,7 +66,7 @@ def evaluate(
         raise typer.BadParameter("`--drop-missing-target` would break up sequences: drop whole sequences instead.")
     source = LabelledSource(model, data, reading, target, drop_missing_target, sequence=column)
     known = read_labelled(loaded, source, messages)
-    # Before anything is printed, because the reader of standard output may go away.
+    # The report is written before anything is printed, because the reader of standard output may go away.
     if report is not None:
         write_page(loaded, model, data, known, report, messages)
     names = None if column is None else read_sequence_names(known.table[column])

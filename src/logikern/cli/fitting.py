@@ -145,7 +145,7 @@ def _spell(name: str, value: Any) -> str:
 
 
 def notes_on(context: typer.Context) -> dict[str, str]:
-    """What a model file keeps about its fit: the target, and the command without the folders of files."""
+    """What a model file keeps about its fit: the target, and the command with file names without folders."""
     words = ["logikern", "fit"]
     for parameter in context.command.params:
         name = parameter.name or ""

@@ -70,7 +70,7 @@ def main() -> None:
         app()
     finally:
         _flush()
-        # The garbage collection at exit skips frozen objects. With scikit-learn loaded, it would take 0.1 s.
+        # Garbage collection at exit skips frozen objects. With scikit-learn loaded, it would take 0.1 s.
         gc.freeze()
 
 

@@ -270,7 +270,7 @@ class Learning:
 
 @dataclass(frozen=True)
 class Computation:
-    """Arguments of the estimator about how to compute; None is the estimator's default."""
+    """Arguments of the estimator that control the computation; None is the estimator's default."""
 
     solver: Annotated[str | None, _computation("--solver", help="auto, newton, exact, kcg or smo.")] = None
     operator: Annotated[

@@ -23,7 +23,7 @@ class TablePolicy:
     # classes, such as postcodes, usually recur.
     whole_classes: int = 50
     rows_per_class: float = 20.0
-    many_texts: int = 1000  # with this many texts, words in only one row are dropped: they are most words
+    many_texts: int = 1000  # with this many texts, words that occur in one row only (most words) are dropped
     wide: int = 1000  # sparse inputs with more features than this behave like word counts ...
     sparse: float = 0.05  # ... if fewer entries than this share are not zero: a linear kernel suffices
 

@@ -14,7 +14,7 @@ SURE_NUMBER = re.compile(r"\s*[+-]?(0,\d+|\d+,(\d{1,2}|\d{4,}))([eE][+-]?\d+)?\s
 
 
 def find_separator(text: str, usual: str) -> str:
-    """The usual separator, or the only one in the header if this is another one and the next line has it as often."""
+    """The usual separator, unless the header and the next line agree on exactly one other separator."""
     lines = list(itertools.islice((line for line in text.splitlines() if line.strip()), 2))
     if not lines or usual in lines[0]:
         return usual
