@@ -51,7 +51,7 @@ def split_group(pieces: list[Any], cell_of: Indices) -> dict[int, Any]:
 
 
 def _split(inputs: Any, number_of: Indices) -> dict[int, Any]:
-    """Rows grouped by their number, in their order; rows with a negative number are left out."""
+    """Rows grouped by their numbers, in the original order; rows with a negative number are left out."""
     order = np.argsort(number_of, kind="stable")
     numbers, starts = np.unique(number_of[order], return_index=True)
     groups = np.split(order, starts[1:])
