@@ -22,7 +22,7 @@ class ShufflePolicy:
     ----------
     most_pieces : int, default=2000
         Largest number of chunks times cells for which rows are sent directly to their cells. Above it, rows are sent
-        twice, first to groups of cells. Each piece is a task, which took 4 ms in all on a busy core
+        twice, first to groups of cells. Each piece is a task, which took 4 ms in total on a busy core
         (benchmarks/dask_cost.py): a million rows in 40 chunks and 400 cells would take a minute for each partition,
         although their bytes take a second.
     """

@@ -128,7 +128,7 @@ def n_threads() -> int:
 
 
 def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """[function(item) for item in items], by all threads that `own_threads` allows; nested calls are serial."""
+    """[function(item) for item in items], on all threads that `own_threads` allows; nested calls are serial."""
     own = list(items)
     n_helpers = min(n_threads(), len(own)) - 1
     if n_helpers < 1:

@@ -84,7 +84,7 @@ class FourierPolicy:
     # Points of the transform's own grid for each mode and input.
     oversampling: float = 2.0
     # Points and modes for each thread of a transform. For fewer, threads wait for each other longer than they work:
-    # 16,000 points took 120 ms by two threads on a busy machine, and 4 ms by one.
+    # 16,000 points took 120 ms with two threads on a busy machine, and 4 ms with one.
     points_per_thread: int = 100_000
     # Number of kernel values that tiles recompute and multiply in the time that one point or one mode takes.
     values_per_mode: float = 250.0

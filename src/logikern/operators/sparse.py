@@ -26,7 +26,7 @@ class PairPolicy:
     # Kernel values up to this one count as zero. Rounding to single precision changes values near one by six times as
     # much. A Gaussian falls to it within 6 length scales, a Matern 1/2 within 18.
     dropped: float = 1e-8
-    # Pairs whose distances are computed at a time; each takes 24 bytes meanwhile.
+    # Pairs whose distances are computed at a time; each takes 24 bytes.
     block_pairs: int = 2**20
     # Points whose neighbours are counted one by one, and the share of all pairs above which the pairs of other points
     # are not counted: stored or recomputed matrices are then equally fast, and counting takes long.

@@ -173,7 +173,7 @@ class SearchLog:
         return entry.losses if entry.losses.size else None
 
     def check_clock(self, n_points: int) -> None:
-        """End the search if an evaluation on `n_points` points would take too long, judged by the last one."""
+        """End the search if the last evaluation suggests that one on `n_points` points would take too long."""
         if self.journal.replaying or not self.records:
             return
         last = self.records[-1]

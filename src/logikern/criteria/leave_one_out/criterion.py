@@ -31,7 +31,7 @@ from logikern.structure.covariance import ClassCovariance
 class LeaveOneOutPolicy:
     """When and how landmarks replace dense factors."""
 
-    # Prior variance that a latent value may lose. Landmarks are chosen anew for every setting. If they lose at most
+    # Prior variance that a latent value may lose. Landmarks are chosen again for every setting. If they lose at most
     # this, they replace the kernel matrix in the fit as well. Zero computes everything exactly; classes that a
     # hierarchy couples are always exact. On the Raetsch sets, at variances and rates around the best, values change
     # by at most 4e-4 and gradients by at most 2e-3; at the best, by 6e-5 and 2e-4.

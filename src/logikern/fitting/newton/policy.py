@@ -26,7 +26,7 @@ class NewtonPolicy:
     refresh_below: float = 0.1
     # A step no longer than this has stalled.
     no_step: float = 1e-3
-    # Products for the first direction from zero, whose curvature is unlike later ones.
+    # Products for the first direction from zero, where the curvature differs from later ones.
     first_products: int = 40
     # Switch to continuation if one of the `early_steps` is no longer than `short_step`. The first step may be short,
     # unless its direction took all `first_products`.
