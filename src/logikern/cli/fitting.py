@@ -53,7 +53,7 @@ NOT_FOR_LABELS = ("class_weight", "sharpen", "learn_bias", "n_starts")
 def default_path(data: str) -> str:
     """The default model file: the name of the data in the current folder."""
     if data == sources.STANDARD:
-        raise typer.BadParameter("standard input has no file name: pass the model file as `--out`.")
+        raise typer.BadParameter("standard input has no file name: pass one as `--out`.")
     return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}{SUFFIX}"
 
 
