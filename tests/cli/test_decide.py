@@ -90,7 +90,7 @@ def test_summary_counts_rejected_rows(run, model, data, tmp_path):
     ("text", "message"),
     [
         (",apple,pear\napple,0,1\npear,1,0\n", "lacks `plum`"),
-        (",apple,pear,plum,fig\napple,0,1,1,1\n", "has `fig`, which are not classes"),
+        (",apple,pear,plum,fig\napple,0,1,1,1\n", "names `fig`, unknown to the model"),
         (",apple,pear,plum\napple,0,one,1\n", "the row of 'apple' has 'one'"),
         (",apple,pear,plum\napple,0,1\n", "row 'apple' has a different length"),
         (",apple,pear,plum\n", "must have a header"),

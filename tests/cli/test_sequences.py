@@ -203,14 +203,19 @@ REFUSED = {
         1,
         "must be the same for all rows of a sequence, but row 1",
     ),
-    "groups": (("--sequence", "sentence", "--groups", "word"), {}, 2, "have no option `--groups`"),
-    "dropped rows": (("--sequence", "sentence", "--drop-missing-target"), {}, 2, "option `--drop-missing-target`"),
-    "a tree": (("--sequence", "sentence", "--hierarchy", "auto"), {}, 2, "have no option `--hierarchy`"),
+    "groups": (("--sequence", "sentence", "--groups", "word"), {}, 2, "cannot be combined with `--groups`"),
+    "dropped rows": (
+        ("--sequence", "sentence", "--drop-missing-target"),
+        {},
+        2,
+        "combined with `--drop-missing-target`",
+    ),
+    "a tree": (("--sequence", "sentence", "--hierarchy", "auto"), {}, 2, "cannot be combined with `--hierarchy`"),
     "several options": (
         ("--sequence", "sentence", "--no-ard", "--class-weight", "balanced", "--solver", "exact"),
         {},
         2,
-        "have no option `--class-weight`, `--no-ard`, `--solver`",
+        "cannot be combined with `--class-weight`, `--no-ard`, `--solver`",
     ),
     "tying of trees": (
         ("--sequence", "sentence", "--tying", "level"),
@@ -264,7 +269,7 @@ def test_unknown_labels_are_refused(tag_model, run, unseen, tmp_path):
 
 def test_rows_are_not_dropped_from_sequences(tag_model, run, unseen, tmp_path):
     result = run("evaluate", tag_model, tmp_path / "new.csv", "--drop-missing-target")
-    assert result.exit_code == 2 and "tear sequences apart" in result.stderr
+    assert result.exit_code == 2 and "would break up sequences" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_rows_and_columns_of_a_frame_go_by_their_names(allow_inner):
 
 def test_frame_with_a_column_of_no_class_is_refused():
     frame = pd.DataFrame(1.0 - np.eye(ANIMALS.n_classes), columns=[*ANIMALS.classes[:-1], "cow"])
-    with pytest.raises(ValueError, match="must be named after the 5 classes, but one is 'cow'"):
+    with pytest.raises(ValueError, match="must be named after the 5 classes, but one is named 'cow'"):
         decide_on_tree([DUCK], ANIMALS, frame)
 
 

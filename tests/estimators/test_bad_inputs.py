@@ -168,7 +168,7 @@ SETTINGS = {
     "variance negative": (fit(variance=-1.0), "`variance` must be a positive number"),
     "variance zero": (fit(variance=0), "`variance` must be a positive number"),
     "variance NaN": (fit(variance=np.nan), "`variance` must be a positive number"),
-    "variance too long": (fit(variance=[1.0, 2.0]), "has 2 values, whereas tying='auto' takes 1"),
+    "variance too long": (fit(variance=[1.0, 2.0]), "1 with tying='auto'., but has 2 values"),
     "variance a word": (fit(variance="large"), "`variance` must be a number or a sequence"),
     "bias variance negative": (fit(bias_variance=-1.0), "`bias_variance` must be a non-negative number"),
     "bias variance NaN": (fit(bias_variance=np.nan), "`bias_variance` must be a non-negative number"),

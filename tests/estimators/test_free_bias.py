@@ -133,7 +133,7 @@ HOSTILE = {
     "a list": (with_constants(PARTS, value([0.0, 0.0, 0.0])), "constants have the wrong shape"),
     "a table": (with_constants(PARTS, stored(PARTS, "dual_coef_")), "constants have the wrong shape"),
     "whole numbers": (with_constants(PARTS, stored(PARTS, "classes_")), "constants have the wrong shape"),
-    "of a finite variance": (with_constants(FINITE, value(1.0)), "constants that do not belong"),
+    "of a finite variance": (with_constants(FINITE, value(1.0)), "constants that its model does not use"),
 }
 
 

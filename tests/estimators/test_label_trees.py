@@ -171,7 +171,9 @@ def test_tree_may_have_any_form(hierarchy):
 @every_structure
 def test_constant_labels_have_their_share(structure):
     wide = FRAME.assign(**{"art/opera": 0, "art/opera/late": 0, "all": 1, "all/some": Y[:, 4], "sport": Y[:, 1]})
-    with pytest.warns(UserWarning, match="'art/opera', 'art/opera/late', 'all' are present in all rows or in none"):
+    with pytest.warns(
+        UserWarning, match="'art/opera', 'art/opera/late', 'all' are present in all rows, or absent from all"
+    ):
         model = fixed(structure).fit(X, wide)
     found = dict(zip(model.classes_.tolist(), model.predict_proba(NEW).T, strict=True))
     assert (found["art/opera"] == 0).all() and (found["art/opera/late"] == 0).all() and (found["all"] == 1).all()
@@ -259,8 +261,8 @@ def test_wrong_labels_of_nodes_are_refused(y, hierarchy, told):
     "y, hierarchy, told",
     [
         (Y, "paths", "the columns of `y` have no names"),
-        (FRAME.drop(columns="art/music"), "paths", r"has none for 'art/music'. `node_indicators\(y, hierarchy\)`"),
-        (FRAME.drop(columns=["art", "sport"]), PATHS[1:], "has none for 'art', 'sport'"),
+        (FRAME.drop(columns="art/music"), "paths", r"lacks 'art/music'. `node_indicators\(y, hierarchy\)`"),
+        (FRAME.drop(columns=["art", "sport"]), PATHS[1:], "lacks 'art', 'sport'"),
         (FRAME.rename(columns={"sport": "sports"}), PATHS[1:], "Did you mean 'sport'"),
         (Y[:, :4], PATHS[1:], "a column for each of the 5 nodes"),
         (FRAME, {"a": "b", "b": "a"}, "cycle"),

@@ -58,7 +58,7 @@ def test_wrong_arguments_of_answers_are_refused():
         model.decide(NEW, "accuracy")
     with pytest.raises(ValueError, match="a column for each of the 3 labels"):
         model.predict_set_proba(NEW, [[0, 1]])
-    with pytest.raises(ValueError, match="must have as many rows as `X`, 40"):
+    with pytest.raises(ValueError, match="must have as many rows as `X` .40., but"):
         model.set_log_proba(NEW, NEW_Y[:5])
 
 
@@ -68,7 +68,7 @@ NAMED = pd.DataFrame(NEW_Y, columns=["p", "q", "r"])
 @pytest.mark.parametrize(
     "y, told",
     [
-        (NAMED.rename(columns={"q": "z"}), "none for 'q', and 'z' is not a label"),
+        (NAMED.rename(columns={"q": "z"}), "no column is named 'q', and 'z' is not a label"),
         (NAMED[["p", "q"]], "a column for each of the 3 labels, but has 2"),
         (NAMED.assign(s=0), "a column for each of the 3 labels, but has 4"),
         (NAMED["p"], "must be an indicator matrix"),

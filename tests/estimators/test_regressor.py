@@ -236,7 +236,7 @@ def test_search_on_some_rows_is_enough():
         ({"criterion": "auto"}, "`criterion` must be 'loo', 'cv' or None"),
         ({"solver": "smo"}, "`solver` must be one of"),
         ({"variance": -1.0}, "`variance` must be a positive number"),
-        ({"variance": [1.0, 2.0]}, "`variance` must be one number or one per variance"),
+        ({"variance": [1.0, 2.0]}, "`variance` must be one number, or one number for each variance"),
         ({"cv": 1}, "`cv` must be at least 2 folds"),
         ({"bias_variance": np.inf, "solver": "kcg"}, "`bias_variance` is infinite"),
     ],

@@ -90,7 +90,10 @@ FORGED = {
         altered(NUMBERS, dual_coef_=np.zeros(3)),
         "fewer coefficients than points",
     ),
-    "start of fewer classes": (altered(PLAIN, start_=REST.binaries_[0].start_), "start belongs to another model"),
+    "start of fewer classes": (
+        altered(PLAIN, start_=REST.binaries_[0].start_),
+        "starting values belong to another model",
+    ),
     "evaluation took a word": (
         altered(LEARNED, trace_=(altered(LEARNED.trace_[0], seconds="x"),)),
         "trace is not a list",

@@ -170,7 +170,7 @@ FORGED = {
     "shares are text": (with_shares(JOINT, ["a", "b", "c"]), "share for each label"),
     "shares above one": (with_shares(JOINT, [0.5, 1.5, 0.5]), "not between 0 and 1"),
     "shares are no numbers": (with_shares(JOINT, [0.5, np.nan, 0.5]), "not between 0 and 1"),
-    "nothing varies": (with_shares(JOINT, [0.0, 1.0, 1.0]), "none of its labels varies"),
+    "nothing varies": (with_shares(JOINT, [0.0, 1.0, 1.0]), "all its labels are constant"),
     "fewer labels vary": (with_shares(INDEPENDENT, [0.5, 0.5, 1.0]), "contradict constant labels"),
     "other constants": (with_shares(CONSTANT, [0.0, 0.5, 0.5, 0.5, 0.0]), "contradict constant labels"),
     "constants vary": (with_shares(CONSTANT, [0.5, 0.5, 0.5, 0.5, 0.0]), "label sets do not match its classes"),
@@ -191,7 +191,7 @@ FORGED = {
     "share is no number": (with_part(JOINT, unseen_share=np.nan), "share of unseen sets"),
     "share is text": (with_part(JOINT, unseen_share="1"), "share of unseen sets"),
     "share of independent labels": (with_part(INDEPENDENT, unseen_share=0.5), "share of unseen sets"),
-    "temperature": (with_specification(INDEPENDENT, temperature=Temperature(2.0, 1.0)), "have a temperature"),
+    "temperature": (with_specification(INDEPENDENT, temperature=Temperature(2.0, 1.0)), "but a temperature"),
     "couplings of other sets": (
         with_specification(COUPLED, mixing=LabelLoadings(SETS[::-1])),
         "functions belong to other label sets",
@@ -227,9 +227,9 @@ FORGED = {
     "comparison in words": (altered(COMPARED, comparison_="joint"), "comparison of structures has the wrong type"),
     "comparison of words": (
         altered(COMPARED, comparison_=altered(COMPARED.comparison_, noise="small")),
-        "comparison is not made of numbers",
+        "comparison of structures does not hold numbers",
     ),
-    "reason is a number": (altered(COMPARED, _obstacle=3), "reason for a structure is not text"),
+    "reason is a number": (altered(COMPARED, _obstacle=3), "reason for the structure is not text"),
 }
 
 

@@ -105,7 +105,7 @@ def test_features_of_a_kernel_without_any_are_refused():
         (Gaussian(), {"memory_limit": 10 * MEGABYTE}, "1 kernel matrix of 0.7 MB: kept in memory"),
         (Gaussian(), {"memory_limit": MEGABYTE}, "60% of the 1.0 MB allowed"),
         (Gaussian(), {"memory_limit": MEGABYTE}, "recomputed tile by tile"),
-        (Linear(), {}, "few or sparse features"),
+        (Linear(), {}, "which are few or sparse"),
         (Gaussian(), {"operator": "tiled"}, "tiled, as requested"),
     ],
 )

@@ -180,7 +180,7 @@ FORGED = {
     "points are no numbers": (with_positions(points=POINTS * np.nan), "points are not finite"),
     "coefficients are no numbers": (with_positions(dual=DUAL * np.nan), "coefficients are not finite"),
     "positions in a matrix": (with_positions(points=KernelRows(None, ROWS)), "match its kernels"),
-    "free constants": (with_positions(free_constants=np.zeros(3)), "constants that do not belong"),
+    "free constants": (with_positions(free_constants=np.zeros(3)), "constants that its model does not use"),
     "transitions of other labels": (with_model(transitions=SCORES[:, :-1]), "transitions have the wrong shape"),
     "transitions are text": (with_model(transitions="x"), "transitions have the wrong shape"),
     "transitions are no numbers": (with_model(transitions=NAN), "transitions are not finite"),
@@ -201,7 +201,7 @@ FORGED = {
     "a temperature": (with_specification(temperature=Temperature(2.0, 2.0)), "has a temperature"),
     "rates of other inputs": (with_specification(kernels=(Gaussian((1.0, 2.0, 3.0)),)), "rates for a different"),
     "a kernel of matrices": (with_specification(kernels=(Precomputed(),)), "points do not match its kernels"),
-    "start of other labels": (altered(PLAIN, first_specification_=OTHER.specification_), "start belongs to another"),
+    "start of other labels": (altered(PLAIN, first_specification_=OTHER.specification_), "starting values belong"),
     "no start": (without(PLAIN, "first_specification_"), "no hyperparameters of sequences"),
     "sequences beyond the points": (with_model(edges=np.array([0, len(POINTS) + 1])), "do not cover its points"),
     "empty sequences": (with_model(edges=np.array([0, 0, len(POINTS)])), "overlap or are empty"),
@@ -272,8 +272,8 @@ HOSTILE = {
     "code as vectorizer": ([("vectorizer_", code("system"))], "but only plain values"),
     "code as model": ([("_model", code("system"))], "but only plain values"),
     "outcome unknown": ([("outcome_", value("FINE"))], "FINE"),
-    "a cached value": ([("_model._shifted_dual", value(1.0))], "parts that do not belong to it"),
-    "a cached property": ([("specification_.log_parameters", value(1.0))], "parts that do not belong to it"),
+    "a cached value": ([("_model._shifted_dual", value(1.0))], "unknown fields"),
+    "a cached property": ([("specification_.log_parameters", value(1.0))], "unknown fields"),
     "a window without sequences": (
         [*with_window(0.5, 0.5), ("_model.edges", value(None))],
         "a window, but no sequences",
@@ -281,7 +281,7 @@ HOSTILE = {
     "a window on one side": (with_window(0.5), "not a list of weights"),
     "negative weights": (with_window(-0.5, 0.5), "not a list of weights"),
     "a window of the model only": (with_window(0.5, 0.5)[:1], "does not match its hyperparameters"),
-    "a window that has no start": (with_window(0.5, 0.5)[:2], "start belongs to another model"),
+    "a window that has no start": (with_window(0.5, 0.5)[:2], "starting values belong to another model"),
     "sequences are a number": ([("_model.edges", value(5))], "do not cover its points"),
 }
 

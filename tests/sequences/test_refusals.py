@@ -56,7 +56,7 @@ BAD_DATA = {
     "only NaN": ([np.full((2, 1), np.nan)] * 2, [[0, 1]] * 2, None, "every value is NaN"),
     "NaN in sparse rows": ([sparse.csr_matrix([[np.nan], [1.0]])] * 2, [[0, 1]] * 2, None, "must not hold NaN"),
     "NaN in dicts": ([[{"a": np.nan}, {"a": 1.0}]] * 2, [[0, 1]] * 2, None, "must not hold NaN"),
-    "arrays after dicts": ([DICTS[0], X[1]], Y[:2], None, "feature dicts, but sequence 1 has something else"),
+    "arrays after dicts": ([DICTS[0], X[1]], Y[:2], None, "feature dicts, but sequence 1 does not"),
     "dicts after arrays": ([X[0], DICTS[1]], Y[:2], None, "Sequence 0 of `X` is an array, but sequence 1 is not"),
     "frames of other columns": (
         [FRAME[:2], FRAME[2:4].rename(columns={"left": "up"})],
@@ -72,7 +72,7 @@ BAD_DATA = {
     "groups of a list": (X, Y, GROUPS, "`X` must be a table, but its rows have different lengths"),
     "a table of three axes": (TABLE[:, :, None], LABELS, GROUPS, r"must be a table \(rows, inputs\)"),
     "a column twice": (pd.DataFrame(TABLE, columns=["a", "a"]), LABELS, GROUPS, "several columns called 'a'"),
-    "labels of fewer sequences": (X, Y[:2], None, "labels for 12 sequences, but has them for 2"),
+    "labels of fewer sequences": (X, Y[:2], None, "labels for 12 sequences, but has labels for 2"),
     "labels of fewer rows": (TABLE, LABELS[:-1], GROUPS, "a label for each of the .* rows of `X`"),
     "labels of another length": ([X[0]], [np.zeros(LENGTHS[0] + 1)], None, "Sequence 0 has .* rows in `X`, but its"),
     "labels are a number": (X, 3, None, "`y` must be a list with the labels of each sequence, but is int"),

@@ -44,8 +44,8 @@ def test_shared_and_own_part_are_the_levels():
     mixing = split(LOW_RANK)
     assert tie("level", mixing).variance_of == (0, 1, 1, 1, 1)
     assert mixing.describe(np.array([0])) == "shared part"
-    assert mixing.describe(np.arange(1, 5)) == "own part of classes"
-    assert mixing.describe(np.array([2])) == "own part of class 1"
+    assert mixing.describe(np.arange(1, 5)) == "class-specific parts"
+    assert mixing.describe(np.array([2])) == "class-specific part of 1"
 
 
 @pytest.mark.parametrize(

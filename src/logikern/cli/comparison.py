@@ -126,7 +126,7 @@ def compare(rivals: Sequence[Contender], split: Split, messages: Messages) -> li
     """Fit every contender on the training rows and score it on the test rows."""
     results = []
     for rival in rivals:
-        rows = slice(rival.rows)  # the rows come shuffled
+        rows = slice(rival.rows)  # the rows are already in random order
         with messages.working(rival.name), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             began = time.process_time()

@@ -63,10 +63,10 @@ def evaluate(
     loaded = load_model(model) if report is None else load_classifier(model, "evaluate --report")
     column = find_sequence_column(model, sequence, has_sequences(loaded))
     if column is not None and drop_missing_target:
-        raise typer.BadParameter("`--drop-missing-target` would tear sequences apart: drop whole sequences instead.")
+        raise typer.BadParameter("`--drop-missing-target` would break up sequences: drop whole sequences instead.")
     source = LabelledSource(model, data, reading, target, drop_missing_target, sequence=column)
     known = read_labelled(loaded, source, messages)
-    # Before anything is printed, because the reader of standard output may go away.
+    # The report is written before anything is printed, because the reader of standard output may go away.
     if report is not None:
         write_page(loaded, model, data, known, report, messages)
     names = None if column is None else read_sequence_names(known.table[column])

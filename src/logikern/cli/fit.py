@@ -11,9 +11,9 @@ HELP = """
 Fit a kernel softmax classifier and write it, with its preprocessing, to a file.
 
 Numeric columns are imputed and standardised, other columns become one input per level, and `--text` columns become
-tf-idf. Classes may be the leaves of a tree. With `--regression` the target is a number. With `--sequence` the rows of
-a sequence are labelled together, by a conditional random field. With `--label` in place of `--target`, a row may have
-any number of labels. Hyperparameters are learned, unless --fixed is given.
+tf-idf features. Classes may be the leaves of a tree. With `--regression`, the target is a number. With `--sequence`,
+the rows of a sequence are labelled together, by a conditional random field. With `--label` in place of `--target`, a
+row may have any number of labels. Hyperparameters are learned, unless --fixed is given.
 
 Ctrl-C ends the search and writes the best model so far; a second Ctrl-C aborts.
 

@@ -53,7 +53,7 @@ NOT_FOR_LABELS = ("class_weight", "sharpen", "learn_bias", "n_starts")
 def default_path(data: str) -> str:
     """The default model file: the name of the data in the current folder."""
     if data == sources.STANDARD:
-        raise typer.BadParameter("standard input has no name: pass the model file as `--out`.")
+        raise typer.BadParameter("standard input has no file name: pass one as `--out`.")
     return f"{Path(data).name.removesuffix('.gz').rpartition('.')[0] or Path(data).name}{SUFFIX}"
 
 
@@ -106,7 +106,7 @@ def _check_regression(columns: options.Columns, model: options.Model, learning: 
 def check_sequence_options(
     columns: options.Columns, model: options.Model, learning: options.Learning, computation: options.Computation
 ) -> None:
-    """Reject options that models of sequences do not have, and their own options for single rows."""
+    """Reject options that models of sequences do not have, or options of sequences without `--sequence`."""
     if columns.sequence is None:
         if model.window is not None:
             raise typer.BadParameter("`--window` is for sequences: pass `--sequence`, or remove it.")
@@ -118,7 +118,7 @@ def check_sequence_options(
         if name in NOT_FOR_SEQUENCES and vars(record)[name] != vars(type(record)())[name]
     ]
     if given:
-        raise typer.BadParameter(f"models of sequences (`--sequence`) have no option {name_list(given)}.")
+        raise typer.BadParameter(f"`--sequence` cannot be combined with {name_list(given)}: remove one or the other.")
     if model.tying is not None and model.tying not in SEQUENCE_TYINGS:
         allowed = ", ".join(SEQUENCE_TYINGS)
         raise typer.BadParameter(f"with `--sequence`, `--tying` must be one of {allowed}, but is {model.tying}.")
@@ -132,9 +132,11 @@ def check_label_options(columns: options.Columns, model: options.Model, learning
     usual = vars(options.Model()) | vars(options.Learning())
     idle = [_spell(name, given[name]) for name in NOT_FOR_LABELS if given[name] != usual[name]]
     if columns.label and (columns.regression or columns.sequence is not None):
-        raise typer.BadParameter("`--label` names labels of single rows: remove `--regression` or `--sequence`.")
+        raise typer.BadParameter(
+            "`--label` cannot be combined with `--regression` or `--sequence`: remove one or the other."
+        )
     if columns.label and idle:
-        raise typer.BadParameter(f"models of several labels (`--label`) have no option {name_list(idle)}.")
+        raise typer.BadParameter(f"`--label` cannot be combined with {name_list(idle)}: remove one or the other.")
 
 
 def _spell(name: str, value: Any) -> str:
@@ -143,7 +145,7 @@ def _spell(name: str, value: Any) -> str:
 
 
 def notes_on(context: typer.Context) -> dict[str, str]:
-    """What a model file keeps about its fit: the target, and the command without the folders of files."""
+    """What a model file keeps about its fit: the target, and the command with file names without folders."""
     words = ["logikern", "fit"]
     for parameter in context.command.params:
         name = parameter.name or ""

@@ -20,7 +20,7 @@ Examples:
 Exit codes: 0 done, 1 invalid model file, 2 wrong usage.
 """
 
-# Shown below the table, or by other entries.
+# These are shown below the table, or by other entries.
 APART = (
     *("kernels", "variances", "hyperparameters", "tree", "verdicts"),
     *("transitions", "first_labels", "last_labels"),

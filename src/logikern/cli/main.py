@@ -56,7 +56,7 @@ def _logikern(
 
 
 def _flush() -> None:
-    """Write what is left; if the reader has gone, as `head` does, end without the complaint of Python's own flush."""
+    """Flush standard output; if its reader has gone, as `head` does, exit without Python's own error message."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -70,7 +70,7 @@ def main() -> None:
         app()
     finally:
         _flush()
-        # The search for garbage at exit skips frozen objects. With scikit-learn loaded it would take 0.1 s.
+        # Garbage collection at exit skips frozen objects. With scikit-learn loaded, it would take 0.1 s.
         gc.freeze()
 
 

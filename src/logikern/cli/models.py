@@ -79,7 +79,7 @@ def fit_model(
 
 
 def _converged(classifier: Any) -> bool:
-    """Whether the fit converged, and a search, which may stop early, found a model."""
+    """Whether the fit converged and the search, if there was one, found a model, even if it stopped early."""
     if has_sequences(classifier):
         searched = classifier.criterion is None or bool(np.isfinite(classifier.criterion_value_))
     else:
@@ -93,7 +93,7 @@ def outcome_sentence(classifier: Any) -> str:
 
 
 def tree_of(model: Any) -> Tree | None:
-    """The class tree, if there is one; a tree of labels is not one."""
+    """The class tree, if there is one; a tree of labels does not count."""
     if has_label_sets(model):
         return None
     tree: Tree | None = vars(final_step(model)).get("tree_")
@@ -101,7 +101,7 @@ def tree_of(model: Any) -> Tree | None:
 
 
 def has_label_sets(model: Any) -> bool:
-    """Whether rows have any number of labels."""
+    """Whether a row may have any number of labels."""
     return type(final_step(model)).__name__ == "KernelMultilabelClassifier"
 
 

@@ -87,7 +87,7 @@ DecimalOption = Annotated[
         help="Decimal mark of CSV (default: ',' if that is clear from the data, else '.').",
     ),
 ]
-ZeroBasedOption = Annotated[bool, typer.Option("--zero-based", help="svmlight numbers features from 0, not from 1.")]
+ZeroBasedOption = Annotated[bool, typer.Option("--zero-based", help="Features of svmlight are numbered from 0.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show only warnings and errors.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")]
 NumberOption = Annotated[int, typer.Option("--number", "-n", min=1, help="Maximum number of rows to list.")]
@@ -121,7 +121,9 @@ class Rule:
 
     loss: Annotated[
         str | None,
-        typer.Option("--loss", metavar="FILE", help="Table of losses, or a name (default: zero_one, 1 per error)."),
+        typer.Option(
+            "--loss", metavar="FILE", help="Table of losses, or a loss by name (default: zero_one, 1 per error)."
+        ),
     ] = None
     reject_cost: Annotated[
         float | None, typer.Option("--reject-cost", metavar="COST", help="Cost of rejecting a row.")
@@ -170,7 +172,7 @@ class Columns:
         _columns(
             "--groups",
             metavar="COL",
-            help="Hold out rows of one group (patient, document) together; not an input.",
+            help="Column of groups (patients, documents), which are held out together; not an input.",
         ),
     ] = None
     drop_missing_target: Annotated[bool, _columns("--drop-missing-target", help="Drop rows without a target.")] = (
@@ -243,7 +245,8 @@ class Learning:
         _learning("--max-time", metavar="SECONDS", help="Stop the search early and use the best result."),
     ] = None
     checkpoint: Annotated[
-        str | None, _learning("--checkpoint", metavar="PATH", help="Save the search; a killed fit resumes from it.")
+        str | None,
+        _learning("--checkpoint", metavar="PATH", help="Save the search; an interrupted fit resumes from it."),
     ] = None
     cv: Annotated[
         int | None, _learning("--cv", metavar="N", help="Number of cross-validation folds (default: 5).")
@@ -267,7 +270,7 @@ class Learning:
 
 @dataclass(frozen=True)
 class Computation:
-    """Arguments of the estimator about how to compute; None is the estimator's default."""
+    """Arguments of the estimator that control the computation; None is the estimator's default."""
 
     solver: Annotated[str | None, _computation("--solver", help="auto, newton, exact, kcg or smo.")] = None
     operator: Annotated[

@@ -12,12 +12,12 @@ from logikern.cli.session.messages import Messages
 HELP = """
 Predict the class of every row, with the probability of each class.
 
-The output has the columns of `--keep`, then `predicted`, and `probability_CLASS` for each class. Its format follows
-the suffix; '-' is CSV on standard output. For a regression, the columns are `predicted` and
+The output has the columns of `--keep`, then `predicted`, and `probability_CLASS` for each class. The suffix of the
+output file sets its format; '-' writes CSV to standard output. For a regression, the columns are `predicted` and
 `standard_deviation`, the root mean squared error of held-out rows in the fit.
 
 A model of sequences labels the rows of each sequence together: `predicted` is the most probable labelling of the
-whole sequence, and probabilities are those of each row. Rows of a sequence must be in order.
+whole sequence, and each row has its own probabilities. Rows of a sequence must be in order.
 
 With a class tree, the output also has `path`, the path to the predicted node, and `probability`. `--loss` sets the
 loss to minimise, and `--allow-inner` allows inner nodes as decisions.

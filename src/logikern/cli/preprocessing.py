@@ -11,7 +11,7 @@ from logikern.estimators._inputs.transformer import TableEncoder
 
 COLUMNS, CLASSIFIER, REGRESSOR = "columns", "classifier", "regressor"
 TABLE, TEXT = "table", "text"
-# Scale of numbers beside text, and of a model whose hyperparameters are fixed; otherwise the search decides.
+# Scale of numbers in a table with text, or for fixed hyperparameters; otherwise the search decides.
 STANDARD = "standard"
 # Settings of an estimator that gets numbers from other transformers.
 PLAIN = {"categorical_features": "from_dtype", "inputs": "raw"}

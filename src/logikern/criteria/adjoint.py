@@ -27,12 +27,13 @@ class AdjointSystem:
 
     problem: Problem
     latent: Array  # (B, C, n)
-    curvature: Curvature  # the system's
+    curvature: Curvature  # the curvature of the system
     system: NewtonSystem
     tolerance: float
-    budget: int  # products above which a solve has failed
-    max_solves: int = 60  # solves with the majoriser's curvature for one adjoint, if labels are coarse
-    # Part of the gain in the quadratic model that these solves may miss. With 0.02 they take as many products in all.
+    budget: int  # after this number of products, a solve has failed
+    max_solves: int = 60  # most solves with the majoriser's curvature for one adjoint, if labels are coarse
+    # Fraction of the gain in the quadratic model that these solves may miss. With 0.02 they take as many products in
+    # total.
     missed_gain: float = 0.1
     finest: float = 0.1  # smallest residual of these solves, in units of the tolerance
 

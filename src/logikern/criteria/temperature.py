@@ -27,7 +27,7 @@ class ScaledLosses(NamedTuple):
     """Losses at scaled latents."""
 
     losses: Array  # (n,): without weights; each includes the same penalty of the temperature
-    gradient: Array  # (C, n): gradient of the weighted sum of the losses by the latents before scaling
+    gradient: Array  # (C, n): gradient of the weighted sum of the losses in the latents before scaling
     temperature: Temperature
 
 

@@ -70,7 +70,7 @@ class ClusterCells:
         way = shuffle.Shuffle(self.chunks, self.lengths, kept, token, shuffle.USUAL)
         moved = self._moved(recipe, data, way.n_hops)
         log(False, "partition: %d neighbourhoods, %.1f MB to move", len(cells), moved / 1e6)
-        # One key each: they travel to a worker once, not with each task.
+        # One graph key each, so that they are sent to a worker once and not with every task.
         how = delayed(recipe, name=f"logikern-recipe-{token}", traverse=False)
         encoder = delayed(data.encoder, name=f"logikern-encoder-{token}", traverse=False)
         inputs = way.inputs_of_cells(encoder, self.reads_columns)

@@ -42,8 +42,8 @@ def require_room(X: Any) -> None:
     free = available_memory()
     if n_bytes > free:
         raise MemoryError(
-            f"A model holds all its rows: `X` takes {n_bytes / 1e9:.1f} GB, but only {free / 1e9:.1f} GB are free "
-            "in the process that calls `fit`. Pass fewer rows, or float32."
+            f"`X` must fit into the process that calls `fit`, but takes {n_bytes / 1e9:.1f} GB, and only "
+            f"{free / 1e9:.1f} GB are free. Pass fewer rows, or float32."
         )
 
 

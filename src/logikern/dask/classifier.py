@@ -128,7 +128,7 @@ class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
 
     def _predict(self, method: str, X: Any, empty: Any) -> Any:
         local = self.to_local()
-        local.__dict__.pop("_training", None)  # of no use to predictions, and as large as the model
+        local.__dict__.pop("_training", None)  # not needed for predictions, and as large as the model
         return lazily(local, method, X, empty) if is_lazy(X) else getattr(local, method)(X)
 
     @property

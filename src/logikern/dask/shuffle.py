@@ -22,7 +22,7 @@ class ShufflePolicy:
     ----------
     most_pieces : int, default=2000
         Largest number of chunks times cells for which rows are sent directly to their cells. Above it, rows are sent
-        twice, first to groups of cells. Each piece is a task, which took 4 ms in all on a busy core
+        twice, first to groups of cells. Each piece is a task, which took 4 ms in total on a busy core
         (benchmarks/dask_cost.py): a million rows in 40 chunks and 400 cells would take a minute for each partition,
         although their bytes take a second.
     """
@@ -91,6 +91,6 @@ class Shuffle:
         return [[self._pick(parts, cell, "group", group)] for cell in members]
 
     def _pick(self, parts: Any, number: int, kind: str, place: int) -> Any:
-        # The scheduler knows that tasks of these names are quick, and leaves them beside what they take from.
+        # The scheduler knows that tasks of these names are quick, and runs them on the worker that holds their input.
         key = (f"split-shuffle-{self.token}", kind, place, number)
         return delayed(operator.getitem, pure=False)(parts, number, dask_key_name=key)

@@ -20,7 +20,7 @@ from logikern.structure.targets import from_labels
 class CellRows:
     """Targets and weights of the rows of a cell, in a compact form."""
 
-    targets: Array  # (C, m); or (m,), the place of the one in each column
+    targets: Array  # (C, m); or (m,), the position of the 1 in each column
     n_targets: int
     weights: Array | None  # (m,); None for ones
 
@@ -51,7 +51,7 @@ def split_group(pieces: list[Any], cell_of: Indices) -> dict[int, Any]:
 
 
 def _split(inputs: Any, number_of: Indices) -> dict[int, Any]:
-    """Rows grouped by their number, in their order; rows with a negative number are left out."""
+    """Rows grouped by their numbers, in the original order; rows with a negative number are left out."""
     order = np.argsort(number_of, kind="stable")
     numbers, starts = np.unique(number_of[order], return_index=True)
     groups = np.split(order, starts[1:])

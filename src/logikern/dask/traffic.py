@@ -47,7 +47,7 @@ class FitSize:
 
 
 def expected_traffic(size: FitSize) -> Traffic:
-    """Bytes of a fit whose chunks and cells are on random workers: one in `n_workers` pieces need not be sent."""
+    """Bytes of a fit whose chunks and cells are on random workers: one piece in `n_workers` need not be sent."""
     n, n_fits = size.n_rows, size.n_rows * size.n_partitions
     leaves = 1.0 - 1.0 / max(1, size.n_workers)
     return Traffic(

@@ -34,7 +34,7 @@ def as_indicator(values: Any, name: str) -> Mask:
 
 
 def _table(values: Any, name: str) -> Array:
-    """An array of numbers; lists of labels are not."""
+    """An array of numbers; lists of labels are rejected."""
     try:
         if isinstance(values, list | tuple) and any(isinstance(row, str | set | frozenset | dict) for row in values):
             raise TypeError

@@ -17,7 +17,7 @@ class LabelForest:
     the other labels. A label without its parent is impossible. Arrays have one column per label, in any order.
     """
 
-    parents: Indices  # (L,): the place of each label's parent, `ROOT` for labels without one
+    parents: Indices  # (L,): the position of each label's parent, `ROOT` for labels without a parent
 
     @classmethod
     def without_links(cls, n_labels: int) -> "LabelForest":
@@ -67,7 +67,7 @@ class LabelForest:
         return np.asarray((self.exposed(sets) | ~sets).all(axis=1))
 
     def is_implied(self, sets: Mask) -> Mask:
-        """Labels that all sets with their parent have, (L,); not those without a parent."""
+        """Labels that occur in all sets with their parent, (L,); never labels without a parent."""
         return ~self.tops & ~(self.exposed(sets) & ~sets).any(axis=0)
 
     # --- probabilities, (n, L) ---
@@ -86,7 +86,7 @@ class LabelForest:
         return np.minimum(found, 1.0)
 
     def at_most_parent(self, values: Array) -> Array:
-        """Values (n, L) or (n, L, k) that exceed those of their parents by rounding only, without that excess."""
+        """Values (n, L) or (n, L, k), reduced to the values of the parents where rounding makes them larger."""
         if not self._links:
             return values
         bounded = values.copy()

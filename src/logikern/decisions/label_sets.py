@@ -24,7 +24,7 @@ class SetDistribution:
     be listed.
     """
 
-    marginals: Array  # (n, L): probability of each label, at most that of its parent
+    marginals: Array  # (n, L): probability of each label, never above the probability of its parent
     conditionals: Array  # (n, L): in the product, probability of each label if its parent is present
     listed: Array  # (n, S): distribution over the listed sets
     sets: Mask  # (S, L): the listed sets, all different
@@ -58,7 +58,7 @@ class SetDistribution:
         return np.asarray(found)
 
     def _columns(self, sets: Mask) -> Indices:
-        """The place of each set among the listed ones, or -1, (m,)."""
+        """The position of each set among the listed sets, or -1, (m,)."""
         place = {row.tobytes(): number for number, row in enumerate(np.packbits(self.sets, axis=1))}
         return np.array([place.get(row.tobytes(), -1) for row in np.packbits(sets, axis=1)], dtype=np.intp)
 
@@ -125,7 +125,7 @@ def f1_decision(distribution: SetDistribution) -> Mask:
     Exact for any distribution, from the probabilities P(label l is present, s labels are present) alone
     (Dembczynski, Waegeman, Cheng & Huellermeier 2011). For a set of k labels, label l contributes
     2 sum_s P(l, s) / (s + k), so the best set of k labels has the k largest contributions. The contribution of a
-    parent is at least that of its children, so that the set has the parents of its labels.
+    parent is at least as large as the contributions of its children, so that the set has the parents of its labels.
     """
     sizes, forest = np.arange(1, distribution.marginals.shape[1] + 1), distribution.forest
     joint, empty = presence_by_size(distribution)

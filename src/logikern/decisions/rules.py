@@ -56,7 +56,7 @@ def reorder_frame(loss: Any, decisions: Sequence[Any], truths: Sequence[Any]) ->
         return loss  # without names
     if len(columns) != len(truths) or set(columns) != classes:
         strange = next((name for name in columns if name not in classes), None)
-        what = f"there are {len(columns)}" if strange is None else f"one is {strange!r}"
+        what = f"there are {len(columns)} columns" if strange is None else f"one is named {strange!r}"
         raise ValueError(
             f"The columns of a `loss` frame must be named after the {len(truths)} classes, but {what}. "
             "Rename them, or pass an array in the order of the classes."

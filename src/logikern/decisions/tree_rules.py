@@ -28,7 +28,7 @@ def decide_on_tree(
     """The node of smallest expected loss for each case: a leaf, or any node with `allow_inner`.
 
     Ties go to the first node, in the order of `tree.classes`, or of `tree.labels` with `allow_inner`. There a parent
-    precedes its children, so that a tie is decided for the less specific node. The root cannot be decided; use
+    precedes its children, so that ties go to the less specific node. The root cannot be decided; use
     `reject_cost` to abstain.
 
     Parameters

@@ -51,7 +51,7 @@ def spell(value: Any) -> str:
 def spell_all(values: Sequence[Any]) -> list[str | None]:
     """The spelling of every value, None for None."""
     if set(map(type, values)) <= {str, type(None)}:
-        # Few values differ. Values of other types may be equal but spelled differently, such as 1 and True.
+        # Few values are distinct. Values of other types may be equal but spelled differently, such as 1 and True.
         known = {value: None if value is None else spell(value) for value in set(values)}
         return [known[value] for value in values]
     return [None if value is None else spell(value) for value in values]

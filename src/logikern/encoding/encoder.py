@@ -1,4 +1,4 @@
-"""From a table to inputs: an encoder is learned on training rows and encodes new rows, with one-hot levels."""
+"""Encoders of tables: learned on training rows, they turn columns into inputs, with one-hot levels."""
 
 import re
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ class Encoder:
     is_sparse : bool, default=False
         Whether encoded tables are sparse.
     scaling : Scaling
-        What `transform` does with encoded inputs.
+        The scaling that `transform` applies to encoded inputs.
     """
 
     n_columns: int

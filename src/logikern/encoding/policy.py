@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class EncodingPolicy:
     """Bounds on levels, and what counts as an identifier."""
 
-    most_levels: int = 100  # levels of a category with an input each; the rarer ones share one input
+    most_levels: int = 100  # most levels of a category with an input each; rarer levels share one input
     # With this many rows, levels that occur only once share one input: a single row says nothing about them.
     many_rows: int = 1000
     rows_to_judge: int = 20  # with fewer rows, distinct values do not suggest an identifier

@@ -145,7 +145,7 @@ def _standardised(inputs: Inputs, kept: Array, shares: Array) -> Standardised:
 
 def _moments(inputs: Array, shares: Array) -> tuple[Array, Array]:
     """Mean and standard deviation of each input, (d,), under shares (n,) of the rows."""
-    # Around the first row, so that a constant has no spread at all; halves do not overflow.
+    # Values are taken relative to the first row, so that a constant has no spread; halves do not overflow.
     origin = 0.5 * np.asarray(inputs[0], dtype=np.float64)
     around = 0.5 * inputs - origin
     units = _magnitudes(around)
@@ -161,7 +161,7 @@ def _sparse_moments(inputs: Inputs, shares: Array) -> tuple[Array, Array]:
     relative = sparse.coo_array(inputs @ sparse.diags_array(1 / units))
     (rows, columns), values, n_inputs = relative.coords, relative.data, len(units)
     mean = np.bincount(columns, shares[rows] * values, n_inputs)
-    # Centred before squaring: squares would lose a small spread beside a large mean.
+    # Centred before squaring: squares would lose a small spread around a large mean.
     around = np.bincount(columns, shares[rows] * (values - mean[columns]) ** 2, n_inputs)
     has_zeros = np.bincount(columns, minlength=n_inputs) < relative.shape[0]
     zeros = np.where(has_zeros, np.maximum(0.0, 1.0 - np.bincount(columns, shares[rows], n_inputs)), 0.0)

@@ -57,7 +57,7 @@ def refuse_before(solver: Any, kernel: Kernel, data: TrainingData) -> None:
     if solver == "smo" and len(data.classes) ** 2 > pairwise.POLICY.most_couplings:
         raise ValueError(
             f"`solver` is 'smo', which stores a coupling for every pair of classes, but {len(data.classes)} classes "
-            f"have more than the limit of {pairwise.POLICY.most_couplings} couplings. Use solver='newton'."
+            f"exceed the limit of {pairwise.POLICY.most_couplings} couplings. Use solver='newton'."
         )
     given = [type(leaf) for leaf in leaves(kernel)]
     if Precomputed in given or FunctionKernel in given:

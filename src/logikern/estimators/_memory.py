@@ -29,7 +29,7 @@ class MemoryPolicy:
 
     least_rows: int = 16  # smallest number of rows of kernel values that products compute at a time
     bytes_per_value: int = 24  # bytes of a kernel value while it is computed
-    values_kept: int = 10  # numbers per row that a fitted model of two classes keeps beside its points
+    values_kept: int = 10  # numbers per row that a fitted model of two classes keeps in addition to its points
     prediction_arrays: int = 6  # arrays with one value per row and class that prediction holds
     # Kernel matrices of a neighbourhood with the share of its preconditioner, in units of the matrices.
     cell_margin: float = 1.2
@@ -145,7 +145,7 @@ def room_for_search(
     needed = _copies(data, len(data.weights)) + size.n_threads * _scaled(data, n)
     if not by_products or parameters.operator == "dense":
         needed += n_cells * search_matrices(kernel, data, size.n_kernels) * size.matrix
-    # Every thread evaluates a neighbourhood, while all have their latents, of this and the last evaluation.
+    # Each thread evaluates one neighbourhood, but all neighbourhoods keep latents of this and the last evaluation.
     n_parallel = min(size.n_threads, n_cells)
     least = n_parallel * _least_room(data, n) if by_products else 0.0
     needed += n_parallel * _CRITERIA[criterion](replace(size, n_threads=-(-size.n_threads // n_parallel)))
@@ -182,7 +182,7 @@ def cells_need(data: TrainingData, model: Specification, n_rows: int, rank: int,
     else:
         n_parallel = min(n_threads(), n_cells)
         each = footprint.newton(replace(size, n_threads=1)) + _scaled(data, size.n_points)
-    # Coefficients and latents of all cells, put together and in order, beside those of earlier partitions.
+    # Coefficients and latents of all cells, put together and in order, in addition to earlier partitions.
     kept = 8.0 * n * ((n_partitions + USUAL.cell_results) * len(data.classes) + n_partitions)
     return CellsNeed(_copies(data, n) + kept + n_parallel * (each + values), values, n_parallel)
 
@@ -218,7 +218,7 @@ def fit_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
 
 
 def search_matrices(kernel: Kernel, data: TrainingData, n_kernels: int) -> int:
-    """Number of matrices that a search holds at once: kernels and distances, also those of a smaller subset."""
+    """Number of matrices that a search holds at once: kernels and distances, including those for a smaller subset."""
     n_metrics = len(kernel.metrics) if isinstance(kernel, DistanceKernel) else 1
     return n_kernels + 2 * n_metrics + temporary_matrices(kernel, data)
 

@@ -140,8 +140,8 @@ def _check_structure(parameters: Parameters) -> None:
     named = [name for name, value in structures.items() if value is not None]
     if len(named) > 1:
         raise ValueError(
-            f"`{named[0]}` and `{named[1]}` both say how classes are related, so only one of them can be set. Leave "
-            "one of the two out."
+            f"`{named[0]}` and `{named[1]}` both say how classes are related, so only one of them can be set. Set "
+            "the other to None."
         )
     if named and parameters.is_bias_free:
         what = "a hierarchy" if named[0] == "hierarchy" else f"`{named[0]}`"
@@ -155,8 +155,8 @@ def _check_structure(parameters: Parameters) -> None:
         )
     if parameters.learns_tree and not (isinstance(parameters.tying, str) and parameters.tying in TYINGS_TO_LEARN):
         raise ValueError(
-            f"`tying` must be one of {list(TYINGS_TO_LEARN)} with hierarchy='learn', because it is used both "
-            f"without and with a tree, but is {parameters.tying!r}."
+            f"`tying` must be one of {list(TYINGS_TO_LEARN)} with hierarchy='learn', because it must be valid "
+            f"with and without a tree, but is {parameters.tying!r}."
         )
     if named and (named[0] != "hierarchy" or parameters.learns_tree) and parameters.one_vs_rest:
         raise ValueError(
@@ -166,7 +166,7 @@ def _check_structure(parameters: Parameters) -> None:
 
 
 def _check_coupling(parameters: Parameters) -> None:
-    """Reject numbers of factors, and settings with which none can be learned."""
+    """Reject invalid numbers of factors, and settings with which factors cannot be learned."""
     coupling, criterion = parameters.coupling, parameters.criterion
     if coupling is None:
         return
@@ -223,7 +223,7 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
 
 
 def check_running(verbose: Any, n_jobs: Any, random_state: Any) -> None:
-    """Reject invalid numbers of lines and threads, and invalid seeds."""
+    """Reject invalid values of `verbose` and `n_jobs`, and invalid seeds."""
     if not isinstance(verbose, numbers.Integral) or verbose < 0:
         raise ValueError(f"`verbose` must be a whole number of at least 0, but is {verbose!r}.")
     counts = is_number(n_jobs, numbers.Integral) and (n_jobs == -1 or 1 <= n_jobs <= MOST_THREADS)

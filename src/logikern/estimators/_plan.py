@@ -55,7 +55,7 @@ class FitPlan:
 
 
 def _final_fits(solvers: dict[Tying, SolverPlan]) -> list[str]:
-    """A line for each way to solve the final fit; if there are several, with the number of kernels it is for."""
+    """A line for each way to solve the final fit; if there are several, each says for which number of kernels."""
     found: dict[str, int] = {}
     for tying, solver in solvers.items():
         found.setdefault(str(solver), tying.n_kernels)
@@ -73,7 +73,7 @@ def resolve(
 ) -> FitPlan:
     """Decide everything that the parameters leave open; an error if memory is too small.
 
-    The first of the alternatives needs most memory. Splitters get the rows as passed to `fit`.
+    The first of the alternatives needs the most memory. Splitters get the rows as passed to `fit`.
     """
     start = alternatives[0].start
     if parameters.criterion is None:

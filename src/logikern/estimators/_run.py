@@ -41,7 +41,7 @@ class FitReport:
     covariance: ClassCovariance | None  # of the final fit; None if it was divided into neighbourhoods
     operator: str  # how products were computed, and why
     members: tuple[LocalModels, ...] = ()  # fits of partitions into neighbourhoods, if it was divided
-    approximation: Approximation | None = None  # how good the division was measured to be
+    approximation: Approximation | None = None  # measured quality of the division
 
     def model(self, points: Any, constants: Array | None) -> FittedModel | NeighbourhoodModel:
         """The fitted model on the stored points, with constants if they are unpenalised."""
@@ -85,7 +85,7 @@ def finish(
     on_step: Callable[[NewtonStep], None],
     fit_cells: FitCells = fit_here,
 ) -> FitReport:
-    """Fit all points with the hyperparameters of a search, or with those of the plan."""
+    """Fit all points with hyperparameters from a search or from the plan."""
     chosen = plan.alternatives[0] if tuned is None else tuned.alternative
     specification = chosen.start if tuned is None else tuned.specification
     data = replace(chosen.view(data), mixing=specification.mixing)
@@ -118,7 +118,7 @@ def _run_cells(
     members: list[LocalModels] = []
     results: list[FitResult] = []
     try:
-        # All begin before the first is waited for: a cluster has no gap between them.
+        # All fits start before the first result is awaited, so that a cluster is never idle between them.
         begun = [fitter.begin(solver.seed + number, on_step) for number in range(fitter.plan.n_partitions)]
         for finish in begun:
             member, result = finish()
@@ -205,5 +205,5 @@ def threads(n_jobs: int | None) -> contextlib.AbstractContextManager[None]:
 
 
 def stored_points(data: TrainingData) -> Any:
-    """The training points for prediction; only their places if a kernel matrix was given."""
+    """The training points for prediction; only their positions if a kernel matrix was given."""
     return reference_points(data.kept) if isinstance(data.points, KernelRows) else data.points

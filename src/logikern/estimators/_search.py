@@ -47,7 +47,7 @@ class Tuned:
     records: tuple[Record, ...]
     stopped: str  # why it ended early; empty if it did not
     method: str  # the criterion in words
-    check: SpotCheck | None = None  # of leave-one-out in closed form by refits
+    check: SpotCheck | None = None  # check of closed-form leave-one-out by refits
     fits: WarmStart | None = None  # the last fits, which predict where the final fit starts
 
     @property
@@ -61,7 +61,7 @@ def search(plan: SearchPlan, alternatives: Sequence[Alternative], data: Training
     deadline = np.inf if plan.max_time is None else time.monotonic() + plan.max_time
     data = replace(data, weights=data.weights / plan.unit)
     first_models = [_first_model(plan, own, data) for own in alternatives]
-    # Neighbourhoods of later rungs follow from the answers before them.
+    # Neighbourhoods of later rungs depend on the results of earlier rungs.
     drawn = [rung for rung in plan.rungs if isinstance(rung.subset, Subset)]
     partitions = [(len(rung.drawn.rows), _criterion(plan, rung, data).partition) for rung in drawn]
     with open_journal(plan.checkpoint, plan.identity, plan.seed, partitions) as journal:

@@ -42,7 +42,7 @@ class SearchPlan:
     effort: Effort
     sharpen: bool  # whether an adaptive temperature is learned
     unit: float  # weight that counts as one row
-    cv: Any  # a number of folds where neighbourhoods are drawn on the way
+    cv: Any  # number of folds if neighbourhoods are drawn during the search
     seed: int
     identity: str  # fingerprint of data and settings, if there is a checkpoint
     checkpoint: Any
@@ -93,7 +93,7 @@ def plan_search(
     # continue from the checkpoint.
     seed = int(identity[:7], 16) if identity and parameters.random_state is None else parameters.draw_seed()
     unit = weight_unit(data.weights)
-    data = replace(data, weights=data.weights / unit)  # with variances times the unit, the same model
+    data = replace(data, weights=data.weights / unit)  # the same model with variances multiplied by the unit
     finest = spread(start, growth.tyings[-1][1])
     few = _subset_sizes(parameters, data, criterion)
     larger = _larger_sizes(parameters, data, start, criterion, few[-1])
@@ -185,7 +185,7 @@ def plan_growth(parameters: Parameters, data: TrainingData, start: Specification
 
 
 def _columns(data: TrainingData) -> tuple[int, ...] | None:
-    """The column of each input, numbered without those left out; None if every input is a column."""
+    """The column of each input, numbered without columns that are left out; None if every input is a column."""
     if data.encoder is None:
         return None
     names, columns = np.unique(data.encoder.columns, return_inverse=True)
@@ -242,7 +242,7 @@ def _subset_sizes(parameters: Parameters, data: TrainingData, criterion: str) ->
 def _larger_sizes(
     parameters: Parameters, data: TrainingData, start: Specification, criterion: str, n_points: int
 ) -> list[int]:
-    """Larger subsets for texts of many classes, whose usual subsets have few points for each class; else empty.
+    """Larger subsets for texts of many classes, whose usual subsets have few points for each class; otherwise empty.
 
     With four points per class the best variances are far too large for all points.
     """

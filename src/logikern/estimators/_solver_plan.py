@@ -1,4 +1,4 @@
-"""Which solver does the final fit, with which products and in which precision."""
+"""Which solver computes the final fit, with which products and in which precision."""
 
 import contextlib
 import logging
@@ -51,13 +51,13 @@ class SolverPlan:
     tolerance: float
     max_steps: int
     seed: int
-    fallback: "SolverPlan | None" = None  # continues where this solver stops before it converges
+    fallback: "SolverPlan | None" = None  # continues if this solver stops before it converges
     own: Solver | None = None  # the user's solver
     cells: FinalCells | None = None  # neighbourhoods that are fitted one by one; None for one exact fit
-    otherwise: "SolverPlan | None" = None  # taken if neighbourhoods turn out to be too small
+    otherwise: "SolverPlan | None" = None  # used if neighbourhoods turn out to be too small
 
     def because(self, reason: str) -> "SolverPlan":
-        """The same plan, with a sentence that says why it was taken."""
+        """The same plan, with a sentence that says why it was chosen."""
         return replace(self, operator=replace(self.operator, reason=f"{reason} {self.operator.reason}"))
 
     def build(self) -> Solver:
@@ -188,7 +188,7 @@ def _plan_operator(
 
 def state_dtype(parameters: Parameters, data: TrainingData, resources: Resources) -> np.dtype:
     """Single precision on request, or if many classes of many rows would not fit in memory."""
-    # Regressions have few outputs; with free constants, coefficients are small beside the dense factors.
+    # Regressions have few outputs; with free constants, coefficients are small compared with the dense factors.
     if data.labels is None or parameters.is_bias_free:
         return np.dtype(np.float64)
     in_double = functions(_memory.size_of(data, tie("shared", data.mixing)), MODEL.newton_arrays)

@@ -64,7 +64,7 @@ class KernelLogisticClassifier(
     label_kernel : array of shape (n_classes, n_classes), frame, callable or None, default=None
         How similar classes are a priori: a positive semidefinite matrix in the order of `classes_`, a frame with
         labels, or a function of two labels. The covariance of two classes is the kernel of the inputs times this
-        value. "auto" in `tying` learns how much of the functions classes have for themselves. If the matrix is
+        value. With tying="auto", the search also learns how much classes have in common. If the matrix is
         singular, the identity is added to it.
     coupling : "auto", int or None, default=None
         Whether the search learns which classes are similar: loadings B of this number of factors, for a covariance of
@@ -101,7 +101,7 @@ class KernelLogisticClassifier(
         Whether `bias_variance` is learned too.
     sharpen : {"auto"} or bool, default="auto"
         Whether the search also learns an entropy-dependent temperature; the most probable class stays the same.
-        "auto" does so for a linear kernel on inputs that are at least four fifths zero, such as words of texts. There
+        "auto" does so for a linear kernel on inputs that are at least four fifths zero, such as word counts. For text
         it lowers the log loss; on tables it may lower or raise it.
     one_vs_rest : bool, default=False
         Fit a binary model per class against the rest instead of all classes together: a baseline. `binaries_` has
@@ -119,8 +119,8 @@ class KernelLogisticClassifier(
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A killed fit resumes from it. It is valid for one
         fit at a time, and only for the same data and settings, including the code of functions. In a folder every
-        search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ. A name
-        that ends with a slash is a folder, which is made if necessary.
+        search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ. A name that
+        ends with a slash is a folder, which is created if necessary.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
         the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
@@ -133,9 +133,9 @@ class KernelLogisticClassifier(
         tolerance and budget.
     operator : str, NeighbourhoodSettings or callable, default="auto"
         "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features, "sparse"
-        by near rows, "fourier" by Fourier modes, "fast" by either; "neighbourhoods" or NeighbourhoodSettings fit
-        parts of the rows, as "auto" does above 12,000 rows. A function (kernel, X, dtype, bytes) makes another
-        operator.
+        by sums over pairs of near rows, "fourier" by Fourier modes, "fast" by the faster of these two;
+        "neighbourhoods" or NeighbourhoodSettings fit parts of the rows, as "auto" does above 12,000 rows. A function
+        (kernel, X, dtype, bytes) makes another operator.
     precision : {"auto", "single", "double"}, default="auto"
         Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
         latents recomputed in double before the fit counts as converged.
@@ -167,7 +167,7 @@ class KernelLogisticClassifier(
     ----------
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (n_samples, n_classes)
-        The expansion coefficients; zero for rows of weight zero. By neighbourhoods, the mean over partitions.
+        The expansion coefficients; zero for rows of weight zero. With neighbourhoods, the mean over partitions.
     kernels_ : tuple of Kernel
         One per kernel group.
     variances_ : array of shape (n_classes,)
@@ -215,9 +215,9 @@ class KernelLogisticClassifier(
     array([[0.99, 0.01, 0.  ]])
     """
 
-    # Who fits neighbourhoods; `logikern.dask` sets another one on an instance while it is fitted.
+    # The function that fits neighbourhoods; `logikern.dask` replaces it on an instance during a fit.
     _fit_cells = staticmethod(fit_here)
-    # Who reads targets; `KernelMultilabelClassifier` sets another one on an instance while it is fitted.
+    # The function that reads targets; `KernelMultilabelClassifier` replaces it on an instance during a fit.
     _read_data = staticmethod(training_data)
 
     def __init__(

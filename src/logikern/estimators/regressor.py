@@ -95,8 +95,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     checkpoint : path or None, default=None
         File to which the search is written after every evaluation. A killed fit resumes from it. It is valid for one
         fit at a time, and only for the same data and settings, including the code of functions. In a folder every
-        search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ. A name
-        that ends with a slash is a folder, which is made if necessary.
+        search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ. A name that
+        ends with a slash is a folder, which is created if necessary.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
         the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
@@ -151,7 +151,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         minus the expected score. It is nan for the user's own criterion.
     held_out_rmse_ : array of shape (n_outputs,)
         Root of the mean squared error of held-out rows in units of y: the standard deviation of a prediction's error.
-        Several outputs are given the same `held_out_error_`.
+        Several outputs share the same `held_out_error_`.
     hyperparameters_ : frame
         Name, outputs, value and start of every hyperparameter.
     outcome_ : Outcome

@@ -17,7 +17,7 @@ from logikern.numerics.outcome import Array, Indices, Mask, Outcome
 class GradientPolicy:
     """Restarts, line search and refresh of functional conjugate gradients."""
 
-    # Part of the slope that a line search may leave.
+    # Largest slope that a line search may leave, relative to its start.
     line_accuracy: float = 0.01
     # Steps after which the old direction is dropped. Directions from a region where the loss was a different
     # quadratic spoil later ones (Powell 1977). Without restarts pima takes 909 products instead of 123.

@@ -1,4 +1,4 @@
-"""Learned parameters as dataclass fields: a kernel declares them once, names and logarithms follow.
+"""Learned parameters as dataclass fields: a kernel declares them once, and names and logarithms follow.
 
 A field made by `positive` is learned as its logarithm. Fields made by `whole` and `places` are fixed: an integer, and
 which of several values each input has. A field made by `part` holds another record whose parameters are passed
@@ -46,7 +46,7 @@ def whole(default: int) -> Any:
 
 
 def places(values: str) -> Any:
-    """Declare a fixed keyword field: None, or for every input the place of its value in another field.
+    """Declare a fixed keyword field: None, or for every input the position of its value in another field.
 
     `values` names that field, made by `positive` with `per_input`.
     """
@@ -191,7 +191,7 @@ def _checked_whole(name: str, value: Any) -> int:
 
 
 def _checked_places(name: str, value: Any, values: str, record: Any) -> tuple[int, ...] | None:
-    """None, or one place per input, so that every value belongs to some input."""
+    """None, or one position per input, so that every value belongs to some input."""
     if value is None:
         return None
     found = np.asarray(value)

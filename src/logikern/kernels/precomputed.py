@@ -12,7 +12,7 @@ from .base import Kernel, Matrix, Points, Vector
 
 @dataclass(frozen=True, eq=False)
 class KernelRows:
-    """Points given by their kernel values with the training points, or by their position among these.
+    """Points given by their kernel values with the training points, or by their positions among the training points.
 
     They are sliced like an array. Build them with `training_points`, `new_points` or `reference_points`.
 
@@ -91,7 +91,7 @@ def reference_points(indices: Vector) -> KernelRows:
 class Precomputed(Kernel):
     """k(x, z) = the given value: points are `KernelRows`, and nothing is learned.
 
-    The matrix belongs to the data, not to the kernel: it is sliced, weighted and predicted on like any X.
+    The matrix belongs to the data, not to the kernel: it is sliced, weighted and used for prediction like any X.
     """
 
     def __call__(self, X: KernelRows, Z: KernelRows) -> Matrix:

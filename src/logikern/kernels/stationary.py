@@ -151,7 +151,7 @@ class Stationary(DistanceKernel):
     """
 
     exponents = (1.0,)
-    # Whether |f'| <= 2 everywhere: small errors of s are then small errors of k. Not so for a root at s = 0.
+    # Whether |f'| <= 2 everywhere: small errors of s are then small errors of k. This fails for a root at s = 0.
     has_bounded_slope: ClassVar[bool] = False
 
     @property

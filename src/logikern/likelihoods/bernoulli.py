@@ -24,7 +24,7 @@ class Bernoulli(Likelihood):
 
     Without parents, e = 1. Otherwise labels are nodes of a forest, and z_c are the log odds of label c given its
     parent: e_c is the target of the parent, so that rows without the parent say nothing about the child. Targets of
-    children must not exceed those of their parents.
+    children must not exceed the targets of their parents.
 
     Parameters
     ----------

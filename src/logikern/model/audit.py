@@ -156,7 +156,7 @@ def audit(
     Returns
     -------
     schema : dict
-        The description, as it was audited.
+        The audited description.
     """
     _audit_members(archive, file_size)
     allowed = max(policy.unpacked_bytes, policy.unpacked_ratio * file_size)
@@ -178,7 +178,7 @@ def _audit_members(archive: zipfile.ZipFile, file_size: int) -> None:
     if any(member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1 for member in members):
         raise ValueError("its parts are compressed or encrypted")
     if sum(member.file_size for member in members) > file_size:
-        raise ValueError("its parts claim to be larger than the file is")
+        raise ValueError("its parts claim to be larger than the file")
 
 
 def nodes(schema: Any, max_depth: int = DEFAULT_POLICY.max_depth) -> Iterator[dict[str, Any]]:

@@ -36,7 +36,7 @@ def _check_partition(partition: Any, n_inputs: int) -> int:
     _check_numbers(partition.directions, (n_inner, n_inputs), "the directions of its partition")
     children: Any = partition.children
     _require(_are_places(children) and children.shape == (n_inner, 2), "its partition is not a tree")
-    # Children come after their parent, so that every path ends; the root is nobody's child.
+    # Children come after their parent, so that every path ends; the root has no parent.
     below = np.sort(children.ravel())
     expected = [*range(-n_inner - 1, 0), *range(1, n_inner)] if n_inner else []
     later = children > np.arange(n_inner)[:, None]

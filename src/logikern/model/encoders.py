@@ -55,7 +55,7 @@ def _check_levels(levels: Any, n_columns: int) -> None:
 
 
 def _check_notes(notes: Any, n_columns: int) -> None:
-    complaint = "its encoder has notes on other columns"
+    complaint = "its encoder has invalid notes on columns"
     _require(isinstance(notes, tuple) and all(isinstance(note, Note) for note in notes), complaint)
     for note in notes:
         _require(type(note.place) is int and 0 <= note.place < n_columns, complaint)

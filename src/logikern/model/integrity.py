@@ -152,11 +152,11 @@ def _check_start(start: Any, model: FittedModel | NeighbourhoodModel) -> None:
     """The start of the search must have the functions of the model."""
     _check_specification(start)
     same = len(start.tying.kernel_of) == len(model.specification.tying.kernel_of)
-    _require(same, "its start belongs to another model")
+    _require(same, "its starting values belong to another model")
 
 
 def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: np.ndarray) -> None:
-    """Public hyperparameters must equal those of the model."""
+    """Public hyperparameters must equal the hyperparameters of the model."""
     _require(found.get("kernels_") == kernels, _NO_KERNELS)
     shown = found.get("variances_")
     is_same = isinstance(shown, np.ndarray) and np.array_equal(shown, variances)
@@ -166,7 +166,10 @@ def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: 
 def _check_settings(operator: Any) -> None:
     """Settings of neighbourhoods, which belong to a later layer, are whole numbers."""
     if _name(operator) == SETTINGS:
-        _require(all(type(number) is int for number in vars(operator).values()), "its settings are not numbers")
+        _require(
+            all(type(number) is int for number in vars(operator).values()),
+            "its neighbourhood settings are not numbers",
+        )
 
 
 def _check_class_model(model: Any, n_classes: int, n_inputs: int) -> None:
@@ -182,7 +185,7 @@ def _check_class_model(model: Any, n_classes: int, n_inputs: int) -> None:
     if np.isinf(model.specification.bias_variance):
         _check_constants(model)
     else:
-        _require(model.free_constants is None, "it has constants that do not belong to it")
+        _require(model.free_constants is None, "it has constants that its model does not use")
 
 
 def _check_regressor(regressor: Any) -> None:
@@ -334,11 +337,13 @@ def _check_mixing(mixing: Any) -> None:
 
 def _check_label_kernel(mixing: LabelKernel) -> None:
     _check_table(mixing.factor, "its kernel of labels is not a table of numbers")
-    _require(is_number(mixing.own, float) and 0 <= mixing.own < np.inf, "its kernel of labels has no own part")
+    _require(
+        is_number(mixing.own, float) and 0 <= mixing.own < np.inf, "its kernel of labels has no class-specific part"
+    )
 
 
 def _check_loadings(loadings: Any, mixing: Mixing) -> None:
-    """Public loadings must be those of the model."""
+    """Public loadings must equal the loadings of the model."""
     same = np.array_equal(loadings, mixing.loadings) if isinstance(mixing, Coupling) else loadings is None
     _require(same, "its loadings do not match its model")
 

@@ -29,14 +29,14 @@ def check_label_sets(found: dict[str, Any], check_classifier: Callable[[Any, int
     found : dict
         Its attributes; `classes_` are labels.
     check_classifier : callable
-        Checks the classifier inside, which must have at least the given number of classes.
+        Checks the inner classifier, which must have at least the given number of classes.
     """
     name = found.get("structure_")
     own: Any = found.get("_fitted")
     _require(isinstance(name, str) and name in STRUCTURES, "the structure of its labels is unknown")
     kind, mixing = STRUCTURES[name]
     _require(_name(own) == kind, "its distribution does not match the structure of its labels")
-    _require(isinstance(found.get("_obstacle"), str), "its reason for a structure is not text")
+    _require(isinstance(found.get("_obstacle"), str), "its reason for the structure is not text")
     _check_comparison(found.get("comparison_"))
     shares = _check_shares(own.space, len(found["classes_"]))
     _check_parents(found, own.space, shares)
@@ -55,12 +55,12 @@ def _check_shares(space: Any, n_labels: int) -> Array:
     if not isinstance(shares, np.ndarray) or shares.dtype.kind != "f" or shares.shape != (n_labels,):
         raise ValueError("it does not have a share for each label")
     _require(bool(((shares >= 0) & (shares <= 1)).all()), "its shares of labels are not between 0 and 1")
-    _require(bool(((shares > 0) & (shares < 1)).any()), "none of its labels varies")
+    _require(bool(((shares > 0) & (shares < 1)).any()), "all its labels are constant")
     return shares
 
 
 def _check_parents(found: dict[str, Any], space: Any, shares: Array) -> None:
-    """Parents must be those of the hierarchy, and at least as frequent as their children."""
+    """Parents must be the same as in the hierarchy, and at least as frequent as their children."""
     parents, tree, labels = vars(space).get("parents"), found.get("tree_"), found["classes_"]
     is_list = isinstance(parents, np.ndarray) and parents.dtype.kind == "i" and parents.shape == shares.shape
     if parents is None or not is_list:
@@ -91,8 +91,8 @@ def _check_independent(own: Any, n_varying: int) -> None:
     model = own.classifier.model_
     _require(isinstance(model, FittedModel), "its independent labels are divided into neighbourhoods")
     _require(model.n_classes == n_varying, "it does not have a function for every label that varies")
-    _require(model.specification.temperature.is_neutral, "its independent labels have a temperature")
-    _require(own.unseen_share == 1.0, "its independent labels have a share of unseen sets")
+    _require(model.specification.temperature.is_neutral, "it has independent labels, but a temperature")
+    _require(own.unseen_share == 1.0, "it has independent labels, but a share of unseen sets")
 
 
 def _check_joint(own: Any, seen: Mask) -> None:
@@ -115,7 +115,8 @@ def _check_comparison(comparison: Any) -> None:
         losses = [values.get(name) for name in ("independent", "joint", "noise")]
         is_whole = type(values.get("n_rows")) is int
         _require(
-            is_whole and all(isinstance(loss, float) for loss in losses), "its comparison is not made of numbers"
+            is_whole and all(isinstance(loss, float) for loss in losses),
+            "its comparison of structures does not hold numbers",
         )
 
 

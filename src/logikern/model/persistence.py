@@ -78,7 +78,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_notes(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The notes of a model file, without those that are not text."""
+    """The notes of a model file that are text."""
     notes = read_header(path).get(NOTES)
     found = notes if isinstance(notes, dict) else {}
     return {name: note for name, note in found.items() if isinstance(note, str)}

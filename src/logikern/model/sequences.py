@@ -52,12 +52,12 @@ def check_sequences(
     positions: Any = parts.get("positions")
     check_model(positions, n_labels, n_inputs)
     _require(not isinstance(positions.points, KernelRows), "its points do not match its kernels")
-    _require(positions.free_constants is None, "it has constants that do not belong to it")
+    _require(positions.free_constants is None, "it has constants that its model does not use")
     _check_scores(found, parts.get("transitions"), n_labels)
     own = _check_field(found.get("specification_"), check_specification)
     _require(own["positions"] == positions.specification, "its hyperparameters do not match its model")
     first = _check_field(found.get("first_specification_"), check_specification)
-    _require(first["positions"].mixing == own["positions"].mixing, "its start belongs to another model")
+    _require(first["positions"].mixing == own["positions"].mixing, "its starting values belong to another model")
     _check_window(parts, own, first, positions.points.shape[0])
     _check_ending(found)
 
@@ -77,7 +77,7 @@ def _check_inputs(found: dict[str, Any]) -> int:
 
 
 def _check_scores(found: dict[str, Any], scores: Any, n_labels: int) -> None:
-    """Scores of pairs, first and last labels must be finite, and those that are shown must be the same."""
+    """Scores of pairs, first and last labels must be finite, and public scores must be the same."""
     is_table = isinstance(scores, np.ndarray) and scores.dtype.kind == "f"
     _require(is_table and scores.shape == (n_labels, n_labels + 2), "its transitions have the wrong shape")
     _require(bool(np.isfinite(scores).all()), "its transitions are not finite")
@@ -110,7 +110,9 @@ def _check_window(model: dict[str, Any], own: dict[str, Any], first: dict[str, A
     _require(is_list and len(weights) % 2 == 0, "its window is not a list of weights")
     _require(weights == own.get("window", ()), "its window does not match its hyperparameters")
     started = first.get("window", ())
-    _require(isinstance(started, tuple) and len(started) == len(weights), "its start belongs to another model")
+    _require(
+        isinstance(started, tuple) and len(started) == len(weights), "its starting values belong to another model"
+    )
     _require(edges is not None or not weights, "it has a window, but no sequences")
     if edges is not None:
         is_list = isinstance(edges, np.ndarray) and edges.ndim == 1 and edges.dtype.kind == "i" and len(edges) > 1
@@ -128,7 +130,7 @@ def _parts(record: Any, kind: str, known: set[str], complaint: str) -> dict[str,
     """The fields of a record, which belongs to a later layer and is known by name."""
     _require(f"{type(record).__module__}.{type(record).__qualname__}" == kind, complaint)
     # Anything else, such as a cached value, would be used as it is.
-    _require(vars(record).keys() <= known, "a record has parts that do not belong to it")
+    _require(vars(record).keys() <= known, "a record has unknown fields")
     return vars(record)
 
 

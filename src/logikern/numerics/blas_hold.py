@@ -80,7 +80,7 @@ class _Limits:
     """
 
     def __init__(self) -> None:
-        # Reentrant: a signal handler or the garbage collector may come back here in the thread that has the lock.
+        # Reentrant: a signal handler or the garbage collector may enter again in the thread that has the lock.
         self.lock = threading.RLock()
         self.limits: dict[tuple[str, int | None], _Limit] = {}
 

@@ -50,8 +50,9 @@ class TilePolicy:
     # Rows of a Cholesky tile. For a factor of 1500 rows on two threads, tiles of 128 take a tenth more CPU time and
     # tiles of 256 take the same time. Inverses take the same time with all three.
     cholesky_rows: int = 192
-    # Sizes from which tiles beat LAPACK on one core. In CPU time of the calling thread, two threads need 1.0 of it
-    # for a factor of 1000 rows and 0.8 for 1500; for an inverse 0.85 with 800 rows and 0.7 with 1000.
+    # Sizes from which tiles beat LAPACK on one core. With two threads, the CPU time of the calling thread relative to
+    # LAPACK is 1.0 for a factor of 1000 rows and 0.8 for 1500 rows; for an inverse, it is 0.85 with 800 rows and 0.7
+    # with 1000 rows.
     factor_from: int = 1500
     inverse_from: int = 1000
 
@@ -127,7 +128,7 @@ def n_threads() -> int:
 
 
 def for_each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """[function(item) for item in items], by all threads that `own_threads` allows; nested calls are serial."""
+    """[function(item) for item in items], on all threads that `own_threads` allows; nested calls are serial."""
     own = list(items)
     n_helpers = min(n_threads(), len(own)) - 1
     if n_helpers < 1:
@@ -170,7 +171,7 @@ def point_tiles(shape: tuple[int, ...]) -> list[slice]:
 
 
 def row_tiles(n_rows: int, n_columns: int) -> list[slice]:
-    """The rows of a kernel matrix in tiles of about `kernel_entries`, fewer where threads would be idle."""
+    """The rows of a kernel matrix in tiles of about `kernel_entries`, smaller where threads would be idle."""
     entries = min(TILES.kernel_entries, max(TILES.fewest_entries, n_rows * n_columns // n_threads()))
     return slices(0, n_rows, max(1, entries // max(1, n_columns)))
 
@@ -181,7 +182,7 @@ def slices(start: int, stop: int, width: int) -> list[slice]:
 
 
 def even_slices(length: int, smallest: int = 1) -> list[slice]:
-    """The range of a length in one even part per thread, each of at least `smallest`."""
+    """The range of a length in equal parts, at most one per thread, each of at least `smallest`."""
     n_parts = max(1, min(n_threads(), length // max(1, smallest)))
     edges = [length * part // n_parts for part in range(n_parts + 1)]
     return [slice(start, end) for start, end in itertools.pairwise(edges)]

@@ -41,7 +41,7 @@ def randomly_pivoted_cholesky(
     tolerance : float, default=1e-9
         Stop when the residual trace is below this fraction of the trace.
     """
-    # An indefinite kernel may have negative values here, which are no probabilities.
+    # An indefinite kernel may have negative values here, which are not probabilities.
     residual = np.maximum(np.array(diagonal, dtype=float), 0.0)
     trace = residual.sum()
     rank = min(rank, residual.size)

@@ -1,4 +1,4 @@
-"""Products of large matrices, by all threads."""
+"""Products of large matrices, on all threads."""
 
 import numpy as np
 

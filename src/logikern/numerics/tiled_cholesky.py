@@ -1,4 +1,4 @@
-"""Cholesky factors and inverses in tiles, by all threads.
+"""Cholesky factors and inverses in tiles, on all threads.
 
 LAPACK would run on one core here. Tiles cost more operations, so they are faster only with several threads and large
 matrices. The result does not depend on the number of threads.
@@ -30,7 +30,7 @@ def inverse_pays(n_rows: int) -> bool:
 def for_each_block(function: Callable[[Item], Result], items: Sequence[Item], n_rows: int) -> list[Result]:
     """`for_each` for functions that factorise matrices of this size.
 
-    All threads get the same number of items. Remaining items are done one after the other, each by all threads.
+    All threads get the same number of items. Remaining items are done one after the other, each on all threads.
     """
     n_left = len(items) % n_threads()
     if not inverse_pays(n_rows) or 2 * n_left > n_threads():

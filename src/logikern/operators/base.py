@@ -137,7 +137,7 @@ def in_precision(X: Any, dtype: np.dtype) -> Any:
     """Numeric points in `dtype`, sequences of objects as an array, any other kind unchanged."""
     if not hasattr(X, "shape"):
         points = np.empty(len(X), dtype=object)
-        for index, point in enumerate(X):  # np.array would take points that are lists apart
+        for index, point in enumerate(X):  # np.array would split points that are lists
             points[index] = point
         return points
     is_numeric = hasattr(X, "astype") and X.dtype.kind in "fiub"

@@ -1,4 +1,4 @@
-"""How a kernel's products are computed: the only place that decides it."""
+"""How products with a kernel matrix are computed: the only place where this is decided."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,10 +32,10 @@ class OperatorPolicy:
     # Points from which on "auto" stores single precision: products take half the time, and solvers verify the result
     # by kernel values in double precision.
     single_from: int = 2000
-    # Parts of the allowed memory for kernel matrices, or for a tile of one.
+    # Fractions of the allowed memory for kernel matrices, and for a tile of a matrix.
     matrix_fraction: float = 0.6
     tile_fraction: float = 0.15
-    # Points from which on "sparse", "fourier" and "fast" may replace exact products. For fewer, such as those of a
+    # Points from which on "sparse", "fourier" and "fast" may replace exact products. For fewer points, as in a
     # search, a stored matrix is as fast: 0.7 ms for 3000 points and 1.5 ms for 4000, Fourier modes 0.9 and 1.0 ms.
     fast_from: int = 4000
 
@@ -235,7 +235,7 @@ def choose(
     """
     n = count_points(X)
     memory = available_memory() if memory_limit is None else memory_limit
-    # Fourier modes are in double precision always.
+    # Fourier modes are always in double precision.
     single = precision == "single" or (precision == "auto" and n >= POLICY.single_from and operator != "fourier")
     dtype = np.dtype(np.float32 if single else np.float64)
     if not isinstance(operator, str):
@@ -254,7 +254,7 @@ def choose(
         reason = _requested(operator, n)
         return Choice(operator, dtype, reason, memory, spare, exact=exact, fast_memory=room / n_matrices)
     if _features_pay(kernels, X):
-        return Choice("features", dtype, "The kernel has few or sparse features: products use them.", memory)
+        return Choice("features", dtype, "Products use the features of the kernel, which are few or sparse.", memory)
     if exact == "dense":
         reason = f"{_describe(n_matrices, matrices)}: kept in memory."
         return Choice("dense", dtype, reason, memory, spare)
@@ -289,7 +289,7 @@ def _requested(operator: str, n_points: int) -> str:
     if n_points < POLICY.fast_from:
         why = f"{operator} sums need at least {POLICY.fast_from} rows to be faster, but there are {n_points}"
         return f"Products are exact: {why}."
-    return f"Products are {operator} sums, as requested, or exact ones where these cost less."
+    return f"Products are {operator} sums, as requested, or exact products where these cost less."
 
 
 def _describe(n_matrices: int, total: float) -> str:

@@ -73,8 +73,8 @@ SPECTRA: dict[type[Kernel], Spectrum] = {
 class FourierPolicy:
     """Limits of products through Fourier modes, and how their error is divided."""
 
-    # Modes grow with the power of the inputs; a Gaussian of length scale 1/10 of the range has 15 thousand modes in
-    # two dimensions and 2 million in three.
+    # The number of modes grows exponentially with the number of inputs; a Gaussian of length scale 1/10 of the range
+    # has 15 thousand modes in two dimensions and 2 million in three.
     most_inputs: int = 3
     # Shares of the tolerance for images of the points, for missing frequencies, and for the transforms. The rest is
     # for images and frequencies beyond the nearest ones.
@@ -84,9 +84,9 @@ class FourierPolicy:
     # Points of the transform's own grid for each mode and input.
     oversampling: float = 2.0
     # Points and modes for each thread of a transform. For fewer, threads wait for each other longer than they work:
-    # 16,000 points took 120 ms by two threads on a busy machine, and 4 ms by one.
+    # 16,000 points took 120 ms with two threads on a busy machine, and 4 ms with one.
     points_per_thread: int = 100_000
-    # Values of a kernel that tiles recompute and multiply in the time that one point or one mode takes.
+    # Number of kernel values that tiles recompute and multiply in the time that one point or one mode takes.
     values_per_mode: float = 250.0
 
 
@@ -147,10 +147,10 @@ class Lattice:
 def lattice(kernel: Stationary, extents: Array, policy: FourierPolicy = POLICY) -> Lattice:
     """Frequencies for points within a box, such that no kernel value is wrong by more than the tolerance.
 
-    The sum over a lattice of spacing 2 pi / P is the kernel plus its images at distances P. With P larger than the
-    extent of the points by the reach of the kernel, the 3^d - 1 nearest images are below the share `images` of the
-    tolerance together. Weights are positive and their sum is at least one, so that missing frequencies change no
-    value by more than the mass of the density beyond them.
+    The sum over a lattice of spacing 2 pi / P is the kernel plus its images at distances P. If P exceeds the extent
+    of the points by the reach of the kernel, the 3^d - 1 nearest images together are below the share `images` of the
+    tolerance. Weights are positive and their sum is at least one, so that missing frequencies change no value by more
+    than the mass of the density beyond them.
     """
     spectrum, n_inputs = SPECTRA[type(kernel)], len(extents)
     near = policy.images * spectrum.tolerance / (3.0**n_inputs - 1.0)
@@ -194,7 +194,7 @@ class Fourier(KernelOperator):
 
         def multiply(some: slice) -> None:
             transforms = prepare_transforms(self)
-            # The matrix is real: the product of a complex function is that of two real ones.
+            # The matrix is real: the product with a complex function consists of two products with real functions.
             for first in range(2 * some.start, min(2 * some.stop, len(functions)), 2):
                 modes = transforms.sum_up(_join(*functions[first : first + 2]))
                 image = transforms.evaluate(weights * modes)
@@ -220,8 +220,8 @@ class Fourier(KernelOperator):
     def contract_gradient(self, left: Array, right: Array) -> Array:
         def contract(some: slice) -> Array:
             transforms, power = prepare_transforms(self), np.zeros(self.lattice.shape)
-            # With C the transform of left + i right at omega, and D that at -omega, the real part of conj(L) R for
-            # the transforms L and R of both is Im(C D) / 2.
+            # With C the transform of left + i right at omega, and D the same transform at -omega, the real part of
+            # conj(L) R for the transforms L and R of both is Im(C D) / 2.
             for pair in zip(left[some], right[some], strict=True):
                 modes = transforms.sum_up(_join(*pair))
                 power += 0.5 * (modes * np.flip(modes)).imag

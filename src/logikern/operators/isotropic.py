@@ -62,7 +62,7 @@ class Distances:
     metric: Metric
     values: Array = field(repr=False)  # (n, n)
     unit: float  # a power of four: distances at another unit have the same digits
-    # Rates above this times the unit need distances of their own: rounding errors grow with the rate.
+    # Rates above this multiple of the unit need distances of their own: rounding errors grow with the rate.
     largest_factor: float = 256.0
 
     def serve(self, rate: float) -> bool:

@@ -26,18 +26,18 @@ class PairPolicy:
     # Kernel values up to this one count as zero. Rounding to single precision changes values near one by six times as
     # much. A Gaussian falls to it within 6 length scales, a Matern 1/2 within 18.
     dropped: float = 1e-8
-    # Pairs whose distances are computed at a time; each takes 24 bytes meanwhile.
+    # Pairs whose distances are computed at a time; each takes 24 bytes.
     block_pairs: int = 2**20
     # Points whose neighbours are counted one by one, and the share of all pairs above which the pairs of other points
-    # are not counted: stored or recomputed matrices are as fast then, and counting takes long.
+    # are not counted: stored or recomputed matrices are then equally fast, and counting takes long.
     sample: int = 32
     most_filled: float = 0.1
-    # Values of a kernel that tiles recompute and multiply in the time of one stored pair.
+    # Number of kernel values that tiles recompute and multiply in the time of one stored pair.
     values_per_pair: float = 2.0
-    # Functions up to which a product with each is faster than one with all: 3.0 and 3.3 ns per pair for 8 functions,
-    # 7.0 and 4.1 ns for 16.
+    # Up to this number of functions, one product for each is faster than one product for all: 3.0 and 3.3 ns per pair
+    # for 8 functions, 7.0 and 4.1 ns for 16.
     few_functions: int = 8
-    # Bytes of a stored pair beside its value, and of a pair while it is computed.
+    # Bytes of a stored pair in addition to its value, and of a pair while it is computed.
     index_bytes: int = 4
     work_bytes: int = 64
 
@@ -61,7 +61,7 @@ class NearPairs(KernelOperator):
 
     kernel: Stationary
     X: Any
-    order: Indices  # (n,): the point in each place
+    order: Indices  # (n,): the point at each position
     scaled: Array = field(repr=False)  # (n, d): points times their rates, in that order
     blocks: tuple[sparse.csr_array, ...] = field(repr=False)  # rows of the matrix, in that order
 

@@ -21,7 +21,7 @@ class TiledPolicy:
     """Sizes of tiles."""
 
     # Points on a side. With 54 inputs and 64 functions, tiles of 256 take a tenth longer because of the calls, and
-    # tiles of 1024 as long. The smallest tiles take 0.4 MB for each thread, whatever the memory.
+    # tiles of 1024 take the same time. The smallest tiles take 0.4 MB for each thread, whatever the memory.
     fewest: int = 128
     most: int = 512
     # The same for sparse points, which take longer to prepare.

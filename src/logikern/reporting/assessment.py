@@ -1,4 +1,4 @@
-"""Scores of a model on some rows, beside a baseline, with intervals."""
+"""Scores of a model and of a baseline on some rows, with intervals."""
 
 from dataclasses import dataclass
 

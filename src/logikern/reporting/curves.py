@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Added to the thresholds, because the curve is not linear between two of them.
 GRID = np.linspace(0.0, 1.0, 201)
-MOST_POINTS = 2000  # of a line; more cannot be seen, and make files large
+MOST_POINTS = 2000  # points of a line; more would not be visible, and would make files large
 
 
 def plot_error_reject(curves: ErrorRejectCurve | Mapping[str, ErrorRejectCurve], ax: Axes | None = None) -> Axes:

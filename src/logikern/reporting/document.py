@@ -17,7 +17,7 @@ class Origin:
     command: str | None = None  # that fitted the model
     versions: dict[str, Any] = field(default_factory=dict)  # of the libraries that wrote the model file
     first_row: int = 0  # number of the first row of a table
-    rows: Any = None  # (n,): positions of the rows of the report in their table; None if it has no others
+    rows: Any = None  # (n,): positions of the report's rows in their table; None if it has no others
 
     def number(self, row: int) -> int:
         """The number by which the reader knows a row of the report."""

@@ -1,4 +1,4 @@
-"""A report as one HTML page, without scripts and without anything from elsewhere."""
+"""A report as one HTML page, without scripts and without external resources."""
 
 import functools
 from pathlib import Path
@@ -37,7 +37,7 @@ def _template() -> Any:
 
 
 def number(value: float) -> str:
-    """Four decimals, or four digits if they would not show anything."""
+    """Four decimals, or three significant digits for very small and very large numbers."""
     return f"{value:.4f}" if value == 0 or 0.001 <= abs(value) < 1e4 else f"{value:.3g}"
 
 

@@ -46,8 +46,8 @@ def shuffle_columns(
 ) -> Relevances | None:
     """Shuffle one column at a time, and predict; None if X has no columns or the model is too slow.
 
-    Breiman (2001), "Random forests", Section 10. If two columns say the same, shuffling one of them may change
-    little, although the model uses both.
+    Breiman (2001), "Random forests", Section 10. If two columns carry the same information, shuffling one of them may
+    change little, although the model uses both.
     """
     names = names_of_columns(X)
     if not names:

@@ -80,7 +80,7 @@ def load_matplotlib() -> Any:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure that no window knows, so that nothing has to close it."""
+    """A figure that pyplot does not know, so that it need not be closed."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")

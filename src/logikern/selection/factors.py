@@ -11,12 +11,12 @@ from logikern.selection.search import Effort, Found, SearchData, SearchLog, Task
 from logikern.structure.coupling import Coupling
 from logikern.structure.specification import Specification
 
-AUTO = 0  # number of factors that the data decide
+AUTO = 0  # the data decide the number of factors
 
 
 @dataclass(frozen=True, eq=False)
 class FactorStage:
-    """What is asked of a search for factors."""
+    """The settings of a search for factors."""
 
     n_factors: int  # or `AUTO`
     learn_bias: bool
@@ -24,7 +24,7 @@ class FactorStage:
 
 
 def find_factors(before: Found, rung: SearchData, stage: FactorStage, effort: Effort, log: SearchLog) -> Found | None:
-    """The best coupling of a model, from the directions in which the criterion falls first; None if there is none."""
+    """The best coupling of a model, from the directions in which the criterion falls; None if it finds nothing."""
     probe = with_factors(before.specification, np.zeros((before.specification.mixing.n_classes, 1)))
     once, free = replace(effort, max_evaluations=1), free_parameters(probe, stage.learn_bias)
     known = minimise(probe, free, rung, once, stage.task(probe), log)
@@ -56,9 +56,10 @@ def with_factors(specification: Specification, loadings: Array) -> Specification
 def steepest_directions(by_matrix: Array) -> tuple[Array, Array]:
     """Directions b in which the criterion falls at B = 0, the steepest first: vectors (C, k) and slopes (k,) >= 0.
 
-    Without factors, A = (I + B B')^(1/2) has no first-order term in B, so the gradient says nothing. It changes by
-    b b' / 2, and the criterion by b' G b / 2 with G the derivative in A: the eigenvectors of its negative eigenvalues
-    are the directions to begin with. A function that all classes share changes nothing, and is left out.
+    Without factors, A = (I + B B')^(1/2) has no first-order term in B, so the gradient in B is zero. A column b
+    changes A by b b' / 2, and the criterion by b' G b / 2 with G the derivative in A: the eigenvectors of its
+    negative eigenvalues are the directions to begin with. A function that all classes share changes nothing, and is
+    left out.
     """
     n_classes = len(by_matrix)
     centre = np.eye(n_classes) - 1.0 / n_classes
@@ -68,7 +69,7 @@ def steepest_directions(by_matrix: Array) -> tuple[Array, Array]:
 
 
 def first_loadings(directions: Array, slopes: Array, n_factors: int) -> Array:
-    """Loadings B with which a search begins, (C, q); no column if the criterion falls in no direction.
+    """Loadings B with which a search begins, (C, q); no columns if the criterion falls in no direction.
 
     Without a given number there is a factor for each direction that is nearly as steep as the steepest.
     """
@@ -83,7 +84,7 @@ def first_loadings(directions: Array, slopes: Array, n_factors: int) -> Array:
 def insert_curvature(inverse_hessian: Array | None, places: slice, slopes: Array) -> Array | None:
     """The inverse Hessian of a model without factors, with rows for loadings at `places`.
 
-    A first step enlarges the steepest factor by half. None if nothing is known of the other parameters.
+    A first step enlarges the steepest factor by half. None if the curvature in the other parameters is not known.
     """
     if inverse_hessian is None:
         return None

@@ -38,7 +38,7 @@ class FirstModel:
     start: Specification  # one kernel for all classes, at hyperparameters estimated from the data
     # Points and criterion of a rung, from few points to many, for a search that continues from a specification.
     rung: Callable[[int, Specification], SearchData]
-    # Where to search from, given the best model so far and its start.
+    # The start of a search, given the best model so far and its start.
     origin: Callable[[Specification, Specification], Specification]
 
 
@@ -55,7 +55,7 @@ class Plan:
     learn_bias: bool = False
     n_starts: int = 1
     grow_last: bool = False  # whether the first model grows on the last rung instead of the first
-    n_given: int = 1  # tyings that need not beat the one before; the last of them is the coarsest that may result
+    n_given: int = 1  # tyings that need not beat the previous one; the last of them is the coarsest that may result
     at_density: bool = False  # whether the rungs are as dense as all points, which then need no other rates
     columns: tuple[int, ...] | None = None  # column of every input; inputs of one column of a table share a rate
     # Number of factors that classes may share, kept in any case; `AUTO` if they must be better, None without factors.
@@ -244,7 +244,7 @@ class _Growth:
             if len(self.best.specification.kernels) == 1:
                 whole = self.best.specification
         if self.plan.relevance and has_single_rates(whole):
-            # With rates of columns as well, a kernel per class would have too many.
+            # With rates of columns as well, a kernel per class would have too many parameters.
             yield RELEVANCE, with_relevance(whole, self.plan.n_inputs, self.plan.columns), not self.plan.compare
 
     def task(self, name: str, specification: Specification) -> Task:
@@ -261,7 +261,7 @@ class _Growth:
             centre = with_relevance(centre, self.plan.n_inputs, self.plan.columns)
         roles = [role for kernel in start.kernels for role in kernel.parameter_roles]
         n_rates = max(own.parameter_roles.count(RATES[1]) for own in specification.kernels)
-        # With many rows, chance moves rates little: the data decide how far they spread.
+        # With many rows, chance has little effect on rates: the data decide how far they spread.
         of_column = USUAL.relevance_scale if self.plan.at_density else USUAL.scale_of_rates(n_rates)
         of_rate = of_column if n_rates else USUAL.deviation_scale
         deviations = [of_rate if role in RATES else USUAL.deviation_scale for role in roles]
@@ -372,7 +372,7 @@ class _Growth:
         coarse, n_points = self.best.specification, self.rung.n_points
         specification = coarse
         if not self.plan.at_density:
-            # Rates of denser points are far from those of a random subset, and take more evaluations.
+            # Rates of denser points are far from the rates of a random subset, and take more evaluations.
             effort = replace(effort, max_evaluations=min(effort.max_evaluations, USUAL.most_on_more_points))
         for number in range(1, n_rungs):
             if self.log.stopped:

@@ -54,7 +54,7 @@ def inherit_curvature(
 
 
 def trace_parameters(coarse: Specification, fine: Specification) -> Indices:
-    """For each of the fine model's `log_parameters`, the place of its origin in the coarse model.
+    """For each of the fine model's `log_parameters`, the position of its origin in the coarse model.
 
     Rates of single columns originate from the one rate of their kernel. Parameters of the mixing have no origin, and
     zero in their places.

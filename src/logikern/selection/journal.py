@@ -40,7 +40,7 @@ class Entry:
     temperature: Temperature = Temperature()
     state: Array | None = None  # warm start of a later evaluation; None if unusable
     dual: Array | None = None  # (C, n): mean dual of its fits, if there is a state and the criterion knows it
-    # (p,): the gradient in all log parameters, if the model has hyperparameters besides those of its covariance.
+    # (p,): the gradient in all log parameters, if the model has hyperparameters outside its covariance.
     derivatives: Array = field(default_factory=lambda: np.zeros(0))
 
 

@@ -54,7 +54,7 @@ class UnseenRows(Protocol):
         """Weights of the rows, (m,)."""
 
     def losses(self, specification: Specification, near: Array | None) -> Array | None:
-        """Losses (m,) of a model fitted to the rows of the search, (n,) of them, from latents (C, n) near its own.
+        """Losses (m,) of a model fitted to the n rows of the search, from latents (C, n) near its optimum.
 
         None if the fit fails.
         """

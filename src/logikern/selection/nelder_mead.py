@@ -14,7 +14,7 @@ from logikern.numerics.outcome import Array
 class SimplexPolicy:
     """When the simplex method stops."""
 
-    evaluations: int = 5  # factor of the limit of evaluations: without gradients, a stage takes more of them
+    evaluations: int = 5  # factor for the limit on evaluations: without gradients, a stage takes more of them
     length: float = 0.05  # stop when all corners are this close in every log parameter
 
 

@@ -15,9 +15,9 @@ def gain_without_parts(
     learn: Callable[[SearchData, int], Specification | None],
     log: SearchLog,
 ) -> tuple[float, float, int] | None:
-    """Mean gain of what `learn` finds without each part of the rows, on that part; its noise; the number of rows.
+    """Mean gain, its noise, and the number of rows; each part of the rows judges what `learn` finds on the others.
 
-    With few rows per class, loadings and trees follow the rows that they are learned on, and their gain there says
+    With few rows per class, loadings and trees overfit the rows that they are learned on, and their gain there says
     little. A part for which nothing is found has gain zero. None if there are no parts, or if the search ended.
     """
     pairs, weights, warm_start = [], [], log.warm_start

@@ -17,9 +17,9 @@ class GrowthPolicy:
     grown_variance_scale: float = 0.5
     deviation_scale: float = 1.5  # standard deviation of log parameters of single classes around their mean
     # Standard deviation of log rates of single columns around their mean, and root of the sum of their squared
-    # deviations; the smaller one counts, because few of many columns matter more than others. On 23 tables of 64 to
-    # 1031 rows, on six splits outside the benchmark, log losses were 1.6 % lower than with 1.0 alone (21 % for 134
-    # rows of 50 columns), and 2 % lower with a spread of 2, which loses if rates do matter.
+    # deviations; the smaller one counts, because only a few of many columns matter more than the others. On 23 tables
+    # of 64 to 1031 rows, on six splits outside the benchmark, log losses were 1.6 % lower than with 1.0 alone (21 %
+    # for 134 rows of 50 columns), and 2 % lower with a spread of 2, which loses if rates do matter.
     relevance_scale: float = 1.0
     relevance_spread: float = 3.0
     # Standard deviation of the loadings of factors around zero, and root of the sum of their squares; the smaller one
@@ -40,7 +40,7 @@ class GrowthPolicy:
     # A power is extrapolated at most this far, in units of the interval on which it was measured (both in logs of the
     # number of points).
     longest_lever: float = 1.5
-    # While models are compared, decreases count as small up to this multiple of what counts in the final search.
+    # While models are compared, decreases count as small up to this multiple of the threshold in the final search.
     rough_worth: float = 4.0
     # Early stopping: a candidate ends if its first evaluations have not lowered the criterion by this share.
     hurdle: float = 0.005

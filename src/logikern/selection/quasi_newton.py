@@ -64,7 +64,7 @@ def advance(
     decrease = position.value - trial.value
     length = float(np.abs(step).max(initial=0.0))
     if decrease < -SUFFICIENT_DECREASE * slope:
-        # The parabola through both values and the slope has its minimum at this part of the step.
+        # The parabola through both values and the slope has its minimum at this fraction of the step.
         part = np.clip(-slope / (2 * (-decrease - slope)), 0.1, 0.5)
         return replace(learned, radius=part * length, small_steps=position.small_steps + (abs(decrease) < worth))
     good = decrease > -0.25 * slope

@@ -26,7 +26,7 @@ class Effort:
     """Budget, tolerances and early stopping of a search."""
 
     max_evaluations: int = 40  # budget of one stage
-    relative_worth: float = 1e-3  # a step is small if it lowers the criterion by less than this part of it
+    relative_worth: float = 1e-3  # a step is small if it lowers the criterion by less than this fraction
     least_size: float = 0.0  # lower bound on |criterion| in this comparison: in a regression it may cross zero
     small_steps: int = 2  # number of successive small steps after which a stage ends
     # Whether the search uses values only: the simplex of Nelder and Mead instead of quasi-Newton steps.
@@ -40,7 +40,7 @@ class Effort:
     far_above: float = np.inf  # a stage ends as soon as its objective is above this
     first_tolerance: float = 1e-2  # tolerance of inner fits while steps are long
     last_tolerance: float = 3e-3  # tolerance of inner fits when steps have become short
-    relative_tolerance: float = 0.2  # tolerance of inner fits as a part of the criterion, if that is smaller ...
+    relative_tolerance: float = 0.2  # tolerance of inner fits as a fraction of the criterion, if that is smaller ...
     finest_tolerance: float = 3e-4  # ... but not below this
     # The prior has half of its weight where the mean held-out loss is this, and less below it (`weigh_prior`). Where
     # classes can be separated, one unit of log likelihood would otherwise exceed all that certainty can gain.
@@ -94,10 +94,10 @@ class SearchData:
     points: PointSet
     n_points: int
     unseen: UnseenRows | None = None  # other rows, which judge models that were learned on these
-    rows: Indices | None = None  # (n,): their places among all points, if they have any
+    rows: Indices | None = None  # (n,): their positions among all points, if they have any
     # Latents (C, n) at these points, predicted by fits to other points; None if there is no prediction.
     predict: "Callable[[WarmStart], Array | None]" = lambda fits: None
-    # The same search without each of several parts of the rows, which are unseen rows then.
+    # The same search without each of several parts of the rows, which are then unseen rows.
     without_parts: "Callable[[], Iterator[SearchData]]" = lambda: iter(())
 
 
@@ -119,7 +119,7 @@ class Found:
     objective: float  # the criterion with the prior, which is minimised
     losses: Array  # (n_losses,)
     gradient: CovarianceGradient  # of the criterion; the same for the same functions under another tying
-    # (p, p): of the objective by the free parameters, if the search has estimated it.
+    # (p, p): of the objective in the free parameters, if the search has estimated it.
     inverse_hessian: Array | None = None
 
     def answers(self, specification: Specification) -> bool:
@@ -168,7 +168,7 @@ class SearchLog:
             last = self.warm_start
             near = last is not None and last.state.shape[-1] == n_points
             losses = unseen.losses(specification, last.state.mean(axis=0) if near and last else None)
-            # It is no evaluation of the criterion, so it is not usable as one.
+            # It is not an evaluation of the criterion, so it is not marked as usable.
             nothing = CovarianceGradient((), np.zeros(0), 0.0)
             return Entry(point, np.nan, nothing, np.zeros(0) if losses is None else losses, False, 0, 0.0)
 
@@ -177,7 +177,7 @@ class SearchLog:
         return entry.losses if entry.losses.size else None
 
     def check_clock(self, n_points: int) -> None:
-        """End the search if an evaluation on `n_points` points would take too long, judged by the last one."""
+        """End the search if the last evaluation suggests that one on `n_points` points would take too long."""
         if self.journal.replaying or not self.records:
             return
         last = self.records[-1]

@@ -79,7 +79,7 @@ class SequenceAnswers:
         return isinstance(vars(self).get("outcome_"), Outcome)
 
     def predict(self, X: Any, groups: Any = None) -> Any:
-        """Labels of sequences, as `decoding` says.
+        """Labels of sequences, decoded according to `decoding`.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class SequenceAnswers:
 
 
 def _named(own: FieldSpecification) -> dict[str, float]:
-    """Hyperparameters besides those of positions, by name; weights of a window by their offset."""
+    """Hyperparameters outside the covariance of positions, by name; weights of a window by their offset."""
     reach = len(own.window) // 2
     steps = [step for step in range(-reach, reach + 1) if step]
     found = {name: getattr(own, name) for name in ("transition_variance", "pseudocount", "piecewise")}

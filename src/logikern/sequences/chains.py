@@ -19,12 +19,12 @@ class Chains:
 
     A field of shape (C, n + C + 2) has the scores of C labels at n positions, of pairs of successive labels (column n
     + j has the pairs that end in label j), of first and of last labels. The log score of labels y is the inner
-    product of the field with their counts, so latents, duals, gradients and counts all are fields.
+    product of the field with their counts, so latents, duals, gradients and counts are all fields.
 
     Parameters
     ----------
     offsets : integer array of shape (S + 1,)
-        Chain s has the positions from offsets[s] to offsets[s + 1]; none is empty.
+        Chain s has the positions from offsets[s] to offsets[s + 1]; no chain is empty.
     n_labels : int
     """
 
@@ -51,7 +51,7 @@ class Chains:
 
     @cached_property
     def parts(self) -> tuple[slice, ...]:
-        """Ranges of chains with about as many positions, for threads; they do not depend on the number of threads."""
+        """Ranges of chains with about equal numbers of positions, for threads; the same for any number of threads."""
         enough = self.n_positions * self.n_labels**2 // TILES.fewest_entries
         n_parts = int(np.clip(enough, 1, TILES.partial_sums))
         goals = self.n_positions * np.arange(1, n_parts) // n_parts
@@ -63,7 +63,7 @@ class Chains:
         return self.offsets[part.start : part.stop + 1]
 
     def split(self, field: Array) -> tuple[Array, Array]:
-        """Scores (n, C) with those of first and last labels added to their positions, and of pairs (C, C)."""
+        """Scores (n, C), which include the scores of first and last labels, and scores of pairs (C, C)."""
         n = self.n_positions
         scores = np.ascontiguousarray(field[:, :n].T, dtype=np.float64)
         scores[self.offsets[:-1]] += field[:, -2]
@@ -130,7 +130,7 @@ class Posterior(NamedTuple):
         return self.chains.join(change, pairs)
 
     def _sum_pairs(self, add: Callable[..., None], weights: Array) -> Array:
-        """What calls for parts of the chains add to pairs of labels, (C, C)."""
+        """The sum over all chains of the values that `add` gives to pairs of labels, (C, C)."""
         chains = self.chains
 
         def total(part: slice) -> Array:

@@ -71,27 +71,28 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
     bias_variance : float, default=16.0
         Prior variance of each label's constant. It is not learned.
     transition_variance : float or None, default=None
-        Prior variance of the scores of pairs of labels, first labels and last labels. The search starts there, and
-        at 4 for None. 0 fixes these scores at their prior mean.
+        Prior variance of the scores of pairs of labels, first labels and last labels. The search starts at this
+        value, or at 4 if it is None. 0 fixes these scores at their prior mean.
     pseudocount : float or None, default=None
         The prior mean of those scores is log(P(j | i) / P(j)), where the frequencies P(j | i) in the training labels
-        are shrunk towards P(j) by this many pseudo-observations. The search starts there, and at 1 for None.
-        Infinity is a mean of zero.
+        are shrunk towards P(j) by this many pseudo-observations. The search starts at this value, or at 1 if it is
+        None. Infinity means a prior mean of zero.
     piecewise : float or None, default=None
         Weight of the log loss of each position without its neighbours, in addition to the log loss of sequences. If
-        neighbours nearly determine the training labels, the functions learn little without it. The search starts
-        there, and at 1 for None. 0 is the maximum likelihood of the conditional random field.
+        neighbours nearly determine the training labels, the functions learn little without it. The search starts at
+        this value, or at 1 if it is None. 0 gives the likelihood of the conditional random field alone.
     window : int or sequence of float, default=0
         Number r of neighbours on each side whose inputs a position sees. Each neighbour adds its kernel, with a
-        weight of its own: k(x_s, x_t) + sum_d w_d k(x_{s+d}, x_{t+d}). Or the weights of the offsets -r .. -1,
-        1 .. r. The search starts there, and at 0.3 for a number of neighbours. A weight of 0 is not learned.
+        weight of its own: k(x_s, x_t) + sum_d w_d k(x_{s+d}, x_{t+d}). A sequence gives the weights of the offsets -r
+        to -1 and 1 to r. The search starts at these weights, or at 0.3 if only r is given. A weight of 0 is not
+        learned.
     criterion : {"cv", None}, default="cv"
         "cv" learns all hyperparameters above, except those that are 0 or infinite and the bias variance. None keeps
-        all at their first values.
+        all hyperparameters at their starting values.
     cv : int or iterable of splits, default=3
-        Number of folds; whole sequences are held out. Or splits (kept, held out) of the numbers of sequences, such
-        as those of `GroupKFold`, of which the second part counts: if new sequences will be unlike those of training,
-        hold out like sequences together.
+        Number of folds, which hold out whole sequences, or splits (kept, held out) of the sequence numbers, as
+        `GroupKFold` makes them; only the held-out part is used. If new sequences will differ from the training
+        sequences, hold out similar sequences together.
     search_size : int, default=2000
         Maximum number of rows of the sequences in the search, which are drawn at random. The final fit uses all
         sequences, at the hyperparameters of the search.

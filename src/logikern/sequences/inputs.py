@@ -20,7 +20,7 @@ class SequenceRows:
 
     rows: Any  # (n, d), array or CSR matrix
     offsets: Indices  # (S + 1,)
-    order: Indices | None = None  # the row of the table of each row here; None for a list of sequences
+    order: Indices | None = None  # for each row here, its row in the table; None for a list of sequences
 
     @property
     def n_sequences(self) -> int:
@@ -129,7 +129,7 @@ def _has_dicts(sequence: Any) -> bool:
 def _read_dicts(sequence: Any, number: int) -> Any:
     if not (isinstance(sequence, Sequence) and all(isinstance(one, Mapping) for one in sequence)):
         raise ValueError(
-            f"Sequence 0 of `X` has feature dicts, but sequence {number} has something else. Pass a dict for each "
+            f"Sequence 0 of `X` has feature dicts, but sequence {number} does not. Pass a dict for each "
             "position of every sequence."
         )
     return sequence
@@ -250,7 +250,7 @@ def _listed_labels(y: Any, sequences: SequenceRows) -> Array:
         raise ValueError(f"`y` must be a list with the labels of each sequence, but is {type(y).__name__}.")
     each, lengths = [np.asarray(one) for one in y], np.diff(sequences.offsets)
     if len(each) != len(lengths):
-        raise ValueError(f"`y` must have labels for {len(lengths)} sequences, but has them for {len(each)}.")
+        raise ValueError(f"`y` must have labels for {len(lengths)} sequences, but has labels for {len(each)}.")
     for number, (one, length) in enumerate(zip(each, lengths, strict=True)):
         if one.shape != (length,):
             raise ValueError(

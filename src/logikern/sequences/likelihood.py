@@ -25,8 +25,8 @@ class Prediction(NamedTuple):
 class ChainLikelihood:
     """sum_s w_s (log partition sum of chain s - score of its labels), convex in the field.
 
-    Its gradient are expected minus observed counts, and its curvature the covariance of counts, which couples all
-    positions of a chain.
+    Its gradient is expected minus observed counts, and its curvature is the covariance of the counts, which couples
+    all positions of a chain.
 
     If `piecewise` is positive, the loss of each position without its chain, -log softmax(u)_y, is added with this
     weight (Sutton & McCallum 2005). Where neighbours determine the labels of the training chains, the functions of

@@ -41,7 +41,7 @@ def find_conditionals(
 
     With b_t(i) the log sum over all labels after position t, P_t(j | i) is the softmax over j of
     transition_ij + scores_tj + b_t(j), and b_(t-1)(i) is the logarithm of its denominator. Exponentials of both parts
-    are multiplied, and only if their sum is nearly zero is the softmax taken of the sum itself.
+    are multiplied. If their sum is nearly zero, the softmax of the sum itself is taken instead.
     """
     n_labels, shared, before = scores.shape[1], transition.copy(), transition[0].copy()
     largest = transition[0].copy()
@@ -91,7 +91,7 @@ def count_pairs(offsets: Indices, conditional: Array, marginals: Array, weights:
 def find_gains(
     begin: int, end: int, conditional: Array, direction: Array, transition: Array, gains: Array, after: Array
 ) -> None:
-    """Mean change of the score from a position on, given its label: `gains`; without it: `after`, (n, C)."""
+    """Mean change of the score from a position on (`gains`), and after it (`after`), given its label, (n, C)."""
     gains[end - 1], after[end - 1] = direction[end - 1], 0.0
     for position in range(end - 1, begin, -1):
         for label in range(gains.shape[1]):

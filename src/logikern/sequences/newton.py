@@ -16,13 +16,13 @@ from logikern.sequences.likelihood import ChainLikelihood, FieldCovariance, Pred
 class ChainPolicy:
     """Accuracies and budgets of a fit."""
 
-    # Part of the quadratic model's decrease that a direction may miss, times min(1, gradient norm).
+    # Fraction of the quadratic model's decrease that a direction may miss, times min(1, gradient norm).
     missed_gain: float = 0.03
     # Residual of the adjoint of a criterion, in units of its right side, in the norm of the covariance.
     adjoint_residual: float = 1e-3
-    # The same of the first step, from given latents.
+    # The same for the first step, from given latents.
     start_residual: float = 0.01
-    # Part of the slope that a line search may leave.
+    # Largest slope that a line search may leave, relative to its start.
     line_accuracy: float = 0.3
     # A direction may be as long as the last step, and longer by `growth` after a long step. Far from the optimum the
     # quadratic model holds for short steps only, and few products suffice for those (Steihaug 1983). On OCR words it

@@ -71,9 +71,7 @@ def check_settings(settings: dict[str, Any]) -> None:
         if value is not None and not (is_number(value) and value > 0):
             raise ValueError(f"`{name}` must be a positive number, but is {value!r}.")
     if is_precomputed(settings["kernel"]):
-        raise ValueError(
-            "`kernel` must not be precomputed here: pass the inputs of sequences, and a kernel for them."
-        )
+        raise ValueError("`kernel` must not be precomputed for sequences. Pass their inputs, and another kernel.")
 
 
 def check_enough(classes: Array, weights: Array, criterion: str | None) -> None:
@@ -85,8 +83,8 @@ def check_enough(classes: Array, weights: Array, criterion: str | None) -> None:
         )
     if criterion is not None and np.count_nonzero(weights) < 2:
         raise ValueError(
-            "The search holds out whole sequences, but there is only one. Pass criterion=None with values of your "
-            "own, or cut the sequence into parts."
+            "The search holds out whole sequences, but there is only one. Pass criterion=None with hyperparameters "
+            "of your own, or cut the sequence into parts."
         )
 
 
@@ -156,7 +154,7 @@ def _mark(split: Any, n_sequences: int) -> Array:
 
 
 def check_window(window: Any) -> None:
-    """Raise unless `window` is a number of neighbours, or weights of as many neighbours on both sides."""
+    """Raise unless `window` is a number of neighbours, or weights of equally many neighbours on both sides."""
     told = "`window` must be a whole number of at least 0, or a list with a weight for each neighbour"
     if not isinstance(window, bool) and isinstance(window, int | np.integer):
         if window < 0:

@@ -22,7 +22,7 @@ class StoragePolicy:
 
     # Rows of a block: few enough to skip nearly half of a matrix of 2000 rows, enough for a fast matrix product.
     block_rows: int = 256
-    # Part of the free memory.
+    # Fraction of the free memory that matrices may take.
     memory_fraction: float = 0.6
 
 
@@ -121,7 +121,7 @@ def _add_shifted(total: Array, single: Array, step: int, start: int, first: int,
 def bind_window(
     single: ClassCovariance, edges: Indices, weights: tuple[float, ...]
 ) -> ClassCovariance | WindowCovariance:
-    """The covariance of windows, with stored matrices if those of single positions are stored."""
+    """The covariance of windows, with stored matrices if the matrices of single positions are stored."""
     if not weights:
         return single
     window = Window(edges, weights)

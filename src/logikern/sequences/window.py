@@ -15,9 +15,9 @@ from logikern.structure.covariance import ClassCovariance, CovarianceGradient
 class Window:
     """k(s, t) = sum_d w_d k(x_(s+d), x_(t+d)) between positions s and t, with w_0 = 1.
 
-    With T_d the matrix that takes the value at position s + d of the same chain, or zero if there is none, the matrix
-    of the window is sum_d w_d T_d K T_d', and T_d' = T_(-d). The functions are sums of independent functions of each
-    neighbour.
+    With T_d the matrix that takes the value at position s + d of the same chain, or zero if there is no such
+    position, the matrix of the window is sum_d w_d T_d K T_d', and T_d' = T_(-d). The functions are sums of
+    independent functions of each neighbour.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Window:
         return inside & (self._chain_of[np.where(inside, moved, 0)] == self._chain_of)
 
     def take(self, values: Array, step: int) -> Array:
-        """T_step values: those `step` positions later in the same chain, or zero; (..., n) -> (..., n)."""
+        """T_step values: the values `step` positions later in the same chain, or zero; (..., n) -> (..., n)."""
         return np.where(self.has(step), np.roll(values, -step, axis=-1), values.dtype.type(0))
 
     def spread(self, per_class: Array) -> Array:
@@ -73,7 +73,7 @@ class WindowGradient(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WindowCovariance:
-    """The covariance of all class functions at all positions, of which each sees its neighbours.
+    """The covariance of all class functions at all positions, each of which sees its neighbours.
 
     Constants of classes are added once, not for each neighbour.
 
@@ -84,7 +84,7 @@ class WindowCovariance:
     window : Window
     stored : ClassCovariance or None, default=None
         The same covariance with stored matrices of the whole window. None multiplies shifted functions by the
-        matrices of single positions, which takes as many times longer as there are offsets.
+        matrices of single positions, whose time is proportional to the number of offsets.
     """
 
     single: ClassCovariance

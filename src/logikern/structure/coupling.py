@@ -15,8 +15,8 @@ class Coupling(Mixing):
     """u = A f with A = (I + B B')^(1/2): with one kernel and variance, the covariance is v k (I + B B').
 
     These are the class functions of Seeger (2008), sec. 7.4.1, with a symmetric coupling matrix A that differs from
-    the identity in few directions. Each class has a latent function, so kernels and variances are tied as usual.
-    Without columns, B leaves the classes independent; a search may then add some.
+    the identity in only a few directions. Each class has a latent function, so kernels and variances are tied as
+    usual. Without columns, B leaves the classes independent; a search may then add some.
     """
 
     loadings: Array  # B, (C, q)
@@ -72,7 +72,7 @@ class Coupling(Mixing):
         return replace(self, loadings=np.asarray(values, dtype=float).reshape(self.loadings.shape))
 
     def collect(self, by_matrix: Array) -> Array:
-        """With S = I + B B' = A^2 and G the derivative in A, A X + X A = (G + G') / 2 gives that in S, and 2 X B.
+        """2 X B, where A X + X A = (G + G') / 2: G is the derivative in A, X the derivative in S = I + B B' = A^2.
 
         In the eigenvectors of A, X is the right-hand side divided by the sums of pairs of eigenvalues.
         """

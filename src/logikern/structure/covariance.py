@@ -11,7 +11,7 @@ from logikern.numerics.parallel import for_each, n_threads
 from logikern.operators.base import KernelOperator
 from logikern.structure.mixing import Mixing
 
-# From this number of classes times points on, elementwise passes take as long as products.
+# Above this number of classes times points, elementwise passes take as long as products.
 LARGE_STATE = 400_000
 
 
@@ -24,7 +24,7 @@ class CovarianceGradient(NamedTuple):
     kernels: tuple[Array, ...]
     variances: Array
     bias_variance: float
-    mixing: Array = NO_MATRIX  # (C, P): by the entries of the mixing's matrix; empty if it has no parameters
+    mixing: Array = NO_MATRIX  # (C, P): in the entries of the mixing's matrix; empty if it has no parameters
 
     def scaled(self, factor: float) -> "CovarianceGradient":
         """All derivatives times a factor."""
@@ -185,7 +185,7 @@ class ClassCovariance:
         return CovarianceGradient(tuple(kernels), variances, float(bias), mixing)
 
     def _contract_mixing(self, left: Array, right: Array) -> Array:
-        """Derivatives by the entries of B, (C, P): with K the covariance of latent functions, K B' right left' and
+        """Derivatives in the entries of B, (C, P): with K the covariance of latent functions, K B' right left' and
         its counterpart with left and right exchanged."""
         images = [self._latent_product(own) for own in (left, right)]
         return _pair(left, images[1]) + _pair(right, images[0])
@@ -209,7 +209,7 @@ class ClassCovariance:
         kernel = operator.contract_gradient(coupled.reshape(shape), right.reshape(shape))
         mixing = NO_MATRIX
         if self.mixing.parameters.size:
-            between = _pair(left, image)  # derivatives by the matrix over classes, (C, C)
+            between = _pair(left, image)  # derivatives in the matrix over classes, (C, C)
             mixing = (between + between.T) @ (self.mixing.as_matrix() * self.variances)
         return CovarianceGradient((kernel,), variances, bias, mixing)
 

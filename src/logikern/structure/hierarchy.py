@@ -159,7 +159,7 @@ def encode(tree: Tree, labels: Any, unit: str = "point") -> Indices:
     Raises
     ------
     ValueError, TypeError
-        With the first label that is not a node.
+        If a label is not a node; the message names the first such label.
     """
     found = as_list(labels)
     try:

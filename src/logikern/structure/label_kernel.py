@@ -27,9 +27,9 @@ USUAL = LabelKernelPolicy()
 class LabelKernel(Mixing):
     """u = F g + s h: functions g that classes share, and a function h of each class.
 
-    With one kernel k and one variance v, the covariance of two classes is that of a joint kernel, v k(x, z) times
-    L = F F' + s^2 I (Memisevic 2006, sec. 4). With a variance for each of the two parts, the share of the identity is
-    learned. Build it with `split`.
+    With one kernel k and one variance v, the covariance of two classes is a joint kernel, v k(x, z) times L = F F' +
+    s^2 I (Memisevic 2006, sec. 4). With a variance for each of the two parts, the share of the identity is learned.
+    Build it with `split`.
     """
 
     factor: Array  # F, (C, r)
@@ -72,7 +72,7 @@ class LabelKernel(Mixing):
         if (members < self.n_shared).all():
             return "shared part"
         own = members - self.n_shared
-        return "own part of classes" if len(own) == self.n_classes else f"own part of class {_joined(own)}"
+        return "class-specific parts" if len(own) == self.n_classes else f"class-specific part of {_joined(own)}"
 
 
 def _joined(numbers: Indices) -> str:
@@ -113,7 +113,7 @@ def read_label_kernel(given: Any, classes: Array, policy: LabelKernelPolicy = US
     if len(classes) == 2:
         raise ValueError(
             "`label_kernel` needs at least three classes, but `y` has two: only the difference of their functions "
-            "matters. Use label_kernel=None, and set its scale by `variance`."
+            "matters. Use label_kernel=None, and set the scale by `variance`."
         )
     matrix = _as_numbers(_values(given, classes))
     _check(matrix, classes, policy)

@@ -11,7 +11,7 @@ import numpy as np
 SEPARATOR = "/"
 FORMS = (
     "a dict from child to parent, a nested dict, paths such as 'physics/optics' or ('physics', 'optics'), "
-    "rows (child, parent), a directed graph of networkx, or 'paths' to read it off the labels"
+    "rows (child, parent), a directed graph of networkx, or 'paths' to read it from the labels"
 )
 
 Label = Hashable
@@ -175,7 +175,7 @@ def _children(parent: Label | None, value: Any) -> Iterator[tuple[Any, Any]]:
     else:
         raise ValueError(
             f"`hierarchy`, read as a nested dict, must have a dict, a list of leaves or None below {shown(parent)}, "
-            f"but has {shown(value)} ({kind(value)}). Write a single leaf as a list of one."
+            f"but has {shown(value)} ({kind(value)}). Write a single leaf as a list with one element."
         )
 
 

@@ -15,7 +15,7 @@ _LOADING = 0.5**0.5
 class LabelLoadings(Mixing):
     """u_S = sum_l y_Sl g_l / sqrt(2) + h_S: the function of a label set S, with y_Sl = 1 if it has label l, else -1.
 
-    The covariance of two sets is that of a joint kernel, k(x, z) times a kernel of the sets, which counts the labels
+    The covariance of two sets is a joint kernel, k(x, z) times a kernel of the sets, which counts the labels
     on which they agree (Memisevic 2006, sec. 4). Without the functions h of sets, and if all sets are classes, labels
     are independent. Without the functions g of labels, sets share nothing.
     """

@@ -32,7 +32,7 @@ class Specification:
     def log_parameters(self) -> np.ndarray:
         """Logarithms of all hyperparameters: kernels, variances, bias variance.
 
-        Parameters of the mixing, which may be negative, are between kernels and variances, as they are.
+        Parameters of the mixing may be negative. They are included without logarithm, between kernels and variances.
         """
         kernels = [kernel.log_parameters for kernel in self.kernels]
         others = [self.mixing.parameters, np.log(self.variances), np.log([self.bias_variance or 1.0])]

@@ -29,7 +29,7 @@ def nodes_of(labels: Any, tree: Tree, name: str = "y") -> Indices:
 
 
 def column_parents(tree: Tree, labels: Any) -> Indices:
-    """The place of the parent of each label among the labels, which are all nodes in any order; -1 at the top."""
+    """The position of the parent of each label among the labels, which are all nodes in any order; -1 at the top."""
     nodes = nodes_of(labels, tree)
     place = np.full(len(tree.labels) + 1, ROOT)
     place[nodes] = np.arange(len(nodes))
@@ -50,7 +50,7 @@ def _as_list(labels: Any, name: str) -> list[Any]:
 
 
 def leaves_of(labels: Any, tree: Tree, name: str = "y") -> Indices:
-    """The leaf of each label, (n,). A node above a single leaf means that leaf; other inner nodes are an error."""
+    """The leaf of each label, (n,). A node above a single leaf stands for it; other inner nodes are an error."""
     nodes = lowest_equivalents(nodes_of(labels, tree, name), tree)
     inner = np.flatnonzero(tree.n_children[nodes])
     if inner.size:

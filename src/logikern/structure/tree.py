@@ -223,7 +223,7 @@ class Tree(Mixing):
             found.append(groups.get(label, None if parent == ROOT else found[parent]))
         missing = [self.labels[node] for node in self.branches if found[node] is None]
         if missing:
-            raise ValueError(f"`tying` has no group for the node {missing[0]!r}, nor for a node above it.")
+            raise ValueError(f"`tying` has no group for the node {missing[0]!r} or for a node above it. Add one.")
         return [found[node] for node in self.branches]
 
     # --- sums over subtrees ---

@@ -18,12 +18,12 @@ MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "?")
 class TablePolicy:
     """Numbers that decide how a table is read."""
 
-    fractional_classes: int = 20  # more distinct fractional targets are a measurement, not classes
-    # More distinct whole numbers as targets, with fewer rows each, look like a measurement: numbers of classes, such
-    # as postcodes, usually recur.
+    fractional_classes: int = 20  # with more distinct fractional values, a target is a measurement
+    # With more distinct whole numbers, and fewer rows for each, a target looks like a measurement: numbers that name
+    # classes, such as postcodes, usually recur.
     whole_classes: int = 50
     rows_per_class: float = 20.0
-    many_texts: int = 1000  # from here on, words that occur in one row only are dropped: they are most words
+    many_texts: int = 1000  # with this many texts, words that occur in one row only (most words) are dropped
     wide: int = 1000  # sparse inputs with more features than this behave like word counts ...
     sparse: float = 0.05  # ... if fewer entries than this share are not zero: a linear kernel suffices
 

@@ -62,7 +62,7 @@ def learn_columns(frame: pd.DataFrame, categorical: Sequence[str], text: Sequenc
 
 
 def assign_roles(encoder: Encoder | None, text: Sequence[str] = ()) -> Roles:
-    """The roles of all columns: those of an encoder, and text."""
+    """The roles of all columns, from an encoder and from the names of text columns."""
     if encoder is None:
         return Roles((), (), tuple(text))
     names = encoder.column_names
@@ -107,7 +107,7 @@ def refuse_nested(frame: pd.DataFrame, names: Sequence[str]) -> None:
 
 
 def gap_notes(findings: Findings | None, missing_text: int, medians: str) -> list[str]:
-    """What is done about missing values, in sentences."""
+    """Sentences that say how missing values are treated."""
     numbers, levels = (0, 0) if findings is None else (findings.missing_numbers, findings.missing_levels)
     found = {
         f"imputed {count(numbers, 'missing number')} with {medians}": numbers,
@@ -118,7 +118,7 @@ def gap_notes(findings: Findings | None, missing_text: int, medians: str) -> lis
 
 
 def unseen_notes(findings: Findings) -> list[str]:
-    """Which levels a model does not know, in sentences."""
+    """Sentences about levels that a model does not know."""
     return [
         f"column `{unseen.column}` has {count(len(unseen.names), 'level')} unseen in the training data "
         f"({name_list(unseen.names, 3)}), in {count(unseen.n_rows, 'row')}: "

@@ -14,7 +14,7 @@ SURE_NUMBER = re.compile(r"\s*[+-]?(0,\d+|\d+,(\d{1,2}|\d{4,}))([eE][+-]?\d+)?\s
 
 
 def find_separator(text: str, usual: str) -> str:
-    """The usual separator, unless the header lacks it and has exactly one other, as often as the next line."""
+    """The usual separator, unless the header and the next line agree on exactly one other separator."""
     lines = list(itertools.islice((line for line in text.splitlines() if line.strip()), 2))
     if not lines or usual in lines[0]:
         return usual
@@ -30,7 +30,7 @@ def comma_columns(frame: pd.DataFrame, spelled: Sequence[str]) -> list[str]:
 
 
 def has_sure_comma(frame: pd.DataFrame, names: Iterable[str]) -> bool:
-    """Whether a comma cannot separate thousands in one of the columns."""
+    """Whether one of the columns has a comma that cannot separate thousands."""
     return any(frame[name].dropna().str.fullmatch(SURE_NUMBER.pattern).any() for name in names)
 
 

@@ -37,7 +37,7 @@ def missing_labels(table: pd.DataFrame, names: Sequence[str], drop: bool) -> np.
 
 
 def read_label_sets(table: pd.DataFrame, hierarchy: str, encoding: str | None, messages: Messages) -> LabelledSets:
-    """The columns as labels, or as nodes of a tree, of which the others are added."""
+    """The columns as labels, or as nodes of a tree; nodes without a column of their own are added."""
     frame = pd.DataFrame({name: _presence(table[name]) for name in table.columns})
     tree = None if hierarchy == NONE else _tree(frame, hierarchy, encoding, messages)
     if tree is None:
@@ -103,7 +103,7 @@ def _named(classifier: Any, table: pd.DataFrame) -> list[Any]:
 
 
 def label_columns(classifier: Any, notes: dict[str, str]) -> list[str]:
-    """The columns of the labels: those of the fit, or all labels of a model that was fitted in Python."""
+    """The columns of the labels: the same as in the fit, or all labels of a model that was fitted in Python."""
     known = [str(name) for name in classifier.classes_]
     try:
         found = json.loads(notes.get(LABELS, ""))

@@ -71,7 +71,7 @@ def read_labelled(model: Any, source: LabelledSource, messages: Messages) -> Lab
 def _read_sets(model: Any, source: LabelledSource, messages: Messages) -> LabelledRows:
     """Rows with known label sets, from a column for each label."""
     if source.target is not None:
-        raise typer.BadParameter("the model has several labels, each in the column of its name: remove `--target`.")
+        raise typer.BadParameter("the model has several labels, each with a column of its own: remove `--target`.")
     names = label_columns(final_step(model), read_notes(source.model_file))
     inputs = read_inputs(model, source.data, source.reading, names, "the model file")
     for note in inputs.notes:

@@ -115,7 +115,7 @@ def _refuse_measurements(target: pd.Series, values: np.ndarray) -> None:
 
 
 def suspect_measurements(target: pd.Series, labels: np.ndarray) -> str | None:
-    """A warning if the classes are so many whole numbers that they look like a measurement."""
+    """A warning if the classes are whole numbers, and so numerous that they look like a measurement."""
     classes, counts = np.unique(labels, return_counts=True)
     is_many = len(classes) > POLICY.whole_classes and counts.mean() < POLICY.rows_per_class
     if classes.dtype.kind != "i" or not is_many:

@@ -22,7 +22,7 @@ SEPARATORS = ",;\t|"
 class LossTable:
     """loss[d, c] of each decision d and true class c, in the order of the classes."""
 
-    decisions: np.ndarray  # (D,): classes, or text if some decision is no class
+    decisions: np.ndarray  # (D,): classes, or text if some decision is not a class
     losses: np.ndarray  # (D, C)
 
 
@@ -67,7 +67,7 @@ def _require_same(path: str, truths: list[str], classes: list[str]) -> None:
     unknown = [name for name in truths if name not in classes]
     _require_distinct(path, truths)
     if lacking or unknown:
-        wrong = f"lacks {name_list(lacking)}" if lacking else f"has {name_list(unknown)}, which are not classes"
+        wrong = f"lacks {name_list(lacking)}" if lacking else f"names {name_list(unknown)}, unknown to the model"
         raise ValueError(f"the header of `{path}` must name the classes {name_list(classes)}, but {wrong}.")
 
 

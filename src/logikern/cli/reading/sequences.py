@@ -33,7 +33,7 @@ def require_several(names: np.ndarray) -> None:
 
 
 def find_sequence_column(model_file: str, given: str | None, labels_sequences: bool) -> str | None:
-    """The column that marks sequences: that of `--sequence`, or of the fit; None for models of single rows."""
+    """The column that marks sequences: from `--sequence`, or as in the fit; None for models of single rows."""
     if not labels_sequences:
         if given is not None:
             raise typer.BadParameter(

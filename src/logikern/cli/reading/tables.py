@@ -97,7 +97,7 @@ def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str], mi
     frame = parse(io.StringIO(text), decimal=str(reading.decimal or "."))
     notes = []
     if reading.separator is None and separator != usual:
-        notes.append(f"read with the separator {separator!r}; pass `--separator` to read with another")
+        notes.append(f"read with the separator {separator!r}; pass `--separator` to use another one")
     commas = comma_columns(frame, as_text) if reading.decimal is None else []
     if has_sure_comma(frame, commas):
         frame = parse(io.StringIO(text), decimal=",")

@@ -24,7 +24,7 @@ class Interruption:
     checkpoint is complete. The second signal aborts.
     """
 
-    announced: bool = True  # whether to answer on standard error, without a live display
+    announced: bool = True  # whether to write to standard error, because there is no live display
     asked: bool = False  # whether Ctrl-C was pressed
     honoured: bool = False  # whether it ended the search
     final: bool = False  # whether the final fit has begun

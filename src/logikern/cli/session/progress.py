@@ -75,7 +75,7 @@ def in_seconds(seconds: float) -> str:
 def show_progress(
     messages: Messages, task: str, interruption: Interruption, max_time: float | None = None
 ) -> Iterator[None]:
-    """Show the progress of the fit inside: live on a terminal, otherwise a line per evaluation."""
+    """Show the progress of the fit in this context: live on a terminal, otherwise a line per evaluation."""
     progress = Progress(max_time)
     live = not messages.quiet and _is_screen()
     interruption.announced = not live

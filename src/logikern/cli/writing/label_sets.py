@@ -29,14 +29,14 @@ class LabelScore:
 
 @dataclass(frozen=True)
 class SetScores:
-    """Scores of label sets; each loss is that of the decisions that minimise its expectation."""
+    """Scores of label sets; each loss is measured for the decisions that minimise its expectation."""
 
     rows: int
     joint_log_loss: float
     baseline_joint_log_loss: float  # of independent labels with the frequencies in these rows
     hamming_loss: float
     subset_error: float
-    f1: float  # mean over rows; 1 if a row has no labels and none are predicted
+    f1: float  # mean over rows; 1 if a row has no labels and no label is predicted
     per_label: tuple[LabelScore, ...]
 
 

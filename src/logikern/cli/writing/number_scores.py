@@ -10,11 +10,11 @@ from logikern.decisions.intervals import Estimate, bootstrap_means, resampled_me
 
 @dataclass(frozen=True)
 class NumberScores:
-    """Scores of predictions; each but the baselines has a 95 % interval."""
+    """Scores of predictions; all except the baselines have a 95 % interval."""
 
     rows: int
     rmse: Estimate
-    baseline_rmse: float  # of the mean of the targets
+    baseline_rmse: float  # RMSE of predicting the mean of the targets
     mean_absolute_error: Estimate
     r2: Estimate | None  # None if all targets are equal
     log_loss: Estimate | None  # None if the model has no standard deviation
@@ -56,7 +56,7 @@ def _explained(true: np.ndarray, errors: np.ndarray) -> Estimate:
 def named_scores(scores: NumberScores) -> Iterator[tuple[str, Estimate | float | None]]:
     """Each score with its name for a reader."""
     yield "RMSE", scores.rmse
-    yield "RMSE of the mean of the target", scores.baseline_rmse
+    yield "RMSE of the mean target", scores.baseline_rmse
     yield "mean absolute error", scores.mean_absolute_error
     yield "R^2", scores.r2
     if scores.log_loss is not None:

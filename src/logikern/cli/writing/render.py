@@ -24,7 +24,7 @@ class DisplayLimits:
 
     confusion_classes: int = 12  # classes in a confusion matrix
     nodes: int = 40  # nodes of a tree
-    class_characters: int = 40  # length of the classes of a hyperparameter
+    class_characters: int = 40  # characters for the classes of a hyperparameter
     hyperparameters: int = 12  # at the end of a fit
     names: int = 12  # entries of a list
 

@@ -85,7 +85,7 @@ def score(
 ) -> Scores:
     """Scores of `log_probabilities` (n_points, n_classes), columns in the order of `classes`.
 
-    Predictions are the most probable classes, or those that were decided.
+    Predictions are the most probable classes, or the decided classes.
     """
     n_points, n_classes = log_probabilities.shape
     position = {label: place for place, label in enumerate(classes.tolist())}

@@ -1,4 +1,4 @@
-"""One Newton step without a group of points: where it moves their latents."""
+"""The latents of a group of points after one Newton step without the group."""
 
 import numpy as np
 

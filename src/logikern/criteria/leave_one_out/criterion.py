@@ -31,13 +31,14 @@ from logikern.structure.covariance import ClassCovariance
 class LeaveOneOutPolicy:
     """When and how landmarks replace dense factors."""
 
-    # Prior variance that a latent value may lose. Landmarks are chosen anew for every setting. If they lose at most
+    # Prior variance that a latent value may lose. Landmarks are chosen again for every setting. If they lose at most
     # this, they replace the kernel matrix in the fit as well. Zero computes everything exactly; classes that a
     # hierarchy couples are always exact. On the Raetsch sets, at variances and rates around the best, values change
     # by at most 4e-4 and gradients by at most 2e-3; at the best, by 6e-5 and 2e-4.
     missed: float = 0.001
-    # With fewer points, dense factors are used. They take 2 ms instead of 3 for two classes, and 9 instead of 5 for
-    # six. Errors of landmarks add up over the points if the kernel has few coordinates, as a linear kernel does.
+    # With fewer points, dense factors are used. They take 2 ms instead of 3 ms for two classes, and 9 ms instead of 5
+    # ms for six. Errors of landmarks add up over the points if the kernel has few coordinates, as a linear kernel
+    # does.
     fewest_points: int = 100
     # Landmarks per point, times the root of the number of classes. Above this, dense factors are equally fast.
     largest_share: float = 0.35

@@ -32,8 +32,9 @@ class LowRankPosterior:
     """Q = (K~^-1 + W)^-1 for K~ = D + Phi' Phi, D diagonal and Phi block-diagonal over functions.
 
     With E = (I + W D)^-1 and W_D = E W, which at each point is diag(t) - t t' / sum(t), t = s^2 / (1 + s^2 D)
-    (diag(t) without null directions), and I + Phi W_D Phi' = L L', it is Q = D E + G G' and
-    T = I - W Q = E - Omega G' for Omega = W_D Phi' L^-T and G = Phi' L^-T - D Omega.
+    (diag(t) without null directions), and I + Phi W_D Phi' = L L', we have Q = D E + G G' and
+    T = I - W Q = E -
+    Omega G' for Omega = W_D Phi' L^-T and G = Phi' L^-T - D Omega.
 
     Parameters
     ----------

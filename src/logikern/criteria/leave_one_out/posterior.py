@@ -52,7 +52,7 @@ class ExactPosterior:
     part of each block, and the `reach` M = K~ S L. Where S is large enough to divide by, these are
     S^-1 (I - A^-1) and S^-1 (U N^(-1/2) - L); elsewhere they are products with K~.
 
-    Inside, functions (F, n) are rows of the blocks they belong to, (B, F n / B).
+    Internally, functions (F, n) are rows of the blocks that they belong to, (B, F n / B).
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class ExactPosterior:
             self._absorb_bonds()
 
     def _tie(self, inverses: list[Array]) -> tuple[list[Array], list[Array]]:
-        """Bonds and reach of each block, n columns each, no columns if the curvature is diagonal."""
+        """Bonds and reach of each block, n columns each; if the curvature is diagonal, they have no columns."""
         if self.null is None:
             return [inverse[:, :0] for inverse in inverses], [inverse[:, :0] for inverse in inverses]
         n = self.null.shape[1]
@@ -180,7 +180,7 @@ class ExactPosterior:
     def _absorb_bonds(self) -> None:
         """Subtract the low-rank terms from the blocks.
 
-        If the model has no null directions, these terms couple no two blocks, so Q V is block-diagonal.
+        If the model has no null directions, these terms do not couple blocks, so Q V is block-diagonal.
         """
         for index, (own, bonds, reach) in enumerate(zip(self.own, self.bonds, self.reach, strict=True)):
             if bonds.shape[1]:

@@ -23,10 +23,11 @@ class Refitting(NamedTuple):
 class SpotCheckPolicy:
     """The number of refits, and which differences are large."""
 
-    # Groups, or rows, whose loss grows most when they are left out, because errors are largest there.
+    # Number of groups (or rows) whose loss grows most when they are left out: errors are largest there.
     n_largest: int = 5
-    n_random: int = 25  # further groups, drawn at random, that represent all others
-    # Differences of the mean loss below this do not matter. There is no check if leaving out changes it by less.
+    n_random: int = 25  # number of further groups, drawn at random to represent all others
+    # Differences of the mean loss below this do not matter. There is no check if leaving rows out changes the mean
+    # loss by less.
     least: float = 0.05
     # Smaller differences, relative to the mean loss of refits, are normal. On 13 tables of 50 and 120 rows they are a
     # few per cent for learned hyperparameters, and up to 37 per cent at a variance of 300.

@@ -20,7 +20,10 @@ def fit_against_rest(classifier: Any, parameters: Parameters, given: GivenRows, 
             "`one_vs_rest` is True, but classes of a hierarchy are fitted together. Change one of the two."
         )
     if not isinstance(classifier.tying, str):
-        raise ValueError("`tying` as a list has no meaning with one_vs_rest=True: each model has two classes.")
+        raise ValueError(
+            "`tying` must be a name with one_vs_rest=True, because each model has two classes, but is a list. "
+            "Pass 'shared'."
+        )
     own = classifier.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}
     if classifier.criterion is not None and not leaves_one_out(parameters, len(data.weights), 2):
         # All models have the same splits, which may be readable only once.
@@ -36,5 +39,5 @@ def fit_against_rest(classifier: Any, parameters: Parameters, given: GivenRows, 
         del binary._fit_cells
         models.append(binary.set_params(cv=classifier.cv, on_interrupt=classifier.on_interrupt))
         if binary.interrupted_:
-            own["on_interrupt"] = "raise"  # the next Ctrl-C is the second
+            own["on_interrupt"] = "raise"  # the next Ctrl-C counts as the second
     return binary_results(tuple(models), data.classes, compares_scalings(parameters)) | input_results(data)

@@ -45,8 +45,8 @@ class CellRecipe:
         return Problem(covariance, self.likelihood, targets, weights[None].astype(self.state, copy=False))
 
 
-# Begins the fits of all cells, which are rows of the training data, by a recipe. What it returns waits for them; each
-# result is told as soon as it is known.
+# Starts the fits of all cells (rows of the training data) by a recipe, and returns a function that waits for the
+# results. The last argument is called with each result as soon as it is known.
 FitCells: TypeAlias = Callable[
     [CellRecipe, TrainingData, list[Indices], Callable[[FitResult], None]], Callable[[], list[FitResult]]
 ]
@@ -55,7 +55,7 @@ FitCells: TypeAlias = Callable[
 def fit_here(
     recipe: CellRecipe, data: TrainingData, cells: list[Indices], tell: Callable[[FitResult], None]
 ) -> Callable[[], list[FitResult]]:
-    """Fit cells by the threads of this process, when the returned function is called."""
+    """Fit cells with the threads of this process, when the returned function is called."""
 
     def fit_cell(rows: Indices) -> FitResult:
         result = recipe.fit(data.points[rows], data.targets[:, rows], data.weights[rows])

@@ -33,8 +33,9 @@ class NeighbourhoodPolicy:
     check_share : float, default=0.25
         Time of the check before the fit, relative to the fit: neighbourhoods are compared at a size that allows it.
     check_work : float, default=8.0
-        Time of the check, in units of the fit of one neighbourhood of the compared size: two pairs of fits, of 1.6
-        times and of twice 0.8 times as many rows; their time grows with the square of the rows.
+        Time of the check, in units of the fit of one neighbourhood of the compared size: for each of two
+        neighbourhoods of twice the size, one fit of 1.6 times and two fits of 0.8 times as many rows; the time of a
+        fit grows with the square of its rows.
     fewest_checked : int, default=100
         Rows of a neighbourhood below which there is no check.
     """
@@ -59,9 +60,9 @@ class FinalCells:
     rank: int
     n_partitions: int
     memory: float  # bytes for kernel values of each neighbourhood that is fitted at the same time
-    checked: int = 0  # rows of neighbourhoods that are compared with twice as large ones before the fit; 0 for none
-    larger: "FinalCells | None" = None  # for more rows than can be fitted whole, if these are too small
-    largest_loss: float = USUAL.largest_loss  # share of the held-out loss that larger ones may save
+    checked: int = 0  # rows of the neighbourhoods in the check before the fit; 0 for no check
+    larger: "FinalCells | None" = None  # replaces this one if its neighbourhoods are too small
+    largest_loss: float = USUAL.largest_loss  # share of the held-out loss by which larger ones may be better
 
     def is_too_small(self, found: Approximation | None) -> bool:
         """Whether a comparison shows that larger neighbourhoods are much better."""

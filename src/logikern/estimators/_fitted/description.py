@@ -35,7 +35,7 @@ PARAMETERS = {
     "larger rate counts more.",
     "roughness": "the Gaussian's length scale divided by the Laplacian's length scale.",
     "share": "weight of the Laplacian relative to the Gaussian.",
-    "variance": "prior variance of the functions; a larger one allows more certain predictions.",
+    "variance": "prior variance of the functions; a larger variance allows more certain predictions.",
     "bias variance": "prior variance of the constants.",
 }
 
@@ -116,8 +116,8 @@ def sharing(found: Specification, unit: str) -> str:
 
 SHARINGS_OF_LABEL_SETS = {
     "shared": "All functions, of labels and of label sets, share one kernel and one variance.",
-    "level": "All functions share one kernel; those of labels have one variance, and those of label sets another.",
-    "leaf": "All functions share one kernel; those of labels have one variance, and each label set has its own.",
+    "level": "All functions share one kernel; functions of labels have one variance, and label sets have another.",
+    "leaf": "All functions share one kernel; functions of labels have one variance, and each label set has its own.",
     "separate": "Functions of labels and functions of label sets have a kernel and a variance each.",
     "leaves": "Functions of labels share a kernel and a variance; each label set has its own kernel and variance.",
 }
@@ -125,10 +125,10 @@ SHARINGS_OF_LABEL_SETS = {
 
 SHARINGS_OF_LABEL_KERNELS = {
     "shared": "The covariance of two classes is one kernel and one variance times the kernel of their labels.",
-    "level": "One kernel; the part that classes share has one variance, and their own parts have another.",
-    "leaf": "One kernel; the part that classes share has one variance, and the own part of each class has its own.",
-    "separate": "The part that classes share and the own parts of the classes have a kernel and a variance each.",
-    "leaves": "The part that classes share has a kernel and a variance; each class has its own kernel and variance.",
+    "level": "One kernel; the part that classes share has one variance, and class-specific parts have another.",
+    "leaf": "One kernel; the part that classes share has one variance, and each class-specific part has its own.",
+    "separate": "The part that classes share and the class-specific parts have a kernel and a variance each.",
+    "leaves": "The part that classes share and each class-specific part have their own kernel and variance.",
 }
 OTHER_SHARINGS: dict[type, dict[str, str]] = {
     LabelLoadings: SHARINGS_OF_LABEL_SETS,
@@ -170,7 +170,7 @@ def _pairs(between: Array, chosen: Array, names: Array) -> str:
 
 
 def _units(found: Specification, unit: str) -> tuple[str, str]:
-    """The word for what has its own function, in singular and plural."""
+    """The word for things that have a function each, in singular and plural."""
     if isinstance(found.mixing, Tree):
         return "node", "nodes of the tree"
     return unit, "classes" if unit == "class" else f"{unit}s"

@@ -83,7 +83,7 @@ def _with_names(name: str, siblings: tuple[str, ...], encoder: Encoder | None) -
 
 
 def rate_names(n_rates: int, encoder: Encoder) -> tuple[str, ...] | None:
-    """Names of the inputs, or of the columns with inputs, whichever have `n_rates` members; None if neither has."""
+    """Names of the inputs, or of the columns with inputs, whichever have `n_rates` members; None if neither do."""
     used = tuple(encoder.column_names[place] for place in np.unique(encoder.columns))
     return {len(used): used, encoder.n_inputs: encoder.input_names}.get(n_rates)
 

@@ -56,7 +56,7 @@ class InfluenceMixin:
         rows is checked by refits. If the closed form is far from the refits, which may happen at large variances, a
         warning is issued.
 
-        The attribute is computed on first access, in O(n_classes * n^3). With many rows it is computed from few
+        The attribute is computed on first access, in O(n_classes * n^3). With many rows it is computed from a few
         landmarks, which makes it too pessimistic; see `loo_method_`. It is nan for rows without weight.
 
         In a fit by neighbourhoods, each row is left out of its neighbourhood in every partition, and probabilities

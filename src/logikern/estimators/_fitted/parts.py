@@ -23,8 +23,8 @@ class Part:
 
     model: FittedModel
     data: TrainingData
-    rows: Indices  # (n,): places of its rows among those of the whole model
-    others: Array | None = None  # (C, n): what other neighbourhoods add to its class functions; None for nothing
+    rows: Indices  # (n,): positions of its rows among the rows of the whole model
+    others: Array | None = None  # (C, n): what other neighbourhoods add to its class functions, if anything
 
     def problem(self, room: float | None = None) -> tuple[Problem, Array]:
         """The problem that was solved, in double precision, and its latents (1, C, n).

@@ -37,7 +37,7 @@ def with_training(classifier: Any) -> Any:
 
 
 def find_rows(classifier: Any, inputs: Any, labels: Array) -> Indices:
-    """The place of each training row among rows with labels, (n_rows,); -1 for training rows without weight.
+    """The position of each training row among rows with labels, (n_rows,); -1 for training rows without weight.
 
     The classifier comes from `with_training`.
     Rows with the same inputs and the same label are interchangeable. A ValueError says how many rows are missing.
@@ -121,6 +121,6 @@ def _labels(model: FittedModel, largest_deviation: float) -> Array:
     if not deviation <= largest_deviation:
         raise ValueError(
             f"{NEED} They can be recovered only from a converged fit without weights whose labels are classes; here, "
-            f"targets would deviate from 0 and 1 by {deviation:.2g}. {ADVICE}"
+            f"the recovered targets deviate from 0 and 1 by {deviation:.2g}. {ADVICE}"
         )
     return labels

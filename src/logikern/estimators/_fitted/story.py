@@ -17,9 +17,7 @@ from logikern.selection.search import Record
 from logikern.structure.specification import Specification
 
 COLUMNS = 100
-FIRST = (
-    "a first model is better if its criterion, with the prior, is lower than that of the best first model before it."
-)
+FIRST = "a first model is better if its criterion, with the prior, is lower than for the best first model before it."
 # Terms of the table of models.
 TERMS = {
     "learned": "number of hyperparameters that the search learned.",
@@ -28,9 +26,9 @@ TERMS = {
     "gain": "mean decrease in loss relative to the previously accepted model, on the same held-out rows.",
     "noise": "standard error of the gain.",
     "better": "the gain exceeds the noise; " + FIRST,
-    "requested": "required by the settings, whether better or not.",
+    "requested": "required by the settings, even if it is not better.",
 }
-# The same if rows that the search has not seen are the judges.
+# The same terms if models are compared on rows that the search has not seen.
 UNSEEN_TERMS = {
     "gain": "mean decrease in loss relative to the previously accepted model. A later model with a lower criterion "
     "is compared on {n_unseen} rows that the search has not seen, where its gain may be smaller or absent.",
@@ -139,7 +137,7 @@ def _criterion(fitted: dict[str, Any], records: tuple[Record, ...], words: Words
 
 
 def _most_rows(records: tuple[Record, ...]) -> int:
-    """Rows of the last subset of a search, which is the largest; factors are also judged on parts of one."""
+    """Rows of the last subset of a search, which is the largest; factors are also judged on parts of it."""
     return max(record.n_points for record in records)
 
 

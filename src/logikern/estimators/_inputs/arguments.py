@@ -46,8 +46,8 @@ def check_name(argument: str, value: Any, names: tuple[str, ...], other: str = "
 
 
 def suggest(value: Any, names: Iterable[str]) -> str:
-    """ " Did you mean ...?" with the name that was probably meant; empty if there is none."""
-    known = [str(name) for name in names]  # the members of an Enum have another repr
+    """ " Did you mean ...?" with the name that was probably meant; empty if no name is similar."""
+    known = [str(name) for name in names]  # members of an Enum have a different repr
     if not isinstance(value, str):
         return ""
     spelled = value.lower().replace("-", "_").replace(" ", "_")

@@ -60,7 +60,7 @@ class TrainingData:
     likelihood: Likelihood  # compares latents with the targets
     # (n,): the most likely class of each row, by which subsets are stratified; None if targets are numbers.
     labels: Indices | None
-    kept: Indices  # (n,): their places among the given rows
+    kept: Indices  # (n,): their positions among the given rows
     n_rows: int  # number of given rows
     row_labels: Indices | None = None  # (n_rows,): `labels` of all given rows, with or without weight
     row_names: Any = None  # pandas Index (n_rows,): names of the given rows, if they were a pandas frame

@@ -100,7 +100,7 @@ def warn_of_guesses(tree: Tree, targets: Array) -> None:
         more = f" and {len(nodes) - N_NAMED} more" if len(nodes) > N_NAMED else ""
         warnings.warn(
             f"No row is labelled below {names}{more}. The data cannot distinguish the classes below such a node, "
-            "so how they share its probability is a guess. Use the probability of the node itself "
+            "so the probability of each of these classes is a guess. Use the probability of the node itself "
             "(`predict_node_proba`), or make it a leaf of the hierarchy.",
             UserWarning,
             stacklevel=4 + WRAPPER_FRAMES,

@@ -70,11 +70,11 @@ def numbers(parameters: Parameters, check: CheckTogether, X: Any, y: Any, sample
 def _check_size(y: Array) -> None:
     largest = float(np.abs(y).max(initial=0.0))
     if largest > LARGEST_INPUT:
-        raise ValueError(f"`y` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. Scale it.")
+        raise ValueError(f"`y` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. Scale `y`.")
 
 
 def _spread(table: Array, weights: Array, centred: bool) -> tuple[Array, Array]:
-    """Weighted mean, or zero, and the root of the mean square around it, or one if that is zero."""
+    """Weighted mean (or zero), and the root mean square around it (or one if that is zero)."""
     share = weights / weights.sum()
     offset = share @ table if centred else np.zeros(table.shape[1])
     centred_table = table - offset

@@ -42,7 +42,7 @@ def list_splits(cv: Any, given: GivenRows, data: TrainingData, seen: Indices) ->
 def split_points(
     cv: int | Splits, data: TrainingData, chosen: Indices, groups: Array | None, seed: int
 ) -> Iterable[tuple[Indices, Indices]]:
-    """Pairs (kept, held out) of places among the chosen points, stratified and shuffled if `cv` is a number."""
+    """Pairs (kept, held out) of positions among the chosen points, stratified and shuffled if `cv` is a number."""
     if not isinstance(cv, int | np.integer):
         places = np.full(data.n_rows, -1)
         places[data.kept[chosen]] = np.arange(len(chosen))
@@ -97,7 +97,7 @@ def _rows(number: int, pair: Any, n_rows: int) -> tuple[Indices, Indices]:
 
 
 def _renumbered(pairs: Iterable[tuple[Indices, Indices]], places: Indices) -> Splits:
-    """Pairs by the new numbers of their rows; rows without one (-1) and pairs with an empty side are left out."""
+    """Pairs with new numbers of their rows; rows without one (-1) and pairs with an empty side are left out."""
     numbered = (tuple(places[side] for side in pair) for pair in pairs)
     restricted = ((kept[kept >= 0], held_out[held_out >= 0]) for kept, held_out in numbered)
     return [(kept, held_out) for kept, held_out in restricted if len(kept) and len(held_out)]

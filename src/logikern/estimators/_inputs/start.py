@@ -79,14 +79,14 @@ def _variances(parameters: Parameters, kernel: Any, data: TrainingData, n_varian
     given = parameters.variance
     if given is None:
         whole = default_variance(kernel, data.points, data.weights)
-        # A search starts from the same model for any unit of small weights.
+        # A search starts from the same model, whatever the unit of small weights is.
         unit = 1.0 if parameters.criterion is None else weight_unit(data.weights)
         return (whole / (unit * _path_length(data)),) * n_variances
     values = (given,) * n_variances if isinstance(given, numbers.Real) else parse_numbers("variance", given)
     if len(values) != n_variances:
         raise ValueError(
-            f"`variance` must be one number or one per variance of the model, but has {len(values)} values, whereas "
-            f"tying={parameters.tying!r} takes {n_variances}."
+            f"`variance` must be one number, or one number for each variance of the model ({n_variances} with "
+            f"tying={parameters.tying!r}), but has {len(values)} values."
         )
     for value in values:
         check_positive("variance", value)
@@ -94,7 +94,7 @@ def _variances(parameters: Parameters, kernel: Any, data: TrainingData, n_varian
 
 
 def _path_length(data: TrainingData) -> float:
-    """Mean variance of a class function whose latent functions have variance one: in a tree, their number."""
+    """Mean variance of class functions if latent functions have variance one: in a tree, the number on a path."""
     return float(data.mixing.forward_diagonal(np.ones((data.mixing.n_latent, 1))).mean())
 
 

@@ -39,7 +39,7 @@ def draw_folds(
     cv = DEFAULT_FOLDS if cv is None else cv
     own_groups = None if groups is None else np.asarray(groups)[data.kept[chosen]]
     with warnings.catch_warnings():
-        # Folds without a rare class are fitted all the same.
+        # Folds that lack a rare class are fitted anyway.
         warnings.filterwarnings("ignore", message="The least populated class")
         splits = list(split_points(cv, data, chosen, own_groups, seed))
     if isinstance(cv, int | np.integer):
@@ -64,7 +64,7 @@ def check_groups(groups: Array) -> None:
 
 
 def whole_folds(folds: Folds) -> Indices:
-    """The fold that holds out each point: the squared loss has whole folds in closed form as well."""
+    """The fold that holds out each point: with the squared loss, whole folds are left out in closed form as well."""
     held_out, kept = folds.held_out > 0, folds.kept > 0
     if not (held_out.sum(axis=0) == 1).all() or (held_out == kept).any():
         raise ValueError(

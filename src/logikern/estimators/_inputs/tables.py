@@ -42,7 +42,7 @@ def as_table(X: Any, is_chosen: bool = False) -> Any:
     if array.ndim != 2 or array.dtype.kind not in "OUSMmbiuf":
         return None
     if array.dtype.kind in "OUSMm":
-        # As a plain array, a list of rows with some text would become text altogether.
+        # In a plain array, all values of a list of rows with some text would become text.
         return array if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     return array if is_chosen else None
 
@@ -79,7 +79,7 @@ def _resolve(scaling: str, encoder: Encoder) -> str:
     """The kind of scaling; without a search, "auto" follows the kinds of columns."""
     if scaling != AUTO:
         return scaling
-    # Numbers alone may share a unit, as pixels do. Beside a category or a date, no unit is natural.
+    # Numbers alone may share a unit, as pixels do. Next to a category or a date, no unit is natural.
     is_mixed = bool(encoder.levels) or bool(np.any(encoder.numbers.kinds))
     return "standard" if is_mixed else "raw"
 

@@ -20,7 +20,7 @@ def weigh_rows(
 ) -> Array:
     """Sample weights times class weights, (n,); an error if all are zero, unless `may_vanish`.
 
-    Labels are places in `classes`, or in the labels of a tree if some label is an inner node.
+    Labels are positions in `classes`, or in the labels of a tree if some label is an inner node.
     """
     weights = sample_weights(len(labels), sample_weight, may_vanish)
     if class_weight is None:

@@ -123,7 +123,7 @@ def _warnings(subject: Subject) -> tuple[str, ...]:
 
 
 def _n_known(subject: Subject) -> int:
-    """Number of rows whose inputs, in single precision, are those of a training row."""
+    """Number of rows whose inputs, in single precision, are equal to the inputs of a training row."""
     fitted = vars(subject.classifier)
     kernel = subject.classifier.kernels_[0]
     if "binaries_" in fitted or takes_objects(kernel) or is_precomputed(kernel):
@@ -174,7 +174,7 @@ def _relevance(subject: Subject, rows: Indices, true: Indices) -> Table | str:
 
 
 def _suspects(subject: Subject) -> Table | str:
-    """Suspects, if the training labels are known or can be recovered, and leave-one-out takes seconds."""
+    """Suspects, if the training labels are known or can be recovered, and leave-one-out takes only seconds."""
     classifier = subject.classifier
     if "binaries_" in vars(classifier):
         return "Not computed: leave-one-out for all classes together needs a joint fit, without one_vs_rest."

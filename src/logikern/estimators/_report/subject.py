@@ -18,7 +18,7 @@ class Subject:
     """What a report is about: a model and rows with known labels."""
 
     model: Any  # as given
-    classifier: Any  # ours, which may be its last step
+    classifier: Any  # the model itself, or its last step
     X: Any
     inputs: Any  # of the classifier
     labels: Array

@@ -106,7 +106,7 @@ def _as_text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A cell for a table: numbers of numpy as those of Python, anything missing as empty text."""
+    """A cell for a table: NumPy numbers become Python numbers, and missing values become empty text."""
     value = value.item() if isinstance(value, np.generic) else value
     is_missing = value is None or value != value  # NaN, and NaT of pandas
     return "" if is_missing is True else value

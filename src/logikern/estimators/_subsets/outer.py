@@ -49,7 +49,7 @@ def outer_rungs(rung: Rung, labels: Indices, seed: int, policy: OuterPolicy = US
 
 
 def _folds_at(folds: Folds, rows: Indices) -> Folds:
-    """The folds of some rows, without folds that would keep or hold out none."""
+    """The folds of some rows, without folds that would keep no row or hold out no row."""
     kept, held_out = folds.kept[:, rows], folds.held_out[:, rows]
     usable = (kept > 0).any(axis=1) & (held_out > 0).any(axis=1)
     return Folds(kept[usable], held_out[usable])

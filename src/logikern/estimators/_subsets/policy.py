@@ -18,8 +18,8 @@ class SearchPolicy:
         500 points, fits to 31 tables take a third less time at the same log loss, but usps and segment end with other
         models, and their losses rise from 0.196 to 0.231 and from 0.052 to 0.071.
     enlargement_from : float, default=1.2
-        Smallest ratio of the larger subset to the subset on which a model grows; with less, it grows on the larger
-        one.
+        Smallest ratio of the larger subset to the subset on which a model grows; below it, the model grows on the
+        larger subset.
     fine_size, fine_per_class : int, default=2000, 20
         Size of the larger subset on which "auto" finishes the search: number of points in total, and per class if
         there are many classes.
@@ -36,7 +36,7 @@ class SearchPolicy:
         Largest number of points for which leave-one-out is used, for two classes. It is then faster than five folds
         on average (benchmarks/loo_or_cv.py); from 400 to 1500 points it depends on the data.
     smallest_class : int, default=4
-        Smallest number of points of each class in a subset; a class with fewer points is included whole.
+        Smallest number of points of each class in a subset; all points of a smaller class are included.
     most_kernels, most_kernel_entries : int and float, default=30, 1e9
         Limits for the stage "separate": number of kernels, and number of entries in their matrices over all points
         (1e9 entries take 4 GB in single precision).

@@ -1,4 +1,4 @@
-"""A tree of the classes from the classes that a model confuses."""
+"""A tree of the classes, learned from the classes that a model confuses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from logikern.estimators._inputs.data import FEWEST_LEAVES
 from logikern.numerics.outcome import Array, Indices
 from logikern.structure.tree import ROOT, Tree
 
-# Smaller probabilities count as this one, so that single rows do not decide a mean of logarithms.
+# Smaller probabilities are replaced by this one, so that single rows do not dominate a mean of logarithms.
 SMALLEST_PROBABILITY = 1e-12
 
 
@@ -30,7 +30,7 @@ USUAL = ClusterPolicy()
 def cluster_classes(
     probabilities: Array, targets: Array, classes: Array, policy: ClusterPolicy = USUAL
 ) -> Tree | None:
-    """A tree in which classes that are confused are siblings; None if there is none.
+    """A tree in which classes that are confused are siblings; None if there is no such tree.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def cluster_classes(
     classes : array of shape (C,)
     policy : ClusterPolicy
 
-    The profile of a class has the mean log probabilities that rows of the class give to all classes, and that rows of
-    these give to it. Classes with similar profiles are joined by Ward's method. A profile is less noisy than the few
-    confusions of two classes with each other.
+    The profile of a class consists of the mean log probabilities of all classes in rows of this class, and of this
+    class in rows of all classes. Classes with similar profiles are joined by Ward's method. A profile is less noisy
+    than the few confusions of two classes with each other.
     """
     if len(classes) < FEWEST_LEAVES or probabilities.shape[1] == 0:
         return None
@@ -78,7 +78,7 @@ def _group_counts(n_classes: int, policy: ClusterPolicy) -> list[int]:
 
 
 def _as_tree(levels: list[Indices], classes: Array, policy: ClusterPolicy) -> Tree | None:
-    """The tree of nested groups, (C,) numbers on each level, without groups of one class or equal to their parent.
+    """The tree of nested groups, (C,) numbers on each level, without groups of one class or equal to a parent.
 
     Names of groups begin with their number, and are distinct from all classes. None if no group is left.
     """

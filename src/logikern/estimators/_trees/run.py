@@ -153,7 +153,7 @@ class _Confusions:
         return replace(self.data, weights=self.data.weights / self.plan.unit)
 
     def cluster(self, rung: Rung) -> Tree | None:
-        """A tree of the classes that fits to the folds of a subset confuse."""
+        """A tree of the classes, from the classes that are confused by fits to the folds of a subset."""
         data, rows, folds = self.weighed, rung.drawn.rows, self._folds(rung)
         points = rung.operator.points(self.flat.alternative.points(data.points[rows]))
         targets = np.ascontiguousarray(data.targets[:, rows])

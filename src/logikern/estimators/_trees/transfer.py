@@ -14,8 +14,8 @@ def start_on_tree(flat: Specification, origin: Specification, tree: Tree) -> Spe
     """One kernel and one variance for a tree, whose class functions have the mean variance of the flat ones.
 
     The kernel has the form of the first model of the flat search, `origin`: if the flat model has a rate per column,
-    the search with the tree must find again that these are worth it. As free parameters of its first model, they
-    would follow the rows of the search.
+    the search with the tree must show again that rates per column are better. If they were free parameters of its
+    first model, they would overfit the rows of the search.
     """
     length = float(tree.forward_diagonal(np.ones((tree.n_latent, 1))).mean())
     variance = float(np.exp(np.mean(np.log(flat.latent_variances)))) / length
@@ -35,7 +35,7 @@ def _mean_kernel(kernels: tuple[Kernel, ...], form: Kernel) -> Kernel:
 
 
 def carry_to(found: Specification, tree: Tree) -> Specification:
-    """The model of another tree: leaves keep their kernel and variance, inner nodes have those of their level.
+    """The model of another tree: leaves keep their kernel and variance, inner nodes get the values of their level.
 
     If a level has no function in the first tree, the next one above is used, or else the first one below.
     """
@@ -61,7 +61,7 @@ def carry_to(found: Specification, tree: Tree) -> Specification:
 
 
 def _on_level(tree: Tree, depth: int) -> list[int]:
-    """Latent functions of inner nodes at a depth, or at the nearest depth above or below that has some."""
+    """Latent functions of inner nodes at a depth, or at the nearest depth above or below that has such functions."""
     is_inner = ~np.isin(np.arange(tree.n_latent), tree.leaf_latents)
     depths = tree.latent_depths
     inner = np.flatnonzero(is_inner)

@@ -23,7 +23,7 @@ from logikern.numerics.outcome import Array, Indices, Mask
 
 
 class OfClassifier:
-    """An attribute that is read from the fitted classifier inside."""
+    """An attribute that is read from the inner fitted classifier."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -141,7 +141,7 @@ class LabelSetAnswers:
         distribution, sets = self._distribution(X), self._label_sets_of(y)
         if len(sets) != len(distribution.marginals):
             raise ValueError(
-                f"`y` must have as many rows as `X`, {len(distribution.marginals)}, but has {len(sets)}."
+                f"`y` must have as many rows as `X` ({len(distribution.marginals)}), but has {len(sets)}."
             )
         return distribution.log_probability(sets)
 

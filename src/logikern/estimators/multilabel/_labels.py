@@ -26,10 +26,10 @@ from logikern.structure.tree import Tree, as_labels
 
 @dataclass(frozen=True, eq=False)
 class LabelSpace:
-    """Which labels vary in the training rows, what the others are, and which labels need which."""
+    """Which labels vary in the training rows, the constant values of the others, and the parent of each label."""
 
     shares: Array  # (L,): the share of the training weight that has each label; exactly 0 or 1 for constant labels
-    parents: Indices  # (L,): the place of the parent of each label, -1 for labels without one
+    parents: Indices  # (L,): the position of the parent of each label, -1 for labels without a parent
 
     @property
     def varying(self) -> Mask:
@@ -38,9 +38,10 @@ class LabelSpace:
 
     @property
     def varying_parents(self) -> Indices:
-        """Parents of the varying labels among these, (V,).
+        """The parent of each varying label, as a position among the varying labels, (V,).
 
-        The parent of a varying label varies, or all rows have it. Then the label counts as one without a parent.
+        The parent of a varying label varies, or all rows have it. In the second case, the label is treated as one
+        without a parent.
         """
         places = np.append(np.where(self.varying, np.cumsum(self.varying) - 1, ROOT), ROOT)
         return places[self.parents[self.varying]]
@@ -55,7 +56,7 @@ class LabelSpace:
         return SetDistribution(marginals, conditionals, distribution.listed, sets == 1, distribution.rest, forest)
 
     def _complete(self, varying: Array) -> Array:
-        """Values of all labels, (n, L), from those of the varying ones, (n, V)."""
+        """Values of all labels, (n, L), from the values of the varying labels, (n, V)."""
         values = np.tile(self.shares, (len(varying), 1))
         values[:, self.varying] = varying
         return values
@@ -127,7 +128,7 @@ def match_columns(names: list[Any], known: list[Any], argument: str) -> list[int
     if missing:
         strange = next(name for name in names if name not in known)
         raise ValueError(
-            f"The columns of `{argument}` must be the labels of the fit, but there is none for {str(missing[0])!r}, "
+            f"The columns of `{argument}` must be the labels of the fit, but no column is named {str(missing[0])!r}, "
             f"and {str(strange)!r} is not a label. Rename the columns, or pass an array."
         )
     return [place[name] for name in known]
@@ -143,18 +144,19 @@ def _shares(indicator: Mask, weights: Array) -> Array:
 
 
 def _check_varying(table: LabelTable) -> None:
-    """Warn of constant labels; raise if there are no others."""
+    """Warn of constant labels; raise an error if all labels are constant."""
     constant = table.names[~table.space.varying]
     if len(constant) == len(table.names):
         raise ValueError(
             "`y` must have a label that some rows have and others lack, but each label has one class only: it is "
-            "present in all rows or in none. Add rows, or drop these labels."
+            "present in all rows or absent from all rows. Add rows, or drop these labels."
         )
     if len(constant):
         named = ", ".join(repr(str(name)) for name in constant[:N_NAMED])
         more = f" and {len(constant) - N_NAMED} more" if len(constant) > N_NAMED else ""
         warnings.warn(
-            f"Labels {named}{more} are present in all rows or in none. Their probability in new rows is 1 or 0.",
+            f"Labels {named}{more} are present in all rows, or absent from all. "
+            "Their probability in new rows is 1 or 0.",
             stacklevel=3,
         )
 
@@ -162,7 +164,7 @@ def _check_varying(table: LabelTable) -> None:
 def rarest_labels(indicator: Mask) -> Indices:
     """For each row, one more than the number of its rarest label, or 0 without labels: strata for subsets and folds.
 
-    Rare labels are then spread over folds, as by the iterative stratification of Sechidis, Tsoumakas & Vlahavas
+    Rare labels are then spread over folds, as in the iterative stratification of Sechidis, Tsoumakas & Vlahavas
     (2011).
     """
     order = np.argsort(indicator.sum(axis=0), kind="stable")

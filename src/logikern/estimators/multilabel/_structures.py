@@ -67,7 +67,7 @@ class FittedStructure(ABC):
 class Independent(FittedStructure):
     """P(set) = prod_l P(label l as in the set), given the parent of label l if there is a tree."""
 
-    classifier: KernelLogisticClassifier  # its latents are those of `Bernoulli`, one for each label
+    classifier: KernelLogisticClassifier  # its latents belong to `Bernoulli`, one for each label
     space: LabelSpace
     unseen_share: float = 1.0
     words: ClassVar[Words] = Words("label", _CRITERION)
@@ -106,8 +106,8 @@ def _label_probabilities(latent: Array) -> Array:
 def unseen_share(data: TrainingData) -> float:
     """Probability that a new row has a set that no row of positive weight has.
 
-    The estimate of Good (1953) is the share of the rows whose set occurs once. One row is added on each side, so that
-    no set is impossible.
+    The estimate of Good (1953) is the share of the rows whose set occurs once. One row is added to these rows and one
+    to the other rows, so that no set is impossible.
     """
     positive = data.weights[data.weights > 0]
     counts = data.targets @ data.weights / weight_unit(positive)
@@ -153,7 +153,7 @@ class StructurePolicy:
 
     # Label sets times rows. On one core, 240,000 take a minute (yeast), and the time grows faster than this number.
     most_entries: int = 500_000
-    # Share of rows whose set no other row has. As many new rows have a set that was never seen.
+    # Share of rows whose set no other row has. About the same share of new rows has a set that was never seen.
     most_unseen: float = 0.5
     # Label sets times rows from which the joint search uses the kernel and the scale of the inputs that independent
     # labels have chosen. Both structures chose the same on scene and yeast; on yeast, comparing them again would take
@@ -182,7 +182,7 @@ def inherit_inputs(
 ) -> dict[str, Any]:
     """Settings of a large joint search, with the kernel and the scale of inputs that another search has chosen."""
     n_entries = len(_seen_sets(given.table)) * len(given.table.learned)
-    # Weights count in a scale that a search chooses, but not in a given one.
+    # Weights affect a scale that a search chooses, but not a given scale.
     is_small = n_entries < policy.many_entries or given.sample_weight is not None
     if is_small or len(chosen.plan_.alternatives) == 1:
         return settings

@@ -42,9 +42,7 @@ def _check_columns(tree: Tree, names: Array) -> None:
     if missing.size:
         named = ", ".join(shown(tree.labels[node]) for node in missing[:N_NAMED])
         more = f" and {len(missing) - N_NAMED} more" if len(missing) > N_NAMED else ""
-        raise ValueError(
-            f"`y` must have a column for each node of the hierarchy, but has none for {named}{more}. {_ADVICE}"
-        )
+        raise ValueError(f"`y` must have a column for each node of the hierarchy, but lacks {named}{more}. {_ADVICE}")
 
 
 def node_indicators(y: Any, hierarchy: Any) -> Any:

@@ -39,7 +39,7 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         A tree whose nodes are the labels, in any form that `read_tree` accepts; "paths" reads it from columns such as
         "art/music". A row with a label also has the labels above it, which are added if they are absent. Independent
         labels are then independent given their parents: the probability of a label is a product along its path, and
-        never exceeds that of its parent. See `node_indicators`.
+        never exceeds the probability of its parent. See `node_indicators`.
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
         As in `KernelLogisticClassifier`.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
@@ -111,7 +111,7 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
     unseen_share_ : float
         Joint and coupled models: the share r of sets that no training row has, estimated from the sets that occur
         once (Good 1953). P(set) is 1 - r times the softmax over `label_sets_`, plus r times the product of the
-        marginal probabilities. 1 for independent labels, whose sets have the product alone.
+        marginal probabilities. 1 for independent labels, whose sets follow the product alone.
     set_classifier_ : KernelLogisticClassifier
         Joint and coupled models: the softmax over label sets. Its classes are the rows of `label_sets_`.
     criterion_value_ : float
@@ -199,9 +199,10 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             As in `KernelLogisticClassifier`.
         y : array, sparse matrix or frame of shape (n_samples, n_labels)
-            Indicator matrix: 1 or True if a row has a label, else 0 or False. A label that all rows have, or none,
-            gets probability 1 or 0, with a warning. With a hierarchy, there is a column for each node: a frame has
-            columns named after nodes, and an array has them in the order of `read_tree(hierarchy).labels`.
+            Indicator matrix: 1 or True if a row has a label, else 0 or False. A label that is present in all rows
+            gets probability 1, and a label that is absent from all rows gets probability 0, with a warning. With a
+            hierarchy, there is a column for each node: a frame has columns named after nodes, and an array has them
+            in the order of `read_tree(hierarchy).labels`.
         sample_weight : array of shape (n_samples,) or None, default=None
             Weights of the rows' likelihoods. A weight of two counts as two rows.
         groups : array of shape (n_samples,) or None, default=None
@@ -224,7 +225,7 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         return self
 
     def _settings(self) -> dict[str, Any]:
-        """Settings of the classifier inside, checked before any work."""
+        """Settings of the inner classifier, checked before any work."""
         self._check_arguments()
         settings = self.get_params(deep=False)
         del settings["structure"], settings["hierarchy"]  # how labels depend on each other

@@ -26,7 +26,7 @@ class Fit:
 class NewtonSolver(Solver):
     """Newton's method; a subclass says how its systems are solved.
 
-    `merges_classes` says whether these accept curvatures that merge classes (`Likelihood.expand_closely`),
+    `merges_classes` says whether the systems accept curvatures that merge classes (`Likelihood.expand_closely`), and
     `verifies` whether convergence in single precision is verified by kernel values in double precision.
     """
 

@@ -30,13 +30,13 @@ class StoppingRule(NamedTuple):
     """When a solution x of (I + W K~) x = c is accurate enough; a solve in closed form always is."""
 
     tolerance: Array  # (B,): for max |(I + W K~) x - c|
-    # (B,): stop as well if at most this part of the possible gain is missed, the decrease of
+    # (B,): stop as well if at most this fraction of the possible gain is missed, the decrease of
     # x' K~ (x / 2 - c) + x' K~ W K~ x / 2 from its value at zero.
     missed_gain: Array | None = None
     most: int | None = None  # largest number of products
     # Set by a system, (B,).
     gained: Array | None = None  # the gain at its start plus half of |r|^2 there
-    longest: Array | None = None  # a bound on |r|^2, beside the tolerance
+    longest: Array | None = None  # a bound on |r|^2, in addition to the tolerance
 
     def is_met(self, members: Array, largest: Array, square: Array, energy: Array) -> Array:
         """Whether to stop, (members,), from max |V r|, |r|^2 and the decrease of r' A^-1 r.

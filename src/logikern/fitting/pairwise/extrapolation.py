@@ -68,7 +68,7 @@ def _newton_step(curvature: Array, slope: Array, singular: float) -> Array:
 def _step_length(
     state: DualState, shares: Array, move: Array, image: Array, gained: Array, policy: PairwisePolicy
 ) -> float:
-    """A step of at most one, with positive shares, not far beyond the minimum along the line; zero if there is none.
+    """A step of at most one, with positive shares, not far beyond the minimum along the line; zero if impossible.
 
     The slope comes from `DualState.excess`, whose parts vanish at the optimum: otherwise rounding would decide.
     """

@@ -64,8 +64,8 @@ def joint_rows(covariance: ClassCovariance, memory: float, most_couplings: int =
     if n_operators * n_classes**2 > most_couplings:
         kernels = "1 kernel" if n_operators == 1 else f"{n_operators} kernels"
         raise ValueError(
-            f"solver='smo' stores a coupling for every pair of classes, but {n_classes} classes with {kernels} have "
-            f"more than the limit of {most_couplings} couplings. Use solver='newton'."
+            f"solver='smo' stores a coupling for every pair of classes, but {n_classes} classes with {kernels} "
+            f"exceed the limit of {most_couplings} couplings. Use solver='newton'."
         )
     if not np.isfinite(covariance.bias_variance):
         raise ValueError("`bias_variance` must be finite for solver='smo', but is inf. Use solver='exact'.")

@@ -15,9 +15,9 @@ import numpy as np
 from logikern.numerics.compilation import compile_together
 from logikern.numerics.outcome import Array
 
-# Part of a point's first spread, and of a block's first divergence, that may be left.
+# Fractions of a point's first spread, and of a block's first divergence, that may remain.
 POINT_FALL, BLOCK_FALL = 0.3, 0.01
-# Points below this part of a block's first mean divergence are skipped.
+# Points below this fraction of a block's first mean divergence are skipped.
 QUIET = 0.1
 # Relative rounding of latents: smaller spreads count as zero.
 ROUNDING = 1e-15
@@ -33,7 +33,7 @@ def log_odds(gain: float, right: float, start: float) -> float:
     """
     highest = min(0.0, right)
     x = min(max(start, right - gain), highest)
-    # Far from the root each step is about one, which makes log(gain) steps.
+    # Far from the root each step is about one, so log(gain) steps are needed.
     for _ in range(1000):
         odds = math.exp(x)
         share = odds / (1.0 + odds)

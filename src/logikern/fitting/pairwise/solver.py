@@ -19,8 +19,8 @@ class Smo(Solver):
     """Sweeps over the points in random order, two classes of a point at a time, until primal and dual agree.
 
     A step is one sweep. Blocks of points are solved among themselves; one product with the rows of the block updates
-    all others. After each sweep, the dual is minimised over the span of the last sweeps. Points with a small part of
-    the gap are skipped, but their latents are kept up to date, so the gap always covers all points.
+    all others. After each sweep, the dual is minimised over the span of the last sweeps. Points that contribute
+    little to the gap are skipped, but their latents are kept up to date, so the gap always covers all points.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Smo(Solver):
     memory : float, default=2e8
         Bytes for cached rows of the kernel matrix.
     shrinking : bool, default=True
-        Whether points with a small part of the gap are skipped.
+        Whether points that contribute little to the gap are skipped.
     seed : int, default=0
         Seed of the order of the points.
     policy : PairwisePolicy

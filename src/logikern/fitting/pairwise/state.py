@@ -53,7 +53,7 @@ class DualState:
         return self.log_shares - log_probabilities(self.latent)
 
     def gaps(self) -> Array:
-        """w_i KL(q_i || softmax(u_i)) of every point, (n,): its part of the duality gap."""
+        """w_i KL(q_i || softmax(u_i)) of every point, (n,): its contribution to the duality gap."""
         log_likely = log_probabilities(self.latent)
         excess = self.log_shares - log_likely
         shares = np.exp(self.log_shares)

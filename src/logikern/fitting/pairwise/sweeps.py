@@ -22,8 +22,8 @@ class SweepState:
     state: DualState
     dtype: np.dtype  # of the dual that is returned
     policy: PairwisePolicy = POLICY
-    fresh: bool = True  # whether the latents are recomputed from the dual, not carried along
-    gaps: Array | None = None  # each point's part of the gap
+    fresh: bool = True  # whether the latents are recomputed from the dual rather than updated
+    gaps: Array | None = None  # each point's contribution to the gap
     gap: float = np.inf
     last_gap: float = np.inf
     loss: float = np.inf

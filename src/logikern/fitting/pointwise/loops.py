@@ -17,7 +17,7 @@ import numpy as np
 from logikern.numerics.compilation import compile_together
 from logikern.numerics.outcome import Array, Indices
 
-# Part of its first residual that a visit may leave, and the largest number of its Newton steps.
+# Fraction of its first residual that a visit may leave, and the largest number of its Newton steps.
 VISIT_FALL, MOST_NEWTON = 0.1, 20
 # Line search of a visit: sufficient decrease, rounding of losses, shortest step.
 SUFFICIENT, LOSS_ROUNDING, SHORTEST = 1e-4, 1e-9, 1e-6

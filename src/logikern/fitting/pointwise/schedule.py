@@ -29,7 +29,7 @@ class PointwisePolicy:
     # Residual, in units of the tolerance, below which points are skipped. Visits are cheap compared with measuring
     # all points, and held-out losses depend on the mean of the remaining residuals, not on the largest.
     finest: float = 0.03
-    # Points below this part of the root mean square residual are skipped for now.
+    # Points below this fraction of the root mean square residual are skipped for now.
     quiet: float = 0.06
     # Rounds for which a point is visited after its last large residual: two points that disagree about a word move in
     # turn.
@@ -78,7 +78,7 @@ def point_features(covariance: ClassCovariance) -> PointFeatures:
     operator = covariance.operators[0]
     features = operator.features  # type: ignore[attr-defined]
     forest, variances = covariance.mixing.forest, covariance.variances.astype(np.float64)
-    assert forest is not None, "pointwise ascent requires a forest"
+    assert forest is not None, "Pointwise ascent requires a forest."
     inner = forest.inner
     # The root comes first; functions without a parent are attached to it.
     places = np.where(inner.class_parents < len(inner), inner.class_parents + 1, 0)
@@ -132,7 +132,7 @@ class Groups:
     """Groups of equal points that a round visits, each as one point of their total weight.
 
     The softmax depends on equal points only through their mean target, and gives all of them the same
-    probabilities. One at a time they would undo each other's steps.
+    probabilities. If they were visited one at a time, they would undo each other's steps.
     """
 
     points: Indices  # (m,): all points with weight, group by group
@@ -148,7 +148,7 @@ class Groups:
             yield self.points[start:end], self.groups[start:end]
 
     def sum(self, values_at: Callable[[Indices], Array]) -> Array:
-        """Sums over each group of values at points, given as (C, k) for any k of them -> (g, C), in float64."""
+        """Sums over each group, (g, C), of the values (C, k) that a function gives at any k points, in float64."""
 
         def sum_some(tile: tuple[Indices, Indices]) -> Array:
             points, groups = tile

@@ -28,8 +28,8 @@ from logikern.structure.covariance import ClassCovariance
 class PointwiseSystem(NewtonSystem):
     """(I + W K~) x = c with W of a softmax, by rounds of visits that each solve one point for all of its classes.
 
-    Another system solves the remainder after a few rounds. Only the tolerance of a stopping rule is used, and no
-    guess; constants sum to zero over classes.
+    Another system solves the remainder after a few rounds. Only the tolerance of a stopping rule is used, and a guess
+    is ignored; constants sum to zero over classes.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ POLICY = RankPolicy()
 
 
 def rows_per_rank(covariance: ClassCovariance) -> int:
-    """Rows of all classes, or coordinates if there are more, for each row of an operator's factor."""
+    """Number of rows of all classes (or of coordinates, if larger) per row of an operator's factor."""
     forest = covariance.mixing.forest
     if forest is not None and not len(forest.inner):
         return covariance.n_classes

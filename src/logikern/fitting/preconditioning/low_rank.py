@@ -261,8 +261,9 @@ def diagonal_fraction(
     """The fraction of the residual diagonal to use: the root of its share in the squares of all missed entries.
 
     If the kernel is rough, the factor misses a nearly diagonal matrix, and all of the diagonal counts. If rows are
-    similar, the same diagonal belongs to few large eigenvalues and many near zero. A multiple of the identity would
-    then spread over the many directions that the kernel hardly sees. Estimated from `n_probes` random rows.
+    similar, the same diagonal belongs to a few large eigenvalues and many near zero. A multiple of the identity would
+    then spread over the many directions that the kernel hardly sees. The fraction is estimated from `n_probes` random
+    rows.
     """
     n = len(found.residual)
     probes = random.choice(n, size=min(n_probes, n), replace=False)

@@ -133,7 +133,7 @@ def _centre(Z: np.ndarray) -> np.ndarray | float:
 
 
 def _scale(X: Any, rate: Rate) -> Any:
-    """X_j rate_j; dense points are contiguous, and sparse ones have no entry twice."""
+    """X_j rate_j; dense points are contiguous, and sparse points have no duplicate entries."""
     scaled = scale_inputs(X, rate, power=1.0)
     if is_sparse(scaled):
         scaled.sum_duplicates()

@@ -17,7 +17,7 @@ class Part(ABC):
     Attributes
     ----------
     inputs : array of int
-        Places of the inputs.
+        Positions of the inputs.
     largest_norm : float
         The largest sum of absolute values of a point.
     """
@@ -41,7 +41,7 @@ class Differences(Part):
     inputs: np.ndarray
     largest_norm: float
     rows: np.ndarray  # (n, d)
-    blocks: np.ndarray  # (blocks, d, WIDTH): the columns, filled up with zeros
+    blocks: np.ndarray  # (blocks, d, WIDTH): the columns, padded with zeros
 
     def add_distances(self, tile: slice, out: np.ndarray) -> None:
         loops.compiled(loops.add_distances)(self.rows[tile], self.blocks, out)

@@ -40,7 +40,8 @@ class DistancePolicy:
     many_near: float = 0.1
     mended_entries: int = 2**18
     # Largest number of inputs of sparse points that are compared as dense inputs: centring keeps their digits.
-    # Points with at most this number of inputs are compared as dense points if values are large or many points near.
+    # Points with at most this number of inputs are compared as dense points if values are large or many points are
+    # near.
     most_dense_inputs: int = 128
     # Points whose median is the centre of dense points.
     centre_sample: int = 63
@@ -67,7 +68,7 @@ class Block:
         return float(max(self.row_norms.max(initial=0.0), self.column_norms.max(initial=0.0)))
 
     def are_far(self, norms: np.ndarray) -> np.ndarray:
-        """Places of the points that must be compared by differences; sparse points never are."""
+        """Positions of the points that must be compared by differences; sparse points never are."""
         if is_sparse(self.rows) or is_sparse(self.columns):
             return np.zeros(0, dtype=np.intp)
         return np.flatnonzero(~(self.noise * norms <= POLICY.rounding))
@@ -131,7 +132,7 @@ class ScaledPair(Pair):
 
     # All inputs in one block, or in two: a sparse one, and a dense one of inputs with large values.
     blocks: tuple[Block, ...]
-    dense_inputs: np.ndarray  # places of the inputs of the second block, which are zero in the first one
+    dense_inputs: np.ndarray  # positions of the inputs of the second block, which are zero in the first one
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -245,7 +246,7 @@ def _block(rows: Any, columns: Any) -> Block:
 
 
 def _heavy_inputs(block: Block) -> np.ndarray:
-    """The largest inputs; without them, every squared norm is small enough for the expansion. All inputs if few."""
+    """The largest inputs (or all, if few); without them, every squared norm is small enough for the expansion."""
     allowed, n_inputs = POLICY.rounding / block.noise, block.rows.shape[1]
     if block.largest_norm <= allowed:
         return np.zeros(0, dtype=np.intp)
