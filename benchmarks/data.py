@@ -57,6 +57,13 @@ class Split:
         rows = np.sort(np.random.default_rng(seed).permutation(len(self.y))[:n])
         return _with_dense_labels(replace(self, X=self.X[rows], y=self.y[rows]))
 
+    def redrawn(self, seed: int) -> "Split":
+        """The same numbers of training and test rows, drawn at random from all of them."""
+        order = np.random.default_rng(seed).permutation(len(self.y) + len(self.y_test))
+        X, y = np.concatenate([self.X, self.X_test])[order], np.concatenate([self.y, self.y_test])[order]
+        n = len(self.y)
+        return _with_dense_labels(Split(self.name, X[:n], y[:n], X[n:], y[n:]))
+
     def classes(self, n_classes: int) -> "Split":
         """Only the rows of the first `n_classes` classes."""
         train, test = self.y < n_classes, self.y_test < n_classes
