@@ -1,9 +1,9 @@
 """Hyperparameters learned on neighbourhoods, at the density of all rows, against those of a random subset.
 
 The defaults finish a search on neighbourhoods from 4,000 rows on. `search_size=2000` finishes it on 2,000 random rows
-and extrapolates rates to the number of all rows. Everything else is the same. The test rows of usps come from other
-sources than its training rows; random splits of all rows show the method without this difference. Differences of the
-losses are paired by test row.
+and extrapolates rates to the number of all rows. Everything else is the same. The test rows of usps are harder
+than its training rows; random splits of all rows show the method without this difference. Differences of losses are
+paired by test row.
 """
 
 import time
