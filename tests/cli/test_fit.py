@@ -55,6 +55,7 @@ def info(run, tmp_path) -> dict:
         ("--seed", "7", "random_state", 7),
         ("--precision", "double", "precision", "double"),
         ("--n-jobs", "1", "n_jobs", 1),
+        ("--max-iter", "9", "max_iter", 9),
     ],
 )
 def test_option_reaches_the_estimator(option, value, name, expected, fit_table, run, tmp_path):

@@ -93,7 +93,7 @@ def test_damaged_checkpoint_is_one_sentence(run, table, tmp_path):
     (tmp_path / "s").write_bytes(f"logikern search {FORMAT} ".encode() + 64 * b"0" + b"\n" + bytes(100))
     result = run("fit", tmp_path / "t.csv", "-t", "kind", "-o", tmp_path / "m.skops", "--checkpoint", tmp_path / "s")
     last = result.stderr.splitlines()[-1]
-    assert result.exit_code == 1 and last.startswith("error: `checkpoint` must be a file")
+    assert result.exit_code == 1 and last.startswith("error: `--checkpoint` must be a file")
     assert f"`{tmp_path / 's'}` is damaged" in last and "Delete it" in last
 
 

@@ -152,7 +152,7 @@ def with_cell(row, column, value):
         (pictures(), (*NAMED, "--regression"), "remove `--regression` or `--sequence`"),
         (pictures(), (*NAMED, "--class-weight", "balanced"), "have no option `--class-weight`"),
         (pictures(), (*NAMED, "--tying", "leaf"), "needs a class tree"),
-        (pictures(), (*NAMED, "--solver", "smo"), "`solver` must be one of"),
+        (pictures(), (*NAMED, "--solver", "smo"), "`--solver` must be one of"),
         (pictures().assign(sea=1, sky=0, city=1), NAMED, "each label has one class only"),
     ],
     ids=["both", "two", "maybe", "missing", "unknown", "twice", "numbers", "weights", "tying", "solver", "constant"],

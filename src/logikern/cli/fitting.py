@@ -32,6 +32,7 @@ from logikern.cli.session.exits import ExitCode
 from logikern.cli.session.interruption import Interruption, interrupts_to
 from logikern.cli.session.messages import Messages
 from logikern.cli.session.progress import show_progress
+from logikern.cli.session.wording import spell
 from logikern.cli.writing.description import hyperparameters
 from logikern.cli.writing.outputs import require_writable
 from logikern.cli.writing.render import LIMITS, print_hyperparameters, print_report
@@ -80,7 +81,7 @@ def check(
         raise typer.BadParameter(f"`--test-fraction` must lie between 0 and 1, but is {test_fraction:g}.")
     idle = [name for name, value in vars(learning).items() if value != vars(options.Learning())[name]]
     if learning.fixed and idle != ["fixed"]:
-        given = name_list(_spell(name, vars(learning)[name]) for name in idle if name != "fixed")
+        given = name_list(spell(name, vars(learning)[name]) for name in idle if name != "fixed")
         raise typer.BadParameter(f"with `--fixed` nothing is learned: remove {given}.")
     if columns.regression:
         _check_regression(columns, model, learning)
@@ -92,7 +93,7 @@ def _check_regression(columns: options.Columns, model: options.Model, learning: 
         "--hierarchy": columns.hierarchy != options.Columns().hierarchy,
         "--tying": model.tying is not None,
         "--class-weight": model.class_weight is not None,
-        _spell("sharpen", learning.sharpen): learning.sharpen is not None,
+        spell("sharpen", learning.sharpen): learning.sharpen is not None,
     }
     if any(only.values()):
         given = name_list(option for option, is_given in only.items() if is_given)
@@ -112,7 +113,7 @@ def check_sequence_options(
             raise typer.BadParameter("`--window` is for sequences: pass `--sequence`, or remove it.")
         return
     given = [
-        _spell(name, vars(record)[name])
+        spell(name, vars(record)[name])
         for record in (columns, model, learning, computation)
         for name in vars(record)
         if name in NOT_FOR_SEQUENCES and vars(record)[name] != vars(type(record)())[name]
@@ -130,16 +131,11 @@ def check_label_options(columns: options.Columns, model: options.Model, learning
     """Reject options that models of several labels do not have."""
     given = vars(model) | vars(learning)
     usual = vars(options.Model()) | vars(options.Learning())
-    idle = [_spell(name, given[name]) for name in NOT_FOR_LABELS if given[name] != usual[name]]
+    idle = [spell(name, given[name]) for name in NOT_FOR_LABELS if given[name] != usual[name]]
     if columns.label and (columns.regression or columns.sequence is not None):
         raise typer.BadParameter("`--label` names labels of single rows: remove `--regression` or `--sequence`.")
     if columns.label and idle:
         raise typer.BadParameter(f"models of several labels (`--label`) have no option {name_list(idle)}.")
-
-
-def _spell(name: str, value: Any) -> str:
-    """The option as the user wrote it."""
-    return f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
 
 
 def notes_on(context: typer.Context) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from logikern.cli.preprocessing import final_step
+from logikern.cli.session.wording import in_options
 from logikern.encoding.complaints import ColumnWarning
 from logikern.model.integrity import labels_sequences
 from logikern.structure.tree import Tree
@@ -74,7 +75,9 @@ def fit_model(
         model,
         converged=_converged(classifier),
         outcome=outcome_sentence(classifier),
-        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught if _concerns_user(warning))),
+        warnings=tuple(
+            dict.fromkeys(in_options(str(warning.message)) for warning in caught if _concerns_user(warning))
+        ),
     )
 
 

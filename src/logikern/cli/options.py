@@ -277,6 +277,9 @@ class Computation:
     precision: Annotated[
         Precision | None, _computation("--precision", **one_of(Precision), help="Precision of kernel products.")
     ] = None
+    max_iter: Annotated[
+        int | None, _computation("--max-iter", min=1, help="Maximum number of steps of the final fit.")
+    ] = None
     n_jobs: Annotated[
         int | None, _computation("--n-jobs", help="Maximum number of threads (default: the number of BLAS threads).")
     ] = None
