@@ -246,3 +246,9 @@ def test_near_name_is_suggested(option, wrong, meant, run, tmp_path):
 def test_near_name_of_a_solver_is_suggested(fit_table):
     result = fit_table("--solver", "Newton")
     assert result.exit_code == 1 and "Did you mean 'newton'?" in result.stderr
+
+
+def test_suffix_that_is_advised_keeps_the_folder(fit_table, tmp_path):
+    result = fit_table("--out", "models/fruit.model")
+    told = " ".join(result.stderr.replace("│", " ").split())
+    assert result.exit_code == 2 and "`--out models/fruit.skops`" in told

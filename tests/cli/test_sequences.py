@@ -12,6 +12,7 @@ import pytest
 
 import logikern
 from logikern import KernelSequenceClassifier
+from logikern.decisions.intervals import bootstrap_means
 from logikern.model import persistence
 
 FIXED = ("--target", "tag", "--sequence", "sentence", "--fixed")
@@ -111,6 +112,18 @@ def test_scores_are_those_of_python(fit_tokens, run, unseen, tmp_path):
     assert whole["log_loss_per_row"] == pytest.approx(-joint.sum() / len(tags))
     wrong = unseen["sentence"][model.predict(inputs, groups=names) != tags]
     assert whole["error"] == pytest.approx(wrong.nunique() / 15)
+
+
+def test_intervals_resample_whole_sequences(fit_tokens, run, unseen, tmp_path):
+    assert fit_tokens(*FIXED).exit_code == 0
+    found = json.loads(run("evaluate", tmp_path / "m.skops", tmp_path / "new.csv", "--json").stdout)
+    model = logikern.load_model(tmp_path / "m.skops")
+    inputs, tags, names = unseen[["word", "length"]], unseen["tag"].to_numpy(), unseen["sentence"].to_numpy()
+    wrong = (model.predict(inputs, groups=names) != tags).astype(float)
+    [expected] = bootstrap_means(wrong[:, None], groups=names)
+    assert found["intervals"]["error"]["high"] == pytest.approx(expected.high)
+    [joint] = bootstrap_means(-model.log_likelihood(inputs, tags, groups=names)[:, None])
+    assert found["sequences"]["intervals"]["log_loss"]["high"] == pytest.approx(joint.high)
 
 
 def test_evaluation_prints_whole_sequences(fit_tokens, run, unseen, tmp_path):

@@ -67,6 +67,8 @@ def test_scores_are_those_of_python(files, run):
     sizes = decided.sum(axis=1) + truth.sum(axis=1)
     f1 = [2 * both / size if size else 1.0 for both, size in zip((decided * truth).sum(axis=1), sizes, strict=True)]
     np.testing.assert_allclose(found["f1"], np.mean(f1), rtol=1e-12)
+    for name, interval in found["intervals"].items():
+        assert interval["low"] < found[name] < interval["high"]
     shares = np.tile(truth.mean(axis=0), (30, 1))
     np.testing.assert_allclose(found["baseline_joint_log_loss"], joint_log_loss(truth, shares), rtol=1e-12)
     sea = found["per_label"][0]
@@ -251,3 +253,12 @@ def test_wrong_values_are_counted_by_value(run, tmp_path):
     result = run("fit", tmp_path / "t.csv", *NAMED, "--out", tmp_path / "m.skops")
     told = " ".join(result.stderr.replace("│", " ").split())
     assert f"'p0' in rows 1, 2, and other values in {len(table) - 2} rows" in told
+
+
+def test_fit_explains_the_model_and_names_labels(files, run, tmp_path):
+    result = run("fit", files / "test.csv", *NAMED, "--cv", "2", "--out", tmp_path / "m.skops")
+    told = result.stderr
+    assert result.exit_code == 0 and "Structure of the labels: " in told and "Final model: " in told
+    assert (
+        "classes" not in told.partition("hyperparameters\n")[2] and "labels" in told.partition("hyperparameters")[2]
+    )

@@ -15,7 +15,8 @@ Score a model on rows with known targets.
 The scores are log loss (natural logarithm), error, Brier score (summed over the classes) and calibration error
 (15 bins of the largest probability), with a table of the classes and, for few classes, a confusion matrix. With a
 class tree there are also scores per level, taxonomic loss, hierarchical F1 and confused siblings. For a regression,
-the scores are root mean squared error, mean absolute error, R^2 and log loss, each with a 95 % interval.
+the scores are root mean squared error, mean absolute error, R^2 and log loss. Scores that are means over rows have a
+95 % interval, by resampling the rows.
 
 For a model of sequences, the scores are the log loss of single rows given their whole sequence, the error of the most
 probable sequences, and scores of whole sequences.

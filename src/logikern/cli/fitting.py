@@ -68,7 +68,8 @@ def check(
     """Reject contradictory options and paths that cannot be written, before any work."""
     if Path(out).suffix != SUFFIX:
         raise typer.BadParameter(
-            f"`--out` must end with {SUFFIX}, but is {out!r}. Pass `--out {Path(out).stem}{SUFFIX}`."
+            f"`--out` must end with {SUFFIX}, but is {out!r}. "
+            f"Pass `--out {shlex.quote(str(Path(out).parent / (Path(out).stem + SUFFIX)))}`."
         )
     require_writable(out)
     if learning.checkpoint is not None:
@@ -326,9 +327,7 @@ def _in_sequences(data_set: TrainingSet) -> str:
 
 def _summarise(model: Any, outcome: str, messages: Messages) -> None:
     estimator = final_step(model)
-    if getattr(estimator, "verdicts_", ()):
-        messages.info(estimator.explain())
-    else:
-        messages.info(f"outcome: {outcome}")
+    explain = getattr(estimator, "explain", None)
+    messages.info(f"outcome: {outcome}" if explain is None or estimator.criterion is None else explain())
     if not messages.quiet:
         print_hyperparameters(hyperparameters(model), LIMITS.hyperparameters, stderr=True)

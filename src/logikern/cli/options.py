@@ -67,7 +67,8 @@ KeepOption = Annotated[
 ]
 TableOption = Annotated[str, typer.Option("--out", "-o", help="CSV, TSV, Parquet or JSON lines, by suffix, or '-'.")]
 ModelFileOption = Annotated[
-    str | None, typer.Option("--out", "-o", help="Model file to write (default: DATA with the suffix .skops).")
+    str | None,
+    typer.Option("--out", "-o", help="Model file to write, with the suffix .skops (default: the name of DATA)."),
 ]
 PageOption = Annotated[
     str | None, typer.Option("--out", "-o", help="Page to write (default: MODEL with the suffix .html).")
