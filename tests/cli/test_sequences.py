@@ -280,13 +280,10 @@ def test_rows_are_not_dropped_from_sequences(tag_model, run, unseen, tmp_path):
     assert result.exit_code == 2 and "tear sequences apart" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("command", "arguments"),
-    [("decide", ()), ("suspects", ()), ("report", ()), ("evaluate --report", ("--report", "page.html"))],
-)
-def test_other_commands_say_that_they_need_single_rows(command, arguments, tag_model, run, tmp_path):
+@pytest.mark.parametrize("command", ["decide", "suspects"])
+def test_other_commands_say_that_they_need_single_rows(command, tag_model, run, tmp_path):
     # The table does not exist: the model is refused before it is read.
-    result = run(command.split()[0], tag_model, tmp_path / "none.csv", *arguments)
+    result = run(command, tag_model, tmp_path / "none.csv")
     assert result.exit_code == 1 and f"`logikern {command}` needs a classifier of single rows" in result.stderr
     assert "labels sequences" in result.stderr
 
@@ -346,3 +343,13 @@ def test_killed_search_resumes_to_the_same_model(slow, run):
         models.append(persistence.load_model(slow / "m.skops"))
     assert models[0].specification_ == models[1].specification_
     assert np.array_equal(models[0].transition_, models[1].transition_)
+
+
+def test_report_has_the_scores_of_evaluate(tag_model, run, unseen, tmp_path):
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "page.html"
+    result = run("evaluate", tag_model, tmp_path / "new.csv", "--report", page, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert f"{json.loads(result.stdout)['sequences']['log_loss']:.4f}" in page.read_text()
+    assert run("report", tag_model, tmp_path / "new.csv", "--out", page).exit_code == 0
+    assert "15 sequences" in page.read_text()

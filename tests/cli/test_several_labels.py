@@ -95,9 +95,7 @@ def test_info_names_labels_and_structure(files, run):
     "command, told",
     [
         (("decide",), "`logikern decide` needs a classifier of single rows"),
-        (("report",), "`logikern report` needs a classifier of single rows"),
         (("suspects",), "`logikern suspects` needs a classifier of single rows"),
-        (("evaluate", "--report", "page.html"), "`logikern evaluate --report` needs a classifier of single rows"),
         (("evaluate", "--target", "sea"), "remove `--target`"),
         (("predict", "--loss", "taxonomic"), "one of these losses: hamming, subset, f1"),
         (("predict", "--allow-inner"), "one of these losses: hamming, subset, f1"),
@@ -262,3 +260,12 @@ def test_fit_explains_the_model_and_names_labels(files, run, tmp_path):
     assert (
         "classes" not in told.partition("hyperparameters\n")[2] and "labels" in told.partition("hyperparameters")[2]
     )
+
+
+def test_report_has_the_scores_of_evaluate(files, run, tmp_path):
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "page.html"
+    result = run("evaluate", files / "m.skops", files / "test.csv", "--report", page, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert f"{json.loads(result.stdout)['joint_log_loss']:.4f}" in page.read_text()
+    assert run("report", files / "m.skops", files / "test.csv", "--out", page).exit_code == 0

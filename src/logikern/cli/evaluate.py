@@ -2,8 +2,6 @@
 
 import json
 
-import typer
-
 from logikern.cli import options
 from logikern.cli.reading.sources import Reading
 from logikern.cli.session.exits import ends_cleanly
@@ -52,26 +50,21 @@ def evaluate(
     reading: Reading = Reading(),
     messages: Messages = Messages(),
 ) -> None:
-    from logikern.cli.models import has_sequences, load_classifier, load_model
-    from logikern.cli.reading.labelled import LabelledSource, read_labelled
-    from logikern.cli.reading.sequences import find_sequence_column, read_sequence_names
+    from logikern.cli.models import load_any_classifier, load_model
+    from logikern.cli.reading.labelled import read_labelled, source_of
     from logikern.cli.writing.render import print_report, report_record
     from logikern.cli.writing.reports import require_page, write_page
     from logikern.cli.writing.scores import report_on
 
     if report is not None:
         require_page(report)
-    loaded = load_model(model) if report is None else load_classifier(model, "evaluate --report")
-    column = find_sequence_column(model, sequence, has_sequences(loaded))
-    if column is not None and drop_missing_target:
-        raise typer.BadParameter("`--drop-missing-target` would tear sequences apart: drop whole sequences instead.")
-    source = LabelledSource(model, data, reading, target, drop_missing_target, sequence=column)
+    loaded = load_model(model) if report is None else load_any_classifier(model, "evaluate --report")
+    source = source_of(loaded, model, data, reading, target, drop_missing_target, sequence)
     known = read_labelled(loaded, source, messages)
     # Before anything is printed, because the reader of standard output may go away.
     if report is not None:
         write_page(loaded, model, data, known, report, messages)
-    names = None if column is None else read_sequence_names(known.table[column])
-    found = report_on(loaded, known.X, known.labels, names)
+    found = report_on(loaded, known.X, known.labels, known.sequences)
     if json_output:
         print(json.dumps(report_record(found), indent=2))
     else:

@@ -136,6 +136,17 @@ def load_classifier(path: str, command: str) -> Any:
     )
 
 
+def load_any_classifier(path: str, command: str) -> Any:
+    """Read the model file of a classifier of any kind, which `command` needs."""
+    model = load_model(path)
+    if is_regression(model):
+        raise ValueError(
+            f"`logikern {command}` needs a classifier, but `{path}` contains a regressor, which predicts numbers. "
+            "Use `logikern evaluate`."
+        )
+    return model
+
+
 def is_regression(model: Any) -> bool:
     """Whether a model predicts numbers."""
     from sklearn.base import is_regressor

@@ -10,22 +10,9 @@ from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.labels import joined
 from logikern.decisions.intervals import Estimate, bootstrap_means
 from logikern.decisions.label_sets import DECISIONS
-from logikern.estimators._report.set_losses import losses_of_sets, losses_of_shares
+from logikern.estimators._report.set_losses import LabelScore, losses_of_sets, losses_of_shares, score_labels, written
 
-SEPARATOR = ";"  # between the labels of a predicted set
 HAMMING = "hamming"
-
-
-@dataclass(frozen=True)
-class LabelScore:
-    """Frequency and scores of one label."""
-
-    label: str
-    rows: int
-    mean_probability: float
-    recall: float | None
-    precision: float | None
-    log_loss: float
 
 
 @dataclass(frozen=True)
@@ -58,7 +45,7 @@ def labelled_sets(model: Any, X: Any, loss: str) -> pd.DataFrame:
     classifier, inputs = _at_classifier(model, X)
     names = [str(joined(label)) for label in classifier.classes_.tolist()]
     decided, proba = classifier.decide(inputs, loss), classifier.predict_proba(inputs)
-    sets = [SEPARATOR.join(name for name, own in zip(names, row, strict=True) if own) for row in decided]
+    sets = written(decided == 1, names)
     return pd.DataFrame({"predicted": sets} | {f"probability_{name}": proba[:, n] for n, name in enumerate(names)})
 
 
@@ -77,12 +64,7 @@ def score_sets(model: Any, X: Any, sets: np.ndarray) -> SetScores:
         subset_error=subset.value,
         f1=f1.value,
         intervals={"joint_log_loss": joint, "hamming_loss": hamming, "subset_error": subset, "f1": f1},
-        per_label=tuple(
-            _score_label(
-                str(joined(label)), found.marginals[:, place], found.decided[HAMMING][:, place], truth[:, place]
-            )
-            for place, label in enumerate(classifier.classes_.tolist())
-        ),
+        per_label=score_labels(found, truth, [str(joined(label)) for label in classifier.classes_.tolist()]),
     )
 
 
@@ -90,11 +72,3 @@ def _at_classifier(model: Any, X: Any) -> tuple[Any, Any]:
     """The classifier, and its inputs after the other steps of a pipeline."""
     classifier = final_step(model)
     return classifier, X if classifier is model else model[:-1].transform(X)
-
-
-def _score_label(name: str, proba: np.ndarray, decided: np.ndarray, truth: np.ndarray) -> LabelScore:
-    n_true, n_decided, n_both = (int(own.sum()) for own in (truth, decided, decided & truth))
-    with np.errstate(divide="ignore"):
-        losses = -np.log(np.where(truth, proba, 1.0 - proba))
-    recall, precision = n_both / n_true if n_true else None, n_both / n_decided if n_decided else None
-    return LabelScore(name, n_true, float(proba.mean()), recall, precision, float(losses.mean()))

@@ -9,8 +9,8 @@ from logikern.numerics.outcome import Array, Indices
 
 # Name, meaning, and whether it is a share, of the columns of `SequenceLosses.each`.
 SEQUENCE_SCORES = (
-    ("error", "share of sequences with a wrong label", True),
-    ("log loss", "mean of -log(probability of all labels of a sequence), natural logarithm", False),
+    ("error of sequences", "share of sequences with a wrong label", True),
+    ("log loss of sequences", "mean of -log(probability of all labels of a sequence), natural logarithm", False),
 )
 
 
