@@ -338,7 +338,7 @@ def test_killed_search_resumes_to_the_same_model(slow, run):
         process.communicate(timeout=60)
     arguments = ("fit", slow / "tokens.csv", "--target", "tag", "--sequence", "sentence", "-o", slow / "m.skops")
     models = []
-    for more in (("--checkpoint", slow / "search"), ()):
+    for more in (("--checkpoint", slow / "fit.search"), ()):
         assert run(*arguments, *more).exit_code == 0
         models.append(persistence.load_model(slow / "m.skops"))
     assert models[0].specification_ == models[1].specification_
