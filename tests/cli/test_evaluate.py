@@ -9,6 +9,7 @@ import pytest
 from sklearn import metrics
 
 import logikern
+from logikern.decisions.intervals import bootstrap_means
 
 
 @pytest.fixture
@@ -69,6 +70,22 @@ def test_scores_per_class_are_those_of_scikit_learn(score, scores, predicted, un
 
 def test_baseline_is_the_entropy_of_the_class_shares(scores):
     assert scores["baseline_log_loss"] == pytest.approx(np.log(3))
+
+
+def test_intervals_are_those_of_resampled_rows(scores, predicted, unseen):
+    true = np.searchsorted(scores["classes"], unseen["kind"])
+    own = predicted.filter(like="probability_").to_numpy()[np.arange(90), true]
+    [expected] = bootstrap_means(-np.log(own)[:, None])
+    found = scores["intervals"]["log_loss"]
+    assert [found["low"], found["high"]] == pytest.approx([expected.low, expected.high])
+    for name in ("log_loss", "error", "brier_score"):
+        assert scores["intervals"][name]["low"] < scores[name] < scores["intervals"][name]["high"]
+
+
+def test_table_for_people_shows_intervals(run, model, scores, tmp_path):
+    shown = run("evaluate", model, tmp_path / "test.csv").stdout
+    error = scores["intervals"]["error"]
+    assert "95 % interval" in shown and f"{error['low']:.2%} to {error['high']:.2%}" in shown
 
 
 def test_table_for_people_shows_the_same_log_loss(run, model, scores, tmp_path):

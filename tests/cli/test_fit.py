@@ -55,6 +55,7 @@ def info(run, tmp_path) -> dict:
         ("--seed", "7", "random_state", 7),
         ("--precision", "double", "precision", "double"),
         ("--n-jobs", "1", "n_jobs", 1),
+        ("--max-iter", "9", "max_iter", 9),
     ],
 )
 def test_option_reaches_the_estimator(option, value, name, expected, fit_table, run, tmp_path):
@@ -245,3 +246,9 @@ def test_near_name_is_suggested(option, wrong, meant, run, tmp_path):
 def test_near_name_of_a_solver_is_suggested(fit_table):
     result = fit_table("--solver", "Newton")
     assert result.exit_code == 1 and "Did you mean 'newton'?" in result.stderr
+
+
+def test_suffix_that_is_advised_keeps_the_folder(fit_table, tmp_path):
+    result = fit_table("--out", "models/fruit.model")
+    told = " ".join(result.stderr.replace("│", " ").split())
+    assert result.exit_code == 2 and "`--out models/fruit.skops`" in told

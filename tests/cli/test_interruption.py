@@ -66,23 +66,32 @@ def test_second_interrupt_aborts_with_130_and_writes_nothing(shell):
 
 
 def test_killed_search_resumes_from_its_checkpoint(shell, run):
-    checkpoint = ("--checkpoint", str(shell.folder / "search"))
+    checkpoint = ("--checkpoint", str(shell.folder / "fit.search"))
     with shell.start(*checkpoint) as process:
         read_until(process, "evaluation 4:")
         process.kill()
         process.communicate(timeout=60)
-    kept = (shell.folder / "search").stat().st_size
+    kept = (shell.folder / "fit.search").stat().st_size
     arguments = ("fit", shell.folder / "t.csv", "-t", "kind", "-o", shell.folder / "m.skops")
     assert run(*arguments, *checkpoint).exit_code == 0
     resumed = shell.criterion_value(run)
     assert run(*arguments).exit_code == 0
     assert resumed == pytest.approx(shell.criterion_value(run), abs=1e-6)
-    assert (shell.folder / "search").stat().st_size > kept > 0
+    assert (shell.folder / "fit.search").stat().st_size > kept > 0
 
 
 def test_checkpoint_of_other_settings_is_refused(run, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
-    arguments = ("fit", tmp_path / "t.csv", "-t", "kind", "-o", tmp_path / "m.skops", "--checkpoint", tmp_path / "s")
+    arguments = (
+        "fit",
+        tmp_path / "t.csv",
+        "-t",
+        "kind",
+        "-o",
+        tmp_path / "m.skops",
+        "--checkpoint",
+        tmp_path / "s.search",
+    )
     assert run(*arguments, "--max-time", "0.05").exit_code == 0
     result = run(*arguments, "--cv", "3")
     assert result.exit_code == 1 and "belongs to other data or other settings" in result.stderr
@@ -90,19 +99,30 @@ def test_checkpoint_of_other_settings_is_refused(run, table, tmp_path):
 
 def test_damaged_checkpoint_is_one_sentence(run, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
-    (tmp_path / "s").write_bytes(f"logikern search {FORMAT} ".encode() + 64 * b"0" + b"\n" + bytes(100))
-    result = run("fit", tmp_path / "t.csv", "-t", "kind", "-o", tmp_path / "m.skops", "--checkpoint", tmp_path / "s")
+    (tmp_path / "s.search").write_bytes(f"logikern search {FORMAT} ".encode() + 64 * b"0" + b"\n" + bytes(100))
+    result = run(
+        "fit", tmp_path / "t.csv", "-t", "kind", "-o", tmp_path / "m.skops", "--checkpoint", tmp_path / "s.search"
+    )
     last = result.stderr.splitlines()[-1]
-    assert result.exit_code == 1 and last.startswith("error: `checkpoint` must be a file")
-    assert f"`{tmp_path / 's'}` is damaged" in last and "Delete it" in last
+    assert result.exit_code == 1 and last.startswith("error: `--checkpoint` must be a file")
+    assert f"`{tmp_path / 's.search'}` is damaged" in last and "Delete it" in last
 
 
 def test_checkpoint_in_use_is_one_sentence(run, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
-    arguments = ("fit", tmp_path / "t.csv", "-t", "kind", "-o", tmp_path / "m.skops", "--checkpoint", tmp_path / "s")
-    with locked(tmp_path / "s"):
+    arguments = (
+        "fit",
+        tmp_path / "t.csv",
+        "-t",
+        "kind",
+        "-o",
+        tmp_path / "m.skops",
+        "--checkpoint",
+        tmp_path / "s.search",
+    )
+    with locked(tmp_path / "s.search"):
         result = run(*arguments)
-    assert result.exit_code == 1 and f"`{tmp_path / 's'}` is in use by another search" in result.stderr
+    assert result.exit_code == 1 and f"`{tmp_path / 's.search'}` is in use by another search" in result.stderr
 
 
 def test_search_ends_between_evaluations_only_if_asked():

@@ -12,6 +12,7 @@ import pytest
 
 import logikern
 from logikern import KernelSequenceClassifier
+from logikern.decisions.intervals import bootstrap_means
 from logikern.model import persistence
 
 FIXED = ("--target", "tag", "--sequence", "sentence", "--fixed")
@@ -111,6 +112,18 @@ def test_scores_are_those_of_python(fit_tokens, run, unseen, tmp_path):
     assert whole["log_loss_per_row"] == pytest.approx(-joint.sum() / len(tags))
     wrong = unseen["sentence"][model.predict(inputs, groups=names) != tags]
     assert whole["error"] == pytest.approx(wrong.nunique() / 15)
+
+
+def test_intervals_resample_whole_sequences(fit_tokens, run, unseen, tmp_path):
+    assert fit_tokens(*FIXED).exit_code == 0
+    found = json.loads(run("evaluate", tmp_path / "m.skops", tmp_path / "new.csv", "--json").stdout)
+    model = logikern.load_model(tmp_path / "m.skops")
+    inputs, tags, names = unseen[["word", "length"]], unseen["tag"].to_numpy(), unseen["sentence"].to_numpy()
+    wrong = (model.predict(inputs, groups=names) != tags).astype(float)
+    [expected] = bootstrap_means(wrong[:, None], groups=names)
+    assert found["intervals"]["error"]["high"] == pytest.approx(expected.high)
+    [joint] = bootstrap_means(-model.log_likelihood(inputs, tags, groups=names)[:, None])
+    assert found["sequences"]["intervals"]["log_loss"]["high"] == pytest.approx(joint.high)
 
 
 def test_evaluation_prints_whole_sequences(fit_tokens, run, unseen, tmp_path):
@@ -272,13 +285,10 @@ def test_rows_are_not_dropped_from_sequences(tag_model, run, unseen, tmp_path):
     assert result.exit_code == 2 and "would break up sequences" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("command", "arguments"),
-    [("decide", ()), ("suspects", ()), ("report", ()), ("evaluate --report", ("--report", "page.html"))],
-)
-def test_other_commands_say_that_they_need_single_rows(command, arguments, tag_model, run, tmp_path):
+@pytest.mark.parametrize("command", ["decide", "suspects"])
+def test_other_commands_say_that_they_need_single_rows(command, tag_model, run, tmp_path):
     # The table does not exist: the model is refused before it is read.
-    result = run(command.split()[0], tag_model, tmp_path / "none.csv", *arguments)
+    result = run(command, tag_model, tmp_path / "none.csv")
     assert result.exit_code == 1 and f"`logikern {command}` needs a classifier of single rows" in result.stderr
     assert "labels sequences" in result.stderr
 
@@ -333,8 +343,18 @@ def test_killed_search_resumes_to_the_same_model(slow, run):
         process.communicate(timeout=60)
     arguments = ("fit", slow / "tokens.csv", "--target", "tag", "--sequence", "sentence", "-o", slow / "m.skops")
     models = []
-    for more in (("--checkpoint", slow / "search"), ()):
+    for more in (("--checkpoint", slow / "fit.search"), ()):
         assert run(*arguments, *more).exit_code == 0
         models.append(persistence.load_model(slow / "m.skops"))
     assert models[0].specification_ == models[1].specification_
     assert np.array_equal(models[0].transition_, models[1].transition_)
+
+
+def test_report_has_the_scores_of_evaluate(tag_model, run, unseen, tmp_path):
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "page.html"
+    result = run("evaluate", tag_model, tmp_path / "new.csv", "--report", page, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert f"{json.loads(result.stdout)['sequences']['log_loss']:.4f}" in page.read_text()
+    assert run("report", tag_model, tmp_path / "new.csv", "--out", page).exit_code == 0
+    assert "15 sequences" in page.read_text()

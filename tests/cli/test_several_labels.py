@@ -67,6 +67,8 @@ def test_scores_are_those_of_python(files, run):
     sizes = decided.sum(axis=1) + truth.sum(axis=1)
     f1 = [2 * both / size if size else 1.0 for both, size in zip((decided * truth).sum(axis=1), sizes, strict=True)]
     np.testing.assert_allclose(found["f1"], np.mean(f1), rtol=1e-12)
+    for name, interval in found["intervals"].items():
+        assert interval["low"] < found[name] < interval["high"]
     shares = np.tile(truth.mean(axis=0), (30, 1))
     np.testing.assert_allclose(found["baseline_joint_log_loss"], joint_log_loss(truth, shares), rtol=1e-12)
     sea = found["per_label"][0]
@@ -93,9 +95,7 @@ def test_info_names_labels_and_structure(files, run):
     "command, told",
     [
         (("decide",), "`logikern decide` needs a classifier of single rows"),
-        (("report",), "`logikern report` needs a classifier of single rows"),
         (("suspects",), "`logikern suspects` needs a classifier of single rows"),
-        (("evaluate", "--report", "page.html"), "`logikern evaluate --report` needs a classifier of single rows"),
         (("evaluate", "--target", "sea"), "remove `--target`"),
         (("predict", "--loss", "taxonomic"), "one of these losses: hamming, subset, f1"),
         (("predict", "--allow-inner"), "one of these losses: hamming, subset, f1"),
@@ -152,7 +152,7 @@ def with_cell(row, column, value):
         (pictures(), (*NAMED, "--regression"), "with `--regression` or `--sequence`"),
         (pictures(), (*NAMED, "--class-weight", "balanced"), "cannot be combined with `--class-weight`"),
         (pictures(), (*NAMED, "--tying", "leaf"), "needs a class tree"),
-        (pictures(), (*NAMED, "--solver", "smo"), "`solver` must be one of"),
+        (pictures(), (*NAMED, "--solver", "smo"), "`--solver` must be one of"),
         (pictures().assign(sea=1, sky=0, city=1), NAMED, "each label has one class only"),
     ],
     ids=["both", "two", "maybe", "missing", "unknown", "twice", "numbers", "weights", "tying", "solver", "constant"],
@@ -251,3 +251,21 @@ def test_wrong_values_are_counted_by_value(run, tmp_path):
     result = run("fit", tmp_path / "t.csv", *NAMED, "--out", tmp_path / "m.skops")
     told = " ".join(result.stderr.replace("│", " ").split())
     assert f"'p0' in rows 1, 2, and other values in {len(table) - 2} rows" in told
+
+
+def test_fit_explains_the_model_and_names_labels(files, run, tmp_path):
+    result = run("fit", files / "test.csv", *NAMED, "--cv", "2", "--out", tmp_path / "m.skops")
+    told = result.stderr
+    assert result.exit_code == 0 and "Structure of the labels: " in told and "Final model: " in told
+    assert (
+        "classes" not in told.partition("hyperparameters\n")[2] and "labels" in told.partition("hyperparameters")[2]
+    )
+
+
+def test_report_has_the_scores_of_evaluate(files, run, tmp_path):
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "page.html"
+    result = run("evaluate", files / "m.skops", files / "test.csv", "--report", page, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert f"{json.loads(result.stdout)['joint_log_loss']:.4f}" in page.read_text()
+    assert run("report", files / "m.skops", files / "test.csv", "--out", page).exit_code == 0

@@ -38,3 +38,17 @@ def test_wilson_interval_is_that_of_scipy(n_right, n_cases):
     expected = stats.binomtest(n_right, n_cases).proportion_ci(method="wilson")
     low, high = wilson_intervals(np.array([n_right / n_cases]), np.array([n_cases]))
     np.testing.assert_allclose([low[0], high[0]], [expected.low, expected.high], atol=1e-6)
+
+
+def test_rows_of_a_group_are_drawn_together():
+    values = np.repeat(np.random.default_rng(0).random(50), 20)[:, None]
+    groups = np.repeat(np.arange(50), 20)
+    together, alone = bootstrap_means(values, groups=groups)[0], bootstrap_means(values[::20])[0]
+    assert together.value == pytest.approx(alone.value)
+    assert (together.low, together.high) == pytest.approx((alone.low, alone.high))
+
+
+def test_groups_of_any_size_have_the_mean_of_all_rows():
+    values = np.arange(10.0)[:, None]
+    found = bootstrap_means(values, groups=np.array(list("abbbbccccc")))[0]
+    assert found.value == pytest.approx(4.5) and found.low < 4.5 < found.high

@@ -226,9 +226,9 @@ def test_time_limit_keeps_the_flat_model():
 
 def test_checkpoints_of_both_searches_are_resumed(tmp_path):
     rows = slice(0, 150)
-    settings = {"checkpoint": tmp_path / "search", "random_state": None}
+    settings = {"checkpoint": tmp_path / "fit.search", "random_state": None}
     first = learner(**settings).fit(X[rows], Y[rows])
-    assert (tmp_path / "search").exists() and (tmp_path / "search.1").exists()
+    assert (tmp_path / "fit.search").exists() and (tmp_path / "fit.search.1").exists()
     again = learner(**settings).fit(X[rows], Y[rows])
     assert [own.value for own in again.trace_] == [own.value for own in first.trace_]
 

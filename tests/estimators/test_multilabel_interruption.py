@@ -96,7 +96,7 @@ def test_fit_that_ends_is_not_interrupted():
 
 @pytest.mark.parametrize("folder", [False, True])
 def test_killed_fit_resumes_from_its_checkpoint(folder, tmp_path):
-    checkpoint = tmp_path if folder else tmp_path / "search"
+    checkpoint = tmp_path if folder else tmp_path / "fit.search"
     whole = learning().fit(X, Y)
     with listening() as listener:
         learning().fit(X, Y)
@@ -111,15 +111,15 @@ def test_killed_fit_resumes_from_its_checkpoint(folder, tmp_path):
 
 
 def test_checkpoint_of_one_structure_is_the_named_file(tmp_path):
-    learning("joint", checkpoint=tmp_path / "search").fit(X, Y)
-    assert [file.name for file in tmp_path.iterdir()] == ["search"]
+    learning("joint", checkpoint=tmp_path / "fit.search").fit(X, Y)
+    assert [file.name for file in tmp_path.iterdir()] == ["fit.search"]
 
 
 def test_checkpoint_of_labels_without_a_tree_is_refused_with_a_tree(tmp_path):
     """The targets are the same, but not their likelihood."""
-    learning("independent", checkpoint=tmp_path / "search").fit(TREE_X, FRAME)
+    learning("independent", checkpoint=tmp_path / "fit.search").fit(TREE_X, FRAME)
     with pytest.raises(ValueError, match="search"):
-        learning("independent", checkpoint=tmp_path / "search", hierarchy="paths").fit(TREE_X, FRAME)
+        learning("independent", checkpoint=tmp_path / "fit.search", hierarchy="paths").fit(TREE_X, FRAME)
 
 
 def test_verbose_fit_names_structures_and_shows_evaluations(capsys):

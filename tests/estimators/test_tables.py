@@ -150,7 +150,7 @@ def test_splitter_sees_the_table_as_given():
 
 
 def test_checkpoint_belongs_to_the_scaling(tmp_path):
-    settings = {"cv": 2, "tying": "shared", "ard": False, "random_state": 0, "checkpoint": tmp_path / "search"}
+    settings = {"cv": 2, "tying": "shared", "ard": False, "random_state": 0, "checkpoint": tmp_path / "fit.search"}
     KernelLogisticClassifier(**settings).fit(FRAME, LABELS)
     with pytest.raises(ValueError, match="checkpoint"):
         KernelLogisticClassifier(inputs="ranks", **settings).fit(FRAME, LABELS)

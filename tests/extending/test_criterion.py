@@ -113,7 +113,7 @@ def shifted(shift):
 
 
 def test_search_by_the_new_criterion_continues_from_a_checkpoint(tmp_path):
-    path, settings = tmp_path / "search", {"ard": False, "random_state": 0}
+    path, settings = tmp_path / "fit.search", {"ard": False, "random_state": 0}
     whole = KernelRegressor(criterion=shifted(0.0), checkpoint=path, **settings).fit(points(), numbers())
     again = KernelRegressor(criterion=shifted(0.0), checkpoint=path, **settings).fit(points(), numbers())
     assert again.criterion_value_ == whole.criterion_value_
@@ -122,7 +122,7 @@ def test_search_by_the_new_criterion_continues_from_a_checkpoint(tmp_path):
 
 
 def test_checkpoint_of_another_criterion_is_refused(tmp_path):
-    path = tmp_path / "search"
+    path = tmp_path / "fit.search"
     KernelRegressor(criterion=shifted(0.0), checkpoint=path).fit(points(), numbers())
     with pytest.raises(ValueError, match="other data or other settings"):
         KernelRegressor(criterion=shifted(0.1), checkpoint=path).fit(points(), numbers())

@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from logikern.selection import growth
 from logikern.selection.growth import learn
+from tests.policies import change_policy
 from tests.selection.samples import EXACT, Bowl, Fixed, first_model, log, plan, rung, start
 
 
@@ -51,6 +53,34 @@ def test_verdicts_name_every_first_model():
         ("model 2, shared", False, "not better"),
     ]
     assert learned.verdicts[1].gain == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "heights, fates",
+    [
+        ((0.0, 0.01), ["first model", "better with the prior"]),
+        ((0.01, 0.0), ["first model", "not better with the prior"]),
+    ],
+)
+def test_prior_that_decides_against_the_criterion_is_told(heights, fates, monkeypatch):
+    change_policy(monkeypatch, growth, kernel_scale=0.5)
+    likely = [start(log_rate=3.0), start(log_rate=0.0)]
+    origins = likely[::-1] if heights[0] == 0.0 else likely
+    first_models = [
+        first_model([rung(Raised(height, log_rate=3.0))], origin, f"model {number}")
+        for number, (height, origin) in enumerate(zip(heights, origins, strict=True))
+    ]
+    learned = learn(first_models, plan(), 1, EXACT, log(), np.random.default_rng(0))
+    assert [verdict.fate for verdict in learned.verdicts] == fates
+
+
+def test_criterion_on_more_rows_is_that_of_the_first_model_that_was_kept():
+    first_models = [
+        first_model([rung(Raised(height)), replace(rung(Raised(height - 0.5)), n_points=100)], name=f"model {height}")
+        for height in (1.0, 0.0)
+    ]
+    learned = learn(first_models, plan(grow_last=True), 2, EXACT, log(), np.random.default_rng(0))
+    assert [verdict.value for verdict in learned.verdicts] == pytest.approx([2.0, 0.5], abs=1e-2)
 
 
 @pytest.mark.parametrize("excess, n_evaluations", [(1.2, 2), (50.0, 1)])

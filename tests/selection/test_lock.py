@@ -23,7 +23,7 @@ with locked(Path(sys.argv[1])):
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "search"
+    return tmp_path / "fit.search"
 
 
 @pytest.fixture

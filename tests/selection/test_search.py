@@ -280,21 +280,21 @@ def compute_all(path):
 
 
 def test_replay_computes_nothing(tmp_path):
-    compute_all(tmp_path / "search")
+    compute_all(tmp_path / "fit.search")
     criterion = Bowl()
-    run(criterion, log(journal=read(tmp_path / "search", "mark")))
+    run(criterion, log(journal=read(tmp_path / "fit.search", "mark")))
     assert not criterion.starts
 
 
 def test_replay_finds_the_same(tmp_path):
-    first, _ = compute_all(tmp_path / "search")
-    second = run(Bowl(), log(journal=read(tmp_path / "search", "mark")))
+    first, _ = compute_all(tmp_path / "fit.search")
+    second = run(Bowl(), log(journal=read(tmp_path / "fit.search", "mark")))
     assert second.specification == first.specification and second.value == first.value
 
 
 def test_replay_has_the_same_trace(tmp_path):
-    _, first = compute_all(tmp_path / "search")
-    second = log(journal=read(tmp_path / "search", "mark"))
+    _, first = compute_all(tmp_path / "fit.search")
+    second = log(journal=read(tmp_path / "fit.search", "mark"))
     run(Bowl(), second)
     assert second.records == first.records
 
@@ -315,10 +315,10 @@ def test_resumed_search_starts_from_the_kept_state(tmp_path):
 
 
 def test_replay_is_not_stopped_by_the_clock(tmp_path, monkeypatch):
-    compute_all(tmp_path / "search")
+    compute_all(tmp_path / "fit.search")
     clock = Clock(monkeypatch)
     clock.now = 1e6
-    own = log(journal=read(tmp_path / "search", "mark"), deadline=0.0)
+    own = log(journal=read(tmp_path / "fit.search", "mark"), deadline=0.0)
     run(Bowl(), own)
     assert not own.stopped
 

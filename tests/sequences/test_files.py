@@ -92,12 +92,12 @@ def test_round_trip_keeps_every_bit(name, tmp_path):
 
 
 def test_loaded_model_can_be_saved_and_fitted_again(tmp_path):
-    model = KernelSequenceClassifier(random_state=0, checkpoint=tmp_path / "search").fit(DICTS, NAMES)
+    model = KernelSequenceClassifier(random_state=0, checkpoint=tmp_path / "fit.search").fit(DICTS, NAMES)
     for _ in range(2):
         save_model(model, tmp_path / "m.skops")
         model = load_model(tmp_path / "m.skops")
     again = load_model(tmp_path / "m.skops").fit(DICTS, NAMES)
-    assert model.checkpoint == str(tmp_path / "search")
+    assert model.checkpoint == str(tmp_path / "fit.search")
     assert np.array_equal(again.transition_, model.transition_)
 
 

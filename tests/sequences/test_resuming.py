@@ -58,9 +58,9 @@ def same(one, other):
 def test_killed_search_resumes_with_the_same_model(number, undisturbed, monkeypatch, tmp_path):
     with monkeypatch.context() as patched, pytest.raises(KilledError):
         stop_at(patched, number, KilledError)
-        model(checkpoint=tmp_path / "search").fit(X, Y)
+        model(checkpoint=tmp_path / "fit.search").fit(X, Y)
     made = stop_at(monkeypatch, None, KilledError)
-    resumed = model(checkpoint=tmp_path / "search").fit(X, Y)
+    resumed = model(checkpoint=tmp_path / "fit.search").fit(X, Y)
     assert same(resumed, undisturbed)
     assert len(made) == len(undisturbed.trace_) - number + 1  # nothing is computed twice
     assert [record.value for record in resumed.trace_] == [record.value for record in undisturbed.trace_]
@@ -70,16 +70,16 @@ def test_search_with_a_window_resumes_with_the_same_model(monkeypatch, tmp_path)
     undisturbed = model(window=1).fit(X, Y)
     with monkeypatch.context() as patched, pytest.raises(KilledError):
         stop_at(patched, 4, KilledError)
-        model(window=1, checkpoint=tmp_path / "search").fit(X, Y)
-    assert same(model(window=1, checkpoint=tmp_path / "search").fit(X, Y), undisturbed)
+        model(window=1, checkpoint=tmp_path / "fit.search").fit(X, Y)
+    assert same(model(window=1, checkpoint=tmp_path / "fit.search").fit(X, Y), undisturbed)
     with pytest.raises(ValueError, match="belongs to other data or other settings"):
-        model(checkpoint=tmp_path / "search").fit(X, Y)
+        model(checkpoint=tmp_path / "fit.search").fit(X, Y)
 
 
 def test_finished_search_is_not_repeated(undisturbed, monkeypatch, tmp_path):
-    model(checkpoint=tmp_path / "search").fit(X, Y)
+    model(checkpoint=tmp_path / "fit.search").fit(X, Y)
     stop_at(monkeypatch, 1, KilledError)
-    again = model(checkpoint=tmp_path / "search", verbose=0, n_jobs=1, decoding="positions", tol=1e-5).fit(X, Y)
+    again = model(checkpoint=tmp_path / "fit.search", verbose=0, n_jobs=1, decoding="positions", tol=1e-5).fit(X, Y)
     assert again.specification_ == undisturbed.specification_
 
 
@@ -95,29 +95,29 @@ def test_folder_has_a_file_for_each_search(tmp_path):
     ids=str,
 )
 def test_checkpoint_of_other_settings_is_refused(change, tmp_path):
-    model(checkpoint=tmp_path / "search").fit(X, Y)
+    model(checkpoint=tmp_path / "fit.search").fit(X, Y)
     with pytest.raises(ValueError, match="belongs to other data or other settings"):
-        model(checkpoint=tmp_path / "search", **change).fit(X, Y)
+        model(checkpoint=tmp_path / "fit.search", **change).fit(X, Y)
 
 
 @pytest.mark.parametrize("part", ["inputs", "labels", "lengths"])
 def test_checkpoint_of_other_data_is_refused(part, tmp_path):
-    model(checkpoint=tmp_path / "search").fit(X, Y)
+    model(checkpoint=tmp_path / "fit.search").fit(X, Y)
     own, labels = {
         "inputs": ([X[0] + 1e-9, *X[1:]], Y),
         "labels": (X, [(Y[0] + 1) % 3, *Y[1:]]),
         "lengths": ([np.vstack(X[:2]), *X[2:]], [np.concatenate(Y[:2]), *Y[2:]]),
     }[part]
     with pytest.raises(ValueError, match="belongs to other data or other settings"):
-        model(checkpoint=tmp_path / "search").fit(own, labels)
+        model(checkpoint=tmp_path / "fit.search").fit(own, labels)
 
 
 def test_interruption_raises_and_the_checkpoint_keeps_evaluations(undisturbed, monkeypatch, tmp_path):
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         stop_at(patched, 4, KeyboardInterrupt)
-        model(checkpoint=tmp_path / "search").fit(X, Y)
+        model(checkpoint=tmp_path / "fit.search").fit(X, Y)
     made = stop_at(monkeypatch, None, KilledError)
-    assert same(model(checkpoint=tmp_path / "search").fit(X, Y), undisturbed)
+    assert same(model(checkpoint=tmp_path / "fit.search").fit(X, Y), undisturbed)
     assert len(made) == len(undisturbed.trace_) - 3
 
 
@@ -227,7 +227,7 @@ def counted(self, *arguments):
         os.kill(os.getpid(), 9)
     return evaluate(self, *arguments)
 HeldOutChains.evaluate = counted
-model = KernelSequenceClassifier(random_state=0, search_size=60, checkpoint=sys.argv[1] + "/search")
+model = KernelSequenceClassifier(random_state=0, search_size=60, checkpoint=sys.argv[1] + "/fit.search")
 save_model(model.fit(*draw_sequences(30)), sys.argv[1] + "/model.skops")
 """
 

@@ -99,6 +99,6 @@ def test_weights_that_differ_within_a_sequence_are_refused():
 
 
 def test_checkpoint_belongs_to_the_weights(tmp_path):
-    model = KernelSequenceClassifier(random_state=0, checkpoint=tmp_path / "search").fit(X, Y)
+    model = KernelSequenceClassifier(random_state=0, checkpoint=tmp_path / "fit.search").fit(X, Y)
     with pytest.raises(ValueError, match="other data or other settings"):
         model.fit(X, Y, sample_weight=1.0 + COUNTS)

@@ -24,7 +24,7 @@ GROUPS = np.arange(len(X)) // 2
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "search"
+    return tmp_path / "fit.search"
 
 
 @pytest.fixture
@@ -230,7 +230,7 @@ def test_checkpoint_in_use_by_another_fit_is_refused(path, monkeypatch):
 def test_finished_fit_leaves_nothing_but_its_checkpoints(path, forbidden):
     settings = {"checkpoint": path, "one_vs_rest": True, "tying": "shared", "ard": False}
     first = tuned(**settings).fit(X, NAMES)
-    assert sorted(file.name for file in path.parent.iterdir()) == ["search.0", "search.1", "search.2"]
+    assert sorted(file.name for file in path.parent.iterdir()) == ["fit.search.0", "fit.search.1", "fit.search.2"]
     forbidden()
     assert np.array_equal(tuned(**settings).fit(X, NAMES).dual_coef_, first.dual_coef_)
 

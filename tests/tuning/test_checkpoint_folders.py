@@ -12,7 +12,7 @@ from tests.tuning.samples import NAMES, X, tuned
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "search"
+    return tmp_path / "fit.search"
 
 
 @pytest.fixture
@@ -52,6 +52,20 @@ def test_fits_of_a_grid_share_a_folder(tmp_path):
 def test_new_folder_is_named_by_a_slash_at_the_end(tmp_path):
     cross_val_score(tuned(checkpoint=f"{tmp_path}/searches/", **SMALL), X, NAMES, cv=2, error_score="raise")
     assert len(list((tmp_path / "searches").iterdir())) == 2
+
+
+def test_new_name_without_a_suffix_is_a_folder(tmp_path):
+    grid = GridSearchCV(tuned(checkpoint=tmp_path / "searches", **SMALL), {"kernel": ["gaussian", "matern32"]}, cv=2)
+    grid.set_params(error_score="raise").fit(X, NAMES)
+    assert len(list((tmp_path / "searches").iterdir())) == 2 * 2 + 1
+
+
+def test_existing_file_without_a_suffix_is_a_file(tmp_path):
+    tuned(checkpoint=tmp_path / "fit.search", **SMALL).fit(X, NAMES)
+    (tmp_path / "fit.search").rename(tmp_path / "fit")
+    before = (tmp_path / "fit").read_bytes()
+    tuned(checkpoint=tmp_path / "fit", **SMALL).fit(X, NAMES)
+    assert (tmp_path / "fit").read_bytes() == before
 
 
 def test_models_of_one_vs_rest_share_a_folder(tmp_path):

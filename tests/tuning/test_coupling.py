@@ -131,7 +131,7 @@ def test_forged_loadings_are_refused(coupled, tmp_path):
 
 def test_interrupted_search_resumes_with_the_same_result(tmp_path):
     rows = slice(0, 100)
-    settings = {"coupling": "auto", "checkpoint": tmp_path / "search"}
+    settings = {"coupling": "auto", "checkpoint": tmp_path / "fit.search"}
     expected = learner(coupling="auto", random_state=None, checkpoint=tmp_path / "whole").fit(X[rows], Y[rows])
     model = learner(**settings, random_state=None, max_time=1e-6)
     with pytest.warns(UserWarning, match="time limit was reached"):

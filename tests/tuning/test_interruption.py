@@ -63,11 +63,11 @@ def kill_and_resume(seed):
         return evaluate(*arguments)
 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        process = begin(Path(folder) / "search")
+        process = begin(Path(folder) / "fit.search")
         signal_after(process, n_begun, 2 * slow_search.PAUSE * random.random(), SIGKILL)
         process.communicate()
         patch.setattr(CrossValidation, "evaluate", counted)
-        model = slow_search.model(Path(folder) / "search").fit(slow_search.INPUTS, slow_search.SPECIES)
+        model = slow_search.model(Path(folder) / "fit.search").fit(slow_search.INPUTS, slow_search.SPECIES)
     return Resumed(model, n_begun, len(computed))
 
 
@@ -94,9 +94,9 @@ def test_killed_search_is_not_begun_again(seed):
 
 
 def test_checkpoint_of_a_running_process_is_refused_until_that_is_killed(tmp_path):
-    process = begin(tmp_path / "search")
+    process = begin(tmp_path / "fit.search")
     assert process.stdout.readline() == "evaluation\n"
-    resume = slow_search.model(tmp_path / "search").fit
+    resume = slow_search.model(tmp_path / "fit.search").fit
     with pytest.raises(ValueError, match="is in use by another search"):
         resume(slow_search.INPUTS, slow_search.SPECIES)
     process.kill()
@@ -105,16 +105,16 @@ def test_checkpoint_of_a_running_process_is_refused_until_that_is_killed(tmp_pat
 
 
 def test_control_c_raises_and_the_checkpoint_has_what_was_found(tmp_path):
-    process = begin(tmp_path / "search")
+    process = begin(tmp_path / "fit.search")
     signal_after(process, 4, 0.5 * slow_search.PAUSE, SIGINT)
     told, warned = process.communicate(timeout=60)
     assert process.returncode != 0 and "KeyboardInterrupt" in warned and "score" not in told
-    resumed = slow_search.model(tmp_path / "search").fit(slow_search.INPUTS, slow_search.SPECIES)
+    resumed = slow_search.model(tmp_path / "fit.search").fit(slow_search.INPUTS, slow_search.SPECIES)
     assert resumed.criterion_value_ == pytest.approx(uninterrupted().criterion_value_, abs=1e-6)
 
 
 def test_control_c_can_give_a_model_with_a_warning(tmp_path):
-    process = begin(tmp_path / "search", "keep")
+    process = begin(tmp_path / "fit.search", "keep")
     signal_after(process, 4, 0.5 * slow_search.PAUSE, SIGINT)
     told, warned = process.communicate(timeout=60)
     assert process.returncode == 0 and "it was interrupted" in warned
@@ -275,9 +275,9 @@ def test_callback_may_interrupt_the_search():
 def test_interrupted_search_with_a_checkpoint_can_be_resumed(tmp_path, monkeypatch):
     raise_at(4, monkeypatch)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        tuned(checkpoint=tmp_path / "search", on_interrupt="keep").fit(X, NAMES)
+        tuned(checkpoint=tmp_path / "fit.search", on_interrupt="keep").fit(X, NAMES)
     monkeypatch.undo()
-    resumed = tuned(checkpoint=tmp_path / "search").fit(X, NAMES)
+    resumed = tuned(checkpoint=tmp_path / "fit.search").fit(X, NAMES)
     assert resumed.model_.specification == default_fit().model_.specification
 
 

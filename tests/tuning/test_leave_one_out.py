@@ -241,7 +241,7 @@ def forbid(monkeypatch):
 
 @pytest.mark.parametrize("optimizer", ["quasi-newton", "nelder-mead"])
 def test_finished_search_is_reused(optimizer, tmp_path, forbid):
-    settings = {"checkpoint": tmp_path / "search", "optimizer": optimizer, **SHARED}
+    settings = {"checkpoint": tmp_path / "fit.search", "optimizer": optimizer, **SHARED}
     first = loo(**settings).fit(X, NAMES)
     forbid(LeaveOneOut)
     assert same(loo(**settings).fit(X, NAMES), first)
@@ -260,9 +260,9 @@ def test_interrupted_search_is_resumed(optimizer, tmp_path, monkeypatch):
 
     monkeypatch.setattr(LeaveOneOut, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        loo(checkpoint=tmp_path / "search", **settings).fit(X, NAMES)
+        loo(checkpoint=tmp_path / "fit.search", **settings).fit(X, NAMES)
     assert len(count) == 3
-    resumed = loo(checkpoint=tmp_path / "search", **settings).fit(X, NAMES)
+    resumed = loo(checkpoint=tmp_path / "fit.search", **settings).fit(X, NAMES)
     assert same(resumed, loo(**settings).fit(X, NAMES))
 
 
@@ -270,15 +270,15 @@ def test_interrupted_search_is_resumed(optimizer, tmp_path, monkeypatch):
     "other", [{"criterion": "cv"}, {"optimizer": "nelder-mead"}, {"bias_variance": np.inf}, {"n_starts": 2}], ids=str
 )
 def test_checkpoint_of_other_settings_is_refused(other, tmp_path):
-    loo(checkpoint=tmp_path / "search", **SHARED).fit(X, NAMES)
+    loo(checkpoint=tmp_path / "fit.search", **SHARED).fit(X, NAMES)
     with pytest.raises(ValueError, match="other data or other settings"):
-        loo(**{"checkpoint": tmp_path / "search", **SHARED, **other}).fit(X, NAMES)
+        loo(**{"checkpoint": tmp_path / "fit.search", **SHARED, **other}).fit(X, NAMES)
 
 
 def test_checkpoint_of_other_groups_is_refused(tmp_path):
-    loo(checkpoint=tmp_path / "search", **SHARED).fit(X, NAMES, groups=GROUPS)
+    loo(checkpoint=tmp_path / "fit.search", **SHARED).fit(X, NAMES, groups=GROUPS)
     with pytest.raises(ValueError, match="other data or other settings"):
-        loo(checkpoint=tmp_path / "search", **SHARED).fit(X, NAMES, groups=GROUPS[::-1])
+        loo(checkpoint=tmp_path / "fit.search", **SHARED).fit(X, NAMES, groups=GROUPS[::-1])
 
 
 @pytest.mark.parametrize("optimizer", ["quasi-newton", "nelder-mead"])

@@ -63,7 +63,7 @@ def test_search_finishes_on_whole_neighbourhoods():
 
 @pytest.mark.parametrize("number", [1, 3])
 def test_killed_search_resumes_on_the_same_neighbourhoods(number, tmp_path, monkeypatch):
-    path = tmp_path / "search"
+    path = tmp_path / "fit.search"
     whole = searching(checkpoint=path.with_name("other")).fit(X, Y)
     with monkeypatch.context() as patch:
         interrupt_at(patch, number)
@@ -77,9 +77,9 @@ def test_killed_search_resumes_on_the_same_neighbourhoods(number, tmp_path, monk
 
 
 def test_finished_search_is_not_repeated(tmp_path, monkeypatch):
-    first = searching(checkpoint=tmp_path / "search").fit(X, Y)
+    first = searching(checkpoint=tmp_path / "fit.search").fit(X, Y)
     calls = interrupt_at(monkeypatch, 1)
-    assert same(searching(checkpoint=tmp_path / "search").fit(X, Y), first) and not calls
+    assert same(searching(checkpoint=tmp_path / "fit.search").fit(X, Y), first) and not calls
 
 
 def test_interrupted_search_keeps_the_best_so_far(monkeypatch):

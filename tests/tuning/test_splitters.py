@@ -159,7 +159,7 @@ def test_random_splitter_is_drawn_once_for_all_sizes_of_a_search(monkeypatch, fo
 
 @pytest.mark.parametrize("name", ["predefined", "overlapping", "reads X"])
 def test_search_on_a_part_of_the_splits_is_resumed(name, tmp_path, monkeypatch):
-    settings = {"cv": SPLITTERS[name], "search_size": 30, "checkpoint": tmp_path / "search", **SHARED}
+    settings = {"cv": SPLITTERS[name], "search_size": 30, "checkpoint": tmp_path / "fit.search", **SHARED}
     first = tuned(**settings).fit(X, NAMES)
     monkeypatch.setattr(CrossValidation, "evaluate", None)
     assert same(tuned(**settings).fit(X, NAMES), first)

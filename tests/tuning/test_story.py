@@ -180,6 +180,35 @@ def test_gains_on_unseen_rows_are_told_so():
         Verdict("scaled", 4, 0.4, -0.01, 0.02, False, "not better", 300),
     )
     assert "on 300 rows that the search has not seen" in " ".join(model.explain().split())
+    assert rows(model)[-1].endswith("not better on unseen rows")
+
+
+def test_prior_that_decides_is_told_and_defined():
+    model = with_verdicts(
+        Verdict("Gaussian, shared", 2, 0.5, np.nan, np.nan, True, "first model"),
+        Verdict("Laplacian, shared", 2, 0.51, -0.01, 0.02, True, "better with the prior"),
+    )
+    assert rows(model)[-1].endswith("better with the prior: final")
+    assert any(line.strip().startswith("with the prior: ") for line in sections(model)["Terms"])
+    assert "with the prior: " not in default_fit().explain()
+
+
+@pytest.mark.parametrize(
+    "inputs, told",
+    [("standard", "Inputs: standardised."), ("ranks", "Inputs: ranks."), ("auto", "Inputs: unscaled.")],
+)
+def test_scale_of_the_inputs_is_told(inputs, told):
+    assert told in tuned(criterion=None, inputs=inputs).fit(X, NAMES).explain().splitlines()[1]
+
+
+def test_scale_that_the_caller_chose_is_not_told():
+    assert "Inputs: " not in tuned(inputs="raw").fit(X, NAMES).explain()
+
+
+def test_scale_that_won_is_told():
+    model = tuned(inputs="auto", tying="shared", ard=False).fit(X * [1e-6, 1e3, 1e6, 1.0], NAMES)
+    won = next(verdict.stage for verdict in reversed(model.verdicts_) if verdict.kept).split(", ")[0]
+    assert sections(model)["Final model"][1].strip() == f"Inputs: {won}."
 
 
 def test_rows_of_the_table_are_not_wrapped():

@@ -163,7 +163,7 @@ def test_more_rows_leave_the_temperature(of_texts):
 
 
 def test_checkpoint_keeps_the_temperature(of_texts, tmp_path):
-    path = tmp_path / "search"
+    path = tmp_path / "fit.search"
     tuned("linear", checkpoint=path, **PLAIN).fit(BAGS, NUMBERS)
     again = tuned("linear", checkpoint=path, **PLAIN).fit(BAGS, NUMBERS)
     assert same(again, of_texts) and temperature(again) == temperature(of_texts)

@@ -2,8 +2,6 @@
 
 import json
 
-import typer
-
 from logikern.cli import options
 from logikern.cli.reading.sources import Reading
 from logikern.cli.session.exits import ends_cleanly
@@ -15,7 +13,8 @@ Score a model on rows with known targets.
 The scores are log loss (natural logarithm), error, Brier score (summed over the classes) and calibration error
 (15 bins of the largest probability), with a table of the classes and, for few classes, a confusion matrix. With a
 class tree there are also scores per level, taxonomic loss, hierarchical F1 and confused siblings. For a regression,
-the scores are root mean squared error, mean absolute error, R^2 and log loss, each with a 95 % interval.
+the scores are root mean squared error, mean absolute error, R^2 and log loss. Scores that are means over rows have a
+95 % interval, by resampling the rows.
 
 For a model of sequences, the scores are the log loss of single rows given their whole sequence, the error of the most
 probable sequences, and scores of whole sequences.
@@ -51,26 +50,21 @@ def evaluate(
     reading: Reading = Reading(),
     messages: Messages = Messages(),
 ) -> None:
-    from logikern.cli.models import has_sequences, load_classifier, load_model
-    from logikern.cli.reading.labelled import LabelledSource, read_labelled
-    from logikern.cli.reading.sequences import find_sequence_column, read_sequence_names
+    from logikern.cli.models import load_any_classifier, load_model
+    from logikern.cli.reading.labelled import read_labelled, source_of
     from logikern.cli.writing.render import print_report, report_record
     from logikern.cli.writing.reports import require_page, write_page
     from logikern.cli.writing.scores import report_on
 
     if report is not None:
         require_page(report)
-    loaded = load_model(model) if report is None else load_classifier(model, "evaluate --report")
-    column = find_sequence_column(model, sequence, has_sequences(loaded))
-    if column is not None and drop_missing_target:
-        raise typer.BadParameter("`--drop-missing-target` would break up sequences: drop whole sequences instead.")
-    source = LabelledSource(model, data, reading, target, drop_missing_target, sequence=column)
+    loaded = load_model(model) if report is None else load_any_classifier(model, "evaluate --report")
+    source = source_of(loaded, model, data, reading, target, drop_missing_target, sequence)
     known = read_labelled(loaded, source, messages)
     # The report is written before anything is printed, because the reader of standard output may go away.
     if report is not None:
         write_page(loaded, model, data, known, report, messages)
-    names = None if column is None else read_sequence_names(known.table[column])
-    found = report_on(loaded, known.X, known.labels, names)
+    found = report_on(loaded, known.X, known.labels, known.sequences)
     if json_output:
         print(json.dumps(report_record(found), indent=2))
     else:

@@ -32,6 +32,7 @@ from logikern.cli.session.exits import ExitCode
 from logikern.cli.session.interruption import Interruption, interrupts_to
 from logikern.cli.session.messages import Messages
 from logikern.cli.session.progress import show_progress
+from logikern.cli.session.wording import spell
 from logikern.cli.writing.description import hyperparameters
 from logikern.cli.writing.outputs import require_writable
 from logikern.cli.writing.render import LIMITS, print_hyperparameters, print_report
@@ -67,7 +68,8 @@ def check(
     """Reject contradictory options and paths that cannot be written, before any work."""
     if Path(out).suffix != SUFFIX:
         raise typer.BadParameter(
-            f"`--out` must end with {SUFFIX}, but is {out!r}. Pass `--out {Path(out).stem}{SUFFIX}`."
+            f"`--out` must end with {SUFFIX}, but is {out!r}. "
+            f"Pass `--out {shlex.quote(str(Path(out).parent / (Path(out).stem + SUFFIX)))}`."
         )
     require_writable(out)
     if learning.checkpoint is not None:
@@ -80,7 +82,7 @@ def check(
         raise typer.BadParameter(f"`--test-fraction` must lie between 0 and 1, but is {test_fraction:g}.")
     idle = [name for name, value in vars(learning).items() if value != vars(options.Learning())[name]]
     if learning.fixed and idle != ["fixed"]:
-        given = name_list(_spell(name, vars(learning)[name]) for name in idle if name != "fixed")
+        given = name_list(spell(name, vars(learning)[name]) for name in idle if name != "fixed")
         raise typer.BadParameter(f"with `--fixed` nothing is learned: remove {given}.")
     if columns.regression:
         _check_regression(columns, model, learning)
@@ -92,7 +94,7 @@ def _check_regression(columns: options.Columns, model: options.Model, learning: 
         "--hierarchy": columns.hierarchy != options.Columns().hierarchy,
         "--tying": model.tying is not None,
         "--class-weight": model.class_weight is not None,
-        _spell("sharpen", learning.sharpen): learning.sharpen is not None,
+        spell("sharpen", learning.sharpen): learning.sharpen is not None,
     }
     if any(only.values()):
         given = name_list(option for option, is_given in only.items() if is_given)
@@ -112,7 +114,7 @@ def check_sequence_options(
             raise typer.BadParameter("`--window` is for sequences: pass `--sequence`, or remove it.")
         return
     given = [
-        _spell(name, vars(record)[name])
+        spell(name, vars(record)[name])
         for record in (columns, model, learning, computation)
         for name in vars(record)
         if name in NOT_FOR_SEQUENCES and vars(record)[name] != vars(type(record)())[name]
@@ -130,18 +132,13 @@ def check_label_options(columns: options.Columns, model: options.Model, learning
     """Reject options that models of several labels do not have."""
     given = vars(model) | vars(learning)
     usual = vars(options.Model()) | vars(options.Learning())
-    idle = [_spell(name, given[name]) for name in NOT_FOR_LABELS if given[name] != usual[name]]
+    idle = [spell(name, given[name]) for name in NOT_FOR_LABELS if given[name] != usual[name]]
     if columns.label and (columns.regression or columns.sequence is not None):
         raise typer.BadParameter(
             "`--label` cannot be combined with `--regression` or `--sequence`: remove one or the other."
         )
     if columns.label and idle:
         raise typer.BadParameter(f"`--label` cannot be combined with {name_list(idle)}: remove one or the other.")
-
-
-def _spell(name: str, value: Any) -> str:
-    """The option as the user wrote it."""
-    return f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
 
 
 def notes_on(context: typer.Context) -> dict[str, str]:
@@ -332,9 +329,7 @@ def _in_sequences(data_set: TrainingSet) -> str:
 
 def _summarise(model: Any, outcome: str, messages: Messages) -> None:
     estimator = final_step(model)
-    if getattr(estimator, "verdicts_", ()):
-        messages.info(estimator.explain())
-    else:
-        messages.info(f"outcome: {outcome}")
+    explain = getattr(estimator, "explain", None)
+    messages.info(f"outcome: {outcome}" if explain is None or estimator.criterion is None else explain())
     if not messages.quiet:
         print_hyperparameters(hyperparameters(model), LIMITS.hyperparameters, stderr=True)

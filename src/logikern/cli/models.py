@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from logikern.cli.preprocessing import final_step
+from logikern.cli.session.wording import in_options
 from logikern.encoding.complaints import ColumnWarning
 from logikern.model.integrity import labels_sequences
 from logikern.structure.tree import Tree
@@ -74,7 +75,9 @@ def fit_model(
         model,
         converged=_converged(classifier),
         outcome=outcome_sentence(classifier),
-        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught if _concerns_user(warning))),
+        warnings=tuple(
+            dict.fromkeys(in_options(str(warning.message)) for warning in caught if _concerns_user(warning))
+        ),
     )
 
 
@@ -131,6 +134,17 @@ def load_classifier(path: str, command: str) -> Any:
         f"`logikern {command}` needs a classifier of single rows, but `{path}` {kind}. Use `logikern predict` or "
         "`logikern evaluate`."
     )
+
+
+def load_any_classifier(path: str, command: str) -> Any:
+    """Read the model file of a classifier of any kind, which `command` needs."""
+    model = load_model(path)
+    if is_regression(model):
+        raise ValueError(
+            f"`logikern {command}` needs a classifier, but `{path}` contains a regressor, which predicts numbers. "
+            "Use `logikern evaluate`."
+        )
+    return model
 
 
 def is_regression(model: Any) -> bool:

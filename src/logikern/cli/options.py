@@ -67,7 +67,8 @@ KeepOption = Annotated[
 ]
 TableOption = Annotated[str, typer.Option("--out", "-o", help="CSV, TSV, Parquet or JSON lines, by suffix, or '-'.")]
 ModelFileOption = Annotated[
-    str | None, typer.Option("--out", "-o", help="Model file to write (default: DATA with the suffix .skops).")
+    str | None,
+    typer.Option("--out", "-o", help="Model file to write, with the suffix .skops (default: the name of DATA)."),
 ]
 PageOption = Annotated[
     str | None, typer.Option("--out", "-o", help="Page to write (default: MODEL with the suffix .html).")
@@ -279,6 +280,9 @@ class Computation:
     ] = None
     precision: Annotated[
         Precision | None, _computation("--precision", **one_of(Precision), help="Precision of kernel products.")
+    ] = None
+    max_iter: Annotated[
+        int | None, _computation("--max-iter", min=1, help="Maximum number of steps of the final fit.")
     ] = None
     n_jobs: Annotated[
         int | None, _computation("--n-jobs", help="Maximum number of threads (default: the number of BLAS threads).")

@@ -29,10 +29,25 @@ class Estimate:
     high: float
 
 
-def bootstrap_means(values: Array, seed: int = 0, policy: IntervalPolicy = USUAL) -> list[Estimate]:
-    """The mean of each column of `values` (n, k), with a percentile interval over resampled rows."""
-    low, high = np.quantile(resampled_means(values, seed, policy), [0.025, 0.975], axis=0)
+def bootstrap_means(
+    values: Array, seed: int = 0, policy: IntervalPolicy = USUAL, groups: Array | None = None
+) -> list[Estimate]:
+    """The mean of each column of `values` (n, k), with a percentile interval over resampled rows.
+
+    Rows of one of the `groups` (n,) depend on each other, so they are drawn together.
+    """
+    means = resampled_means(values if groups is None else _group_sums(values, groups), seed, policy)
+    if groups is not None:
+        means = means[:, :-1] / means[:, -1:]
+    low, high = np.quantile(means, [0.025, 0.975], axis=0)
     return [Estimate(*map(float, ends)) for ends in zip(values.mean(axis=0), low, high, strict=True)]
+
+
+def _group_sums(values: Array, groups: Array) -> Array:
+    """Sums over the rows of each group, and their number, (n_groups, k + 1)."""
+    number = np.unique(groups, return_inverse=True)[1]
+    columns = [*values.T, np.ones(len(values))]
+    return np.stack([np.bincount(number, weights=column) for column in columns], axis=1)
 
 
 def resampled_means(values: Array, seed: int = 0, policy: IntervalPolicy = USUAL) -> Array:

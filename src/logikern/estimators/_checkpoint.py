@@ -59,5 +59,7 @@ def checkpoint_of(checkpoint: Any, name: int | str) -> Any:
 
 
 def _is_folder(checkpoint: Any) -> bool:
-    """Whether a checkpoint is a folder: an existing one, or a new one whose name ends with a slash."""
-    return Path(checkpoint).is_dir() or os.fspath(checkpoint).endswith(("/", os.sep))
+    """Whether a checkpoint is a folder: an existing one, or a new name without a suffix or with a final slash."""
+    path = Path(checkpoint)
+    is_bare = not path.suffix and not path.exists()
+    return path.is_dir() or is_bare or os.fspath(checkpoint).endswith(("/", os.sep))

@@ -1,5 +1,6 @@
 """Scores of a model and of a baseline on some rows, with intervals."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ USUAL = AssessmentPolicy()
 
 @dataclass(frozen=True)
 class Score:
-    """A score of the model and of a model that predicts the class shares of these rows; smaller is better."""
+    """A score of the model and of a baseline that predicts the shares in these rows; smaller is better."""
 
     name: str
     meaning: str
@@ -54,20 +55,39 @@ class Assessment:
     losses: Array  # (n,): -log p(true class)
 
 
-def assess(log_probabilities: Array, true: Indices, policy: AssessmentPolicy = USUAL) -> Assessment:
-    """Assess log probabilities (n, C); `true` is the column of each row's class."""
+# Name, meaning, and whether it is a share, of the columns of `row_losses`.
+CLASS_SCORES = (
+    ("log loss", "mean of -log(probability of the true class), natural logarithm", False),
+    ("error", "share of rows whose predicted class is wrong", True),
+    ("Brier score", "squared distance of the probabilities from the truth, summed over classes: 0 to 2", False),
+)
+
+
+def assess(
+    log_probabilities: Array,
+    true: Indices,
+    predicted: Indices | None = None,
+    groups: Array | None = None,
+    policy: AssessmentPolicy = USUAL,
+) -> Assessment:
+    """Assess log probabilities (n, C); `true` is the column of each row's class.
+
+    Parameters
+    ----------
+    log_probabilities : array of shape (n, C)
+    true : array of shape (n,)
+    predicted : array of shape (n,) or None, default=None
+        Columns of the predicted classes; None means the most probable ones.
+    groups : array of shape (n,) or None, default=None
+        Rows that depend on each other: intervals resample groups.
+    """
     probabilities, columns = np.exp(log_probabilities), np.arange(log_probabilities.shape[1])
-    shares = np.bincount(true, minlength=len(columns)) / len(true)
-    with np.errstate(divide="ignore"):
-        log_shares = np.log(shares)
-    # The baseline is the same in all rows of a class.
-    baseline = _losses(np.broadcast_to(log_shares, (len(columns), len(columns))), columns)
-    own, base = _losses(log_probabilities, true), baseline[true]
+    own, base = row_losses(log_probabilities, true, predicted), _losses_of_shares(true, len(columns))
     curve = error_reject_curve(true, probabilities, columns)
     errors = curve.error_at(policy.rejected)
     return Assessment(
         len(true),
-        _scores(bootstrap_means(np.hstack([own, base]))),
+        compare(CLASS_SCORES, own, base, groups),
         _bins(probabilities, true, policy),
         probabilities.max(axis=1),
         curve,
@@ -76,24 +96,32 @@ def assess(log_probabilities: Array, true: Indices, policy: AssessmentPolicy = U
     )
 
 
-def _losses(log_probabilities: Array, true: Indices) -> Array:
-    """Log loss, error and Brier score of each row, (n, 3)."""
+def compare(
+    told: Sequence[tuple[str, str, bool]], own: Array, base: Array, groups: Array | None = None
+) -> tuple[Score, ...]:
+    """Mean losses (n, k) of the model and of the baseline, with their names, meanings and whether they are shares."""
+    means = bootstrap_means(np.hstack([own, base]), groups=groups)
+    pairs = zip(told, means[: len(told)], means[len(told) :], strict=True)
+    return tuple(Score(name, meaning, model, other, is_share) for (name, meaning, is_share), model, other in pairs)
+
+
+def _losses_of_shares(true: Indices, n_classes: int) -> Array:
+    """`row_losses` of a model that always predicts the class shares of these rows."""
+    columns = np.arange(n_classes)
+    with np.errstate(divide="ignore"):
+        log_shares = np.log(np.bincount(true, minlength=n_classes) / len(true))
+    # They are the same in all rows of a class.
+    return row_losses(np.broadcast_to(log_shares, (n_classes, n_classes)), columns)[true]
+
+
+def row_losses(log_probabilities: Array, true: Indices, predicted: Indices | None = None) -> Array:
+    """Log loss, error and Brier score of each row, (n, 3); the most probable classes are predicted, or given ones."""
     rows, probabilities = np.arange(len(true)), np.exp(log_probabilities)
     of_true = probabilities[rows, true]
     # sum_c (p_c - [c is true])^2 = sum_c p_c^2 - 2 p_true + 1
     brier = np.einsum("ij,ij->i", probabilities, probabilities) - 2.0 * of_true + 1.0
-    wrong = probabilities.argmax(axis=1) != true
+    wrong = (probabilities.argmax(axis=1) if predicted is None else predicted) != true
     return np.stack([-log_probabilities[rows, true], wrong, brier], axis=1)
-
-
-def _scores(means: list[Estimate]) -> tuple[Score, ...]:
-    told = (
-        ("log loss", "mean of -log(probability of the true class), natural logarithm", False),
-        ("error", "share of rows whose most probable class is wrong", True),
-        ("Brier score", "squared distance of the probabilities from the truth, summed over classes: 0 to 2", False),
-    )
-    pairs = zip(told, means[:3], means[3:], strict=True)
-    return tuple(Score(name, meaning, own, base, is_share) for (name, meaning, is_share), own, base in pairs)
 
 
 def _bins(probabilities: Array, true: Indices, policy: AssessmentPolicy) -> tuple[Bin, ...]:

@@ -33,6 +33,16 @@ class Table:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class Words:
+    """What the page calls its cases."""
+
+    sample: str = ""  # in place of the number of rows
+    baseline: str = "the class shares of these rows"
+    resampled: str = "rows"  # for intervals
+    cases: str = ""  # a sentence about the cases of reliability and rejection
+
+
 @dataclass(frozen=True, eq=False)
 class Document:
     """Everything that a report shows. Figures are SVG; all other text is escaped by the page."""
@@ -48,7 +58,9 @@ class Document:
     hyperparameters: Table
     relevance: Table | str  # a sentence if there is no table
     losses: Table | None
-    suspects: Table | str
+    suspects: Table | str | None
     cost: dict[str, Any]
     reproduction: dict[str, str]
     versions: dict[str, Any]
+    labels: Table | None = None  # of rows with any number of labels
+    words: Words = Words()

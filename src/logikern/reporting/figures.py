@@ -19,6 +19,14 @@ from logikern.structure.tree import Tree
 N_COLUMNS = 20  # of the histogram of probabilities
 
 
+def draw_all(found: Assessment | None, records: Sequence[Record]) -> dict[str, str]:
+    """The figures of a report without those of a tree; empty text where there is nothing to draw."""
+    drawn = {"search": draw_search(records) if records else "", "tree": ""}
+    if found is not None:
+        drawn |= {"reliability": draw_reliability(found), "rejection": draw_rejection(found)}
+    return drawn
+
+
 def draw_reliability(found: Assessment) -> str:
     """Accuracy against confidence with 95 % intervals, above a histogram of the confidence."""
     with page_style():

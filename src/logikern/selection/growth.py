@@ -185,6 +185,7 @@ class _Growth:
         gain, noise = paired_gain(self.best.losses, found.losses, criterion.loss_weights, criterion.loss_points)
         kept = found.objective < self.best.objective
         fate = "better" if kept else "not better"
+        fate += " with the prior" * (kept != (found.value < self.best.value))
         name = self._named(alternative)
         self.verdicts.append(Verdict(name, int(free.sum()), found.value, gain, noise, kept, fate))
         if kept:
@@ -194,19 +195,21 @@ class _Growth:
 
     def approach(self, n_rungs: int) -> None:
         """Learn the first model on more and more points, each time from values extrapolated from earlier rungs."""
+        place = max(number for number, verdict in enumerate(self.verdicts) if verdict.kept)
+        name = self.verdicts[place].stage
         for number in range(1, n_rungs):
             if self.best is None:
                 break
             rung = self.first.rung(number, self.best.specification)
             origin = shift_variances(self.best.specification, self.trend(rung.n_points))
-            name, free = self.verdicts[0].stage, free_parameters(origin, self.plan.learn_bias)
+            free = free_parameters(origin, self.plan.learn_bias)
             task = self.task(f"{name} on {rung.n_points} rows", origin)
             found = minimise(origin, free, rung, self.effort, task, self.log, self.best.inverse_hessian)
             if found is None:
                 break
             self.best = found
             self.rung = rung
-            self.verdicts[0] = replace(self.verdicts[0], value=found.value)
+            self.verdicts[place] = replace(self.verdicts[place], value=found.value)
             if self.log.stopped:
                 self.path.clear()  # a stopped stage has no optimum to extrapolate from
                 break

@@ -26,6 +26,7 @@ class Verdict:
         Standard error of the gain.
     kept : bool
     fate : {"first model", "better", "not better", "requested"}
+        With " with the prior" appended if the criterion alone would have decided otherwise.
     n_unseen : int, default=0
         Number of unseen rows on which it was judged; 0 if it was judged on held-out rows of the search.
     """

@@ -1,6 +1,6 @@
 """DATA with known targets, for a fitted model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import typer
 
-from logikern.cli.models import has_label_sets, is_regression, tree_of
+from logikern.cli.models import has_label_sets, has_sequences, is_regression, tree_of
 from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.cells import count
 from logikern.cli.reading.inputs import SVMLIGHT_LABEL, Inputs, read_inputs
 from logikern.cli.reading.label_columns import known_label_sets, label_columns, missing_labels
 from logikern.cli.reading.labels import known_labels, measurements, missing_targets
-from logikern.cli.reading.sequences import with_sequence
+from logikern.cli.reading.sequences import find_sequence_column, read_sequence_names, with_sequence
 from logikern.cli.reading.sources import STANDARD, Reading, format_of
 from logikern.cli.session.messages import Messages
 from logikern.model.persistence import read_notes
@@ -45,6 +45,23 @@ class LabelledRows:
     rows: np.ndarray  # their positions in DATA
     table: pd.DataFrame  # DATA, with all its rows
     target: str | None  # name of the target; None for svmlight
+    sequences: np.ndarray | None = None  # the sequence of each row, for models of sequences
+
+
+def source_of(
+    model: Any,
+    model_file: str,
+    data: str,
+    reading: Reading,
+    target: str | None,
+    drop_missing_target: bool,
+    sequence: str | None,
+) -> LabelledSource:
+    """Labelled rows for a model of any kind; of sequences, no row may be left out."""
+    column = find_sequence_column(model_file, sequence, has_sequences(model))
+    if column is not None and drop_missing_target:
+        raise typer.BadParameter("`--drop-missing-target` would tear sequences apart: drop whole sequences instead.")
+    return LabelledSource(model_file, data, reading, target, drop_missing_target, sequence=column)
 
 
 def read_labelled(model: Any, source: LabelledSource, messages: Messages) -> LabelledRows:
@@ -65,7 +82,10 @@ def read_labelled(model: Any, source: LabelledSource, messages: Messages) -> Lab
     inputs = read_inputs(model, source.data, source.reading, named, option, numeric)
     for note in inputs.notes:
         messages.info(note)
-    return _label(model, inputs, target, source.drop_missing_target, messages)
+    known = _label(model, inputs, target, source.drop_missing_target, messages)
+    if source.sequence is None:
+        return known
+    return replace(known, sequences=read_sequence_names(known.table[source.sequence]))
 
 
 def _read_sets(model: Any, source: LabelledSource, messages: Messages) -> LabelledRows:

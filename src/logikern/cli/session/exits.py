@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from enum import IntEnum
+from traceback import walk_tb
 from typing import Annotated, Any
 
 import typer
@@ -104,7 +105,18 @@ def sentence(error: BaseException) -> str:
         from logikern.cli.reading.columns import complain
 
         return one_line(complain(error))
-    return one_line(str(error)) or type(error).__name__
+    message = one_line(str(error)) or type(error).__name__
+    if not _is_ours(error):
+        return message
+    from logikern.cli.session.wording import in_options
+
+    return in_options(message)
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether the library raised the error, not a command, which speaks of options and columns itself."""
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    return bool(frames) and frames[-1].startswith("logikern.") and not frames[-1].startswith("logikern.cli.")
 
 
 def one_line(message: str) -> str:

@@ -65,7 +65,8 @@ def hyperparameters(model: Any) -> list[dict[str, Any]]:
     for label, part in _parts(final_step(model)).items():
         for row in part.hyperparameters_.to_dict("records"):
             name = INDEX.sub(lambda found: f" of {_input_name(found[1], names)}", row["name"])
-            owners = {"outputs": row["outputs"]} if "outputs" in row else {"classes": label or row["classes"]}
+            unit = "outputs" if "outputs" in row else "classes"
+            owners = {"labels" if has_label_sets(model) else unit: label or row[unit]}
             rows.append({"name": name} | owners | _numbers(row, "value", "start"))
     return rows
 

@@ -8,23 +8,11 @@ import pandas as pd
 
 from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.labels import joined
+from logikern.decisions.intervals import Estimate, bootstrap_means
 from logikern.decisions.label_sets import DECISIONS
-from logikern.decisions.metrics import joint_log_loss
+from logikern.estimators._report.set_losses import LabelScore, losses_of_sets, losses_of_shares, score_labels, written
 
-SEPARATOR = ";"  # between the labels of a predicted set
 HAMMING = "hamming"
-
-
-@dataclass(frozen=True)
-class LabelScore:
-    """Frequency and scores of one label."""
-
-    label: str
-    rows: int
-    mean_probability: float
-    recall: float | None
-    precision: float | None
-    log_loss: float
 
 
 @dataclass(frozen=True)
@@ -37,6 +25,7 @@ class SetScores:
     hamming_loss: float
     subset_error: float
     f1: float  # mean over rows; 1 if a row has no labels and no label is predicted
+    intervals: dict[str, Estimate]  # the 95 % intervals of the scores, by their names
     per_label: tuple[LabelScore, ...]
 
 
@@ -56,26 +45,26 @@ def labelled_sets(model: Any, X: Any, loss: str) -> pd.DataFrame:
     classifier, inputs = _at_classifier(model, X)
     names = [str(joined(label)) for label in classifier.classes_.tolist()]
     decided, proba = classifier.decide(inputs, loss), classifier.predict_proba(inputs)
-    sets = [SEPARATOR.join(name for name, own in zip(names, row, strict=True) if own) for row in decided]
+    sets = written(decided == 1, names)
     return pd.DataFrame({"predicted": sets} | {f"probability_{name}": proba[:, n] for n, name in enumerate(names)})
 
 
 def score_sets(model: Any, X: Any, sets: np.ndarray) -> SetScores:
     """Scores of a model on rows with known labels, (n, L)."""
     classifier, inputs = _at_classifier(model, X)
-    proba, truth = classifier.predict_proba(inputs), sets == 1
-    by_loss = {loss: classifier.decide(inputs, loss) == 1 for loss in (HAMMING, "subset", "f1")}
+    truth = sets == 1
+    found, baseline = losses_of_sets(classifier, inputs, truth), losses_of_shares(truth)
+    joint, hamming, subset, lost = bootstrap_means(found.each)
+    f1 = Estimate(1.0 - lost.value, 1.0 - lost.high, 1.0 - lost.low)
     return SetScores(
         rows=len(truth),
-        joint_log_loss=float(-classifier.set_log_proba(inputs, sets).mean()),
-        baseline_joint_log_loss=joint_log_loss(sets, np.tile(truth.mean(axis=0), (len(truth), 1))),
-        hamming_loss=float((by_loss[HAMMING] != truth).mean()),
-        subset_error=float((by_loss["subset"] != truth).any(axis=1).mean()),
-        f1=float(_f1(by_loss["f1"], truth).mean()),
-        per_label=tuple(
-            _score_label(str(joined(label)), proba[:, place], by_loss[HAMMING][:, place], truth[:, place])
-            for place, label in enumerate(classifier.classes_.tolist())
-        ),
+        joint_log_loss=joint.value,
+        baseline_joint_log_loss=float(baseline.each[:, 0].mean()),
+        hamming_loss=hamming.value,
+        subset_error=subset.value,
+        f1=f1.value,
+        intervals={"joint_log_loss": joint, "hamming_loss": hamming, "subset_error": subset, "f1": f1},
+        per_label=score_labels(found, truth, [str(joined(label)) for label in classifier.classes_.tolist()]),
     )
 
 
@@ -83,16 +72,3 @@ def _at_classifier(model: Any, X: Any) -> tuple[Any, Any]:
     """The classifier, and its inputs after the other steps of a pipeline."""
     classifier = final_step(model)
     return classifier, X if classifier is model else model[:-1].transform(X)
-
-
-def _f1(decided: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    both, sizes = (decided & truth).sum(axis=1), decided.sum(axis=1) + truth.sum(axis=1)
-    return np.divide(2.0 * both, sizes, out=np.ones(len(both)), where=sizes > 0)
-
-
-def _score_label(name: str, proba: np.ndarray, decided: np.ndarray, truth: np.ndarray) -> LabelScore:
-    n_true, n_decided, n_both = (int(own.sum()) for own in (truth, decided, decided & truth))
-    with np.errstate(divide="ignore"):
-        losses = -np.log(np.where(truth, proba, 1.0 - proba))
-    recall, precision = n_both / n_true if n_true else None, n_both / n_decided if n_decided else None
-    return LabelScore(name, n_true, float(proba.mean()), recall, precision, float(losses.mean()))

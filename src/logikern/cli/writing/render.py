@@ -76,7 +76,7 @@ def print_hyperparameters(
     from rich.console import Console
 
     shown = rows[:at_most]
-    owners = "outputs" if any("outputs" in row for row in shown) else "classes"
+    owners = next((unit for unit in ("outputs", "labels") if any(unit in row for row in shown)), "classes")
     lines = ((row["name"], _cut(row[owners]), _digits(row["value"]), _digits(row["start"])) for row in shown)
     table = make_table("hyperparameters", ("name", owners), ("value", "start"), lines)
     if len(shown) < len(rows):
@@ -124,46 +124,54 @@ def _scores(title: str, scores: dict[str, str]) -> Any:
 
 
 def _overall(scores: Scores) -> Any:
+    found = scores.intervals
     values = {
-        "log loss": f"{scores.log_loss:.4f}",
-        "log loss of the class frequencies": f"{scores.baseline_log_loss:.4f}",
-        "error": f"{scores.error:.2%}",
-        "Brier score": f"{scores.brier_score:.4f}",
-        "calibration error": f"{scores.calibration_error:.4f}",
+        "log loss": _with_interval(found["log_loss"], ".4f"),
+        "log loss of the class frequencies": (f"{scores.baseline_log_loss:.4f}", ""),
+        "error": _with_interval(found["error"], ".2%"),
+        "Brier score": _with_interval(found["brier_score"], ".4f"),
+        "calibration error": (f"{scores.calibration_error:.4f}", ""),
     }
-    return _scores(f"{scores.rows} rows", values)
+    return _intervals(f"{scores.rows} rows", values)
 
 
 def _print_set_scores(scores: SetScores, console: Any) -> None:
+    found = scores.intervals
     values = {
-        "joint log loss": f"{scores.joint_log_loss:.4f}",
-        "joint log loss of the label frequencies": f"{scores.baseline_joint_log_loss:.4f}",
-        "Hamming loss": f"{scores.hamming_loss:.4f}",
-        "subset error": f"{scores.subset_error:.2%}",
-        "F1 of rows": f"{scores.f1:.4f}",
+        "joint log loss": _with_interval(found["joint_log_loss"], ".4f"),
+        "joint log loss of the label frequencies": (f"{scores.baseline_joint_log_loss:.4f}", ""),
+        "Hamming loss": _with_interval(found["hamming_loss"], ".4f"),
+        "subset error": _with_interval(found["subset_error"], ".2%"),
+        "F1 of rows": _with_interval(found["f1"], ".4f"),
     }
-    console.print(_scores(f"{scores.rows} rows", values))
+    console.print(_intervals(f"{scores.rows} rows", values))
     console.print(_table_of("labels", "label", scores.per_label))
 
 
 def _numbers(scores: NumberScores) -> Any:
-    rows = ((name, *_with_interval(value)) for name, value in named_scores(scores))
-    return make_table(f"{scores.rows} rows", ["score"], ["value", "95 % interval"], rows)
-
-
-def _with_interval(value: Estimate | float | None) -> tuple[str, str]:
-    if isinstance(value, Estimate):
-        return f"{value.value:.4g}", f"{value.low:.4g} to {value.high:.4g}"
-    return _digits(value), ""
+    values = {
+        name: _with_interval(value, ".4g") if isinstance(value, Estimate) else (_digits(value), "")
+        for name, value in named_scores(scores)
+    }
+    return _intervals(f"{scores.rows} rows", values)
 
 
 def _whole_sequences(scores: SequenceScores) -> Any:
     values = {
-        "error": f"{scores.error:.2%}",
-        "log loss": f"{scores.log_loss:.4f}",
-        "log loss per row": f"{scores.log_loss_per_row:.4f}",
+        "error": _with_interval(scores.intervals["error"], ".2%"),
+        "log loss": _with_interval(scores.intervals["log_loss"], ".4f"),
+        "log loss per row": _with_interval(scores.intervals["log_loss_per_row"], ".4f"),
     }
-    return _scores(f"{scores.sequences} whole sequences", values)
+    return _intervals(f"{scores.sequences} whole sequences", values)
+
+
+def _intervals(title: str, scores: dict[str, tuple[str, str]]) -> Any:
+    rows = ((name, *texts) for name, texts in scores.items())
+    return make_table(title, ["score"], ["value", "95 % interval"], rows)
+
+
+def _with_interval(found: Estimate, form: str) -> tuple[str, str]:
+    return f"{found.value:{form}}", f"{found.low:{form}} to {found.high:{form}}"
 
 
 def print_transitions(classifier: Any) -> None:

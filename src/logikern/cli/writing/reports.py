@@ -35,5 +35,5 @@ def write_page(model: Any, path: str, data: str, known: LabelledRows, out: str, 
     )
     # Rows are numbered as in the file, so that they need no names.
     X = known.X.reset_index(drop=True) if isinstance(known.X, pd.DataFrame) else known.X
-    write_report(model, X, known.labels, origin, out)
+    write_report(model, X, known.labels, origin, out, known.sequences)
     messages.info(f"wrote {out} ({Path(out).stat().st_size / 1024:.0f} kB)")

@@ -11,7 +11,9 @@ from logikern.cli.writing.label_sets import SetScores, score_sets
 from logikern.cli.writing.number_scores import NumberScores, score_numbers
 from logikern.cli.writing.sequences import SequenceScores, label_known
 from logikern.cli.writing.tree_scores import TreeScores, score_on_tree
-from logikern.decisions.metrics import brier_score, calibration_error
+from logikern.decisions.intervals import Estimate, bootstrap_means
+from logikern.decisions.metrics import calibration_error
+from logikern.reporting.assessment import row_losses
 
 CALIBRATION_BINS = 15
 
@@ -38,6 +40,7 @@ class Scores:
     error: float
     brier_score: float
     calibration_error: float
+    intervals: dict[str, Estimate]  # the 95 % intervals of log loss, error and Brier score
     per_class: tuple[ClassScore, ...]
     confusion: np.ndarray  # (true class, predicted class), counts
 
@@ -61,7 +64,7 @@ def report_on(model: Any, X: Any, labels: np.ndarray, sequences: np.ndarray | No
         return Report(None, label_sets=score_sets(model, X, labels))
     if sequences is not None:
         found = label_known(model, X, labels, sequences)
-        own = score(found.log_probabilities, labels, model.classes_, found.predicted)
+        own = score(found.log_probabilities, labels, model.classes_, found.predicted, sequences)
         return Report(own, sequences=found.scores)
     log_probabilities, tree = model.predict_log_proba(X), tree_of(model)
     if tree is None:
@@ -81,11 +84,15 @@ def _number_scores(model: Any, X: Any, true: np.ndarray) -> NumberScores:
 
 
 def score(
-    log_probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray, decided: np.ndarray | None = None
+    log_probabilities: np.ndarray,
+    labels: np.ndarray,
+    classes: np.ndarray,
+    decided: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> Scores:
     """Scores of `log_probabilities` (n_points, n_classes), columns in the order of `classes`.
 
-    Predictions are the most probable classes, or the decided classes.
+    Predictions are the most probable classes, or the decided classes. Intervals resample whole groups.
     """
     n_points, n_classes = log_probabilities.shape
     position = {label: place for place, label in enumerate(classes.tolist())}
@@ -94,20 +101,22 @@ def score(
     predicted = probabilities.argmax(axis=1)
     if decided is not None:
         predicted = np.array([position[label] for label in decided.tolist()])
-    losses = -log_probabilities[np.arange(n_points), true]
+    each = row_losses(log_probabilities, true, predicted)
+    means = dict(zip(("log_loss", "error", "brier_score"), bootstrap_means(each, groups=groups), strict=True))
     confusion = np.zeros((n_classes, n_classes), dtype=int)
     np.add.at(confusion, (true, predicted), 1)
     shares = np.bincount(true, minlength=n_classes) / n_points
     return Scores(
         rows=n_points,
-        log_loss=float(losses.mean()),
+        log_loss=means["log_loss"].value,
         baseline_log_loss=float(-np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)))),
-        error=float(np.mean(predicted != true)),
-        brier_score=brier_score(labels, probabilities, classes),
+        error=means["error"].value,
+        brier_score=means["brier_score"].value,
         calibration_error=calibration_error(
             labels, probabilities, classes, n_bins=CALIBRATION_BINS, strategy="uniform"
         ),
-        per_class=_per_class(classes, true, probabilities, losses, confusion),
+        intervals=means,
+        per_class=_per_class(classes, true, probabilities, each[:, 0], confusion),
         confusion=confusion,
     )
 

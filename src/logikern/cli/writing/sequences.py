@@ -12,17 +12,20 @@ from logikern.cli.preprocessing import final_step, roles_of
 from logikern.cli.reading.inputs import wanted_columns
 from logikern.cli.writing.description import hyperparameters, plain
 from logikern.cli.writing.outputs import labelled_probabilities
+from logikern.decisions.intervals import Estimate, bootstrap_means
+from logikern.estimators._report.sequence_losses import losses_of_sequences
 from logikern.model.persistence import NOTES, read_header, read_notes
 
 
 @dataclass(frozen=True)
 class SequenceScores:
-    """Scores of whole sequences; smaller is better."""
+    """Scores of whole sequences; smaller is better. Intervals resample sequences."""
 
     sequences: int
     error: float  # share of sequences with a wrong label
     log_loss: float  # mean of -log(probability of all labels of a sequence)
     log_loss_per_row: float
+    intervals: dict[str, Estimate]  # the 95 % intervals of the scores, by their names
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,12 @@ def labelled_sequences(model: Any, X: Any, names: np.ndarray) -> pd.DataFrame:
 def label_known(model: Any, X: Any, labels: np.ndarray, names: np.ndarray) -> Labelling:
     """Probabilities, predictions and scores of whole sequences, for rows with known labels."""
     classifier, inputs = final_step(model), X if final_step(model) is model else model[:-1].transform(X)
-    probabilities = classifier.predict_proba(inputs, groups=names)
-    predicted = classifier.predict(inputs, groups=names)
-    joint = classifier.log_likelihood(inputs, labels, groups=names)
-    wrong = pd.Series(predicted != labels).groupby(names).any()
-    scores = SequenceScores(len(joint), float(wrong.mean()), float(-joint.mean()), float(-joint.sum() / len(labels)))
-    # A probability may underflow to zero.
-    return Labelling(np.log(np.maximum(probabilities, np.finfo(float).tiny)), predicted, scores)
+    found = losses_of_sequences(classifier, inputs, labels, names)
+    error, log_loss = bootstrap_means(found.each)
+    per_row = bootstrap_means(found.per_row[:, None], groups=found.number)[0]
+    intervals = {"error": error, "log_loss": log_loss, "log_loss_per_row": per_row}
+    scores = SequenceScores(len(found.each), error.value, log_loss.value, per_row.value, intervals)
+    return Labelling(found.log_probabilities, found.predicted, scores)
 
 
 def describe_sequences(model: Any, path: Path) -> dict[str, Any]:

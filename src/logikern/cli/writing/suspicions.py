@@ -9,6 +9,7 @@ from logikern.cli.preprocessing import final_step
 from logikern.cli.reading.labelled import LabelledRows
 from logikern.cli.reading.labels import joined
 from logikern.cli.session.messages import Messages
+from logikern.cli.session.wording import in_options
 from logikern.cli.writing.outputs import beside
 from logikern.estimators._fitted.recovery import find_rows, with_training
 
@@ -22,7 +23,7 @@ def suspicions_in(
         warnings.simplefilter("always", UserWarning)
         found = classifier.suspects(n_rows).reset_index(drop=True)
     for warning in caught:
-        messages.warn(str(warning.message))
+        messages.warn(in_options(str(warning.message)))
     for name in ("label", "likely"):
         found[name] = [joined(label) for label in found[name]]
     if known is None:

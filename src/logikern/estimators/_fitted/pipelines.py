@@ -100,10 +100,22 @@ def fitted_model(model: Any) -> Any:
     return vars(model).get("best_estimator_", model)
 
 
+def our_classifier(model: Any) -> Any:
+    """Our classifier of any kind, which may be the last step of a pipeline."""
+    estimator = _last_step(model)
+    if not labels_sequences(estimator) and "classes_" not in vars(our_estimator(model)):
+        raise ValueError("`model` must be a classifier, but is a regressor, which has no probabilities to report.")
+    return estimator
+
+
+def _last_step(model: Any) -> Any:
+    fitted = fitted_model(model)
+    return fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
+
+
 def our_estimator(model: Any) -> Any:
     """Our estimator, which may be the last step of a pipeline."""
-    fitted = fitted_model(model)
-    estimator = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
+    estimator = _last_step(model)
     if not is_ours(estimator) or labels_sequences(estimator):
         raise ValueError(
             "`model` must be a KernelLogisticClassifier or a KernelRegressor, a Pipeline that ends in one, or a "

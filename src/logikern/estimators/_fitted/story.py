@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from logikern.estimators._fitted.description import describe_model, parameter_terms, sharings_of
+from logikern.estimators._inputs.alternatives import TITLES
 from logikern.estimators._inputs.data import is_precomputed, takes_objects
 from logikern.model import persistence
 from logikern.model.neighbourhoods import NeighbourhoodModel
@@ -26,6 +27,7 @@ TERMS = {
     "gain": "mean decrease in loss relative to the previously accepted model, on the same held-out rows.",
     "noise": "standard error of the gain.",
     "better": "the gain exceeds the noise; " + FIRST,
+    "with the prior": "the criterion alone would have decided otherwise.",
     "requested": "required by the settings, even if it is not better.",
 }
 # The same terms if models are compared on rows that the search has not seen.
@@ -86,7 +88,15 @@ def _story(fitted: dict[str, Any], words: Words) -> tuple[list[str], list[str], 
     if final is not None:
         result = [*_criterion(fitted, records, words), _cost(records), *result]
         compared = _compared(verdicts, final, records) if len(verdicts) > 1 else []
-    return [_heading(final, fitted), *described], compared, ["Result:", *result]
+    return [_heading(final, fitted), *_inputs(fitted), *described], compared, ["Result:", *result]
+
+
+def _inputs(fitted: dict[str, Any]) -> list[str]:
+    """The scale of the inputs, unless the caller scaled them."""
+    encoder = fitted.get("encoder_")
+    if encoder is None or fitted["inputs"] == "raw" or encoder.is_level.all():
+        return []
+    return [f"Inputs: {TITLES[encoder.scaling.kind]}."]
 
 
 def _extent(fitted: dict[str, Any]) -> str:
@@ -115,7 +125,8 @@ def _compared(verdicts: tuple[Verdict, ...], final: Verdict, records: tuple[Reco
     for verdict in verdicts:
         is_first = np.isnan(verdict.gain)
         gain, noise = ("-", "-") if is_first else (f"{verdict.gain:z.4f}", f"{verdict.noise:.4f}")
-        fate = f"{verdict.fate}: final" if verdict is final else verdict.fate
+        fate = verdict.fate + " on unseen rows" * (verdict.n_unseen > 0 and not _is_structure(verdict))
+        fate += ": final" * (verdict is final)
         told = f"{verdict.n_parameters:7}  {verdict.value:9.4f}  {gain:>7}  {noise:>6}"
         lines.append(f"{verdict.stage:{width}}  {told}  {fate.removeprefix('first model: ')}")
     return [f"Models compared, on {(own or [_most_rows(records)])[-1]} rows:", *lines]
@@ -153,19 +164,27 @@ def _terms(verdicts: tuple[Verdict, ...], found: Specification, words: Words) ->
     """The meaning of the words in the table and in the description of the model, if there is a table."""
     if all(np.isnan(verdict.gain) for verdict in verdicts):
         return []
-    first_words = {verdict.stage.partition(",")[0] for verdict in verdicts}
-    others = [verdict for verdict in verdicts if verdict.stage.partition(",")[0] not in STRUCTURE_TERMS]
-    n_unseen = max(verdict.n_unseen for verdict in others)
+    n_unseen = max(verdict.n_unseen for verdict in verdicts if not _is_structure(verdict))
     told = TERMS | (UNSEEN_TERMS if n_unseen else {})
-    if all(verdict.fate != "requested" for verdict in verdicts):
-        told = {term: meaning for term, meaning in told.items() if term != "requested"}
+    for term in ("with the prior", "requested"):
+        if not any(verdict.fate.endswith(term) for verdict in verdicts):
+            del told[term]
     lines = [
         f"{term}: {meaning}".format(criterion=words.criterion, n_unseen=n_unseen) for term, meaning in told.items()
     ]
     names = {name for verdict in verdicts for name in verdict.stage.split(", ")}
     sharings = [f"{name}: {sentence}" for name, sentence in sharings_of(found, words.unit).items() if name in names]
+    first_words = {_first_word(verdict) for verdict in verdicts}
     structures = [f"{name}: {told}" for name, told in STRUCTURE_TERMS.items() if name in first_words]
     return ["Terms:", *lines, *structures, *sharings, *parameter_terms(found.kernels)]
+
+
+def _is_structure(verdict: Verdict) -> bool:
+    return _first_word(verdict) in STRUCTURE_TERMS
+
+
+def _first_word(verdict: Verdict) -> str:
+    return verdict.stage.partition(",")[0]
 
 
 def _plan(fitted: dict[str, Any]) -> list[list[str]]:

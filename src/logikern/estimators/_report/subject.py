@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from logikern.estimators._fitted.pipelines import fitted_model, our_estimator, our_inputs
+from logikern.estimators._fitted.pipelines import fitted_model, our_inputs
 from logikern.numerics.outcome import Array, Indices
 from logikern.reporting.document import Origin
 from logikern.structure.taxonomy import lowest_equivalents, nodes_of
@@ -22,9 +22,15 @@ class Subject:
     X: Any
     inputs: Any  # of the classifier
     labels: Array
+    origin: Origin
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSubject(Subject):
+    """A classifier of single rows, and its predictions."""
+
     log_probabilities: Array
     seconds: float  # of the prediction
-    origin: Origin
 
     @property
     def tree(self) -> Tree | None:
@@ -36,10 +42,8 @@ class Subject:
         return np.exp(self.log_probabilities)
 
 
-def read_subject(model: Any, X: Any, y: Any, origin: Origin) -> Subject:
-    classifier = our_estimator(model)
-    if "classes_" not in vars(classifier):
-        raise ValueError("`model` must be a classifier, but is a regressor, which has no probabilities to report.")
+def read_subject(model: Any, classifier: Any, X: Any, y: Any, origin: Origin) -> ClassSubject:
+    """A classifier of single rows, with its predictions."""
     labels, began = as_labels(y if isinstance(y, list | tuple) else np.asarray(y)), time.perf_counter()
     found = fitted_model(model).predict_log_proba(X)
     seconds = time.perf_counter() - began
@@ -47,10 +51,10 @@ def read_subject(model: Any, X: Any, y: Any, origin: Origin) -> Subject:
         raise ValueError(
             f"`y` must hold one label for each of the {len(found)} rows of X, but has shape {labels.shape!r}."
         )
-    return Subject(model, classifier, X, our_inputs(model, X), labels, found, seconds, origin)
+    return ClassSubject(model, classifier, X, our_inputs(model, X), labels, origin, found, seconds)
 
 
-def rows_of_classes(subject: Subject) -> tuple[Indices, Indices]:
+def rows_of_classes(subject: ClassSubject) -> tuple[Indices, Indices]:
     """The rows whose label is a class, and the column of each of them; other rows have inner nodes."""
     tree, classes = subject.tree, subject.classifier.classes_.tolist()
     labels = subject.labels

@@ -36,8 +36,10 @@ def hyperparameters(classifier: Any, policy: TablePolicy = USUAL) -> Table:
     return Table(tuple(shown.columns), rows, f"{hidden} more are not shown." if hidden else "")
 
 
-def relevance(found: Relevances, policy: TablePolicy = USUAL) -> Table:
-    """Columns with the largest relevance."""
+def relevance(found: Relevances | None, policy: TablePolicy = USUAL) -> Table | str:
+    """Columns with the largest relevance; a sentence if it was not computed."""
+    if found is None:
+        return "Not computed: the inputs have no columns that could be shuffled one at a time, or there are too many."
     rows = tuple((one.column, one.increase, one.error) for one in found.columns[: policy.columns])
     hidden = len(found.columns) - len(rows)
     note = (
@@ -49,20 +51,27 @@ def relevance(found: Relevances, policy: TablePolicy = USUAL) -> Table:
 
 
 def largest_losses(
-    subject: Subject, rows: Indices, losses: Array, relevant: Table | str, policy: TablePolicy = USUAL
+    subject: Subject,
+    rows: Indices,
+    losses: Array,
+    likely: Array,
+    relevant: Table | str,
+    policy: TablePolicy = USUAL,
 ) -> Table:
-    """The rows with the largest losses, with their cells in the most relevant columns."""
+    """The rows with the largest losses, with their cells in the most relevant columns.
+
+    `losses` belong to some `rows`, and the predicted labels `likely` to all rows of the report.
+    """
     order = np.argsort(-losses, kind="stable")[: policy.rows]
     found, names = rows[order], _own_names(subject.X)
     places = _relevant_places(subject.X, relevant)[: policy.cells]
     columns = [names_of_columns(subject.X)[place] for place in places]
     cells = list_cells(subject.X, found, places) if columns else [[] for _ in found]
-    likely = subject.classifier.classes_[subject.log_probabilities[found].argmax(axis=1)]
     told = []
     for place, row in enumerate(found):
         name = () if names is None else (names[row],)
         probability = float(np.exp(-losses[order[place]]))
-        numbers = (subject.labels[row], probability, likely[place], float(losses[order[place]]))
+        numbers = (subject.labels[row], probability, likely[row], float(losses[order[place]]))
         told.append((subject.origin.number(int(row)), *name, *map(_plain, numbers), *map(_as_text, cells[place])))
     headings = ("row", *(() if names is None else ("name",)), "label", "probability", "likely", "loss")
     return Table((*headings, *map(str, columns)), tuple(told))
