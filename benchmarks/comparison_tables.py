@@ -145,7 +145,7 @@ def summary(*found: Stored | None) -> list[str]:
         "describes the settings of the peers. The 31 tables of the next section are not included.",
         f"By log loss, {_count(by_loss)}",
         table([own.row() for own in by_loss]),
-        f"By errors and other losses of decisions, {_count(others)}",
+        f"By error rate and other decision losses, {_count(others)}",
         table([own.row() for own in others]),
     ]
 
@@ -153,7 +153,7 @@ def summary(*found: Stored | None) -> list[str]:
 def _count(duels: list[Duel]) -> str:
     lost = sum(own.ours >= own.theirs for own in duels)
     slower = sum(own.our_seconds > own.their_seconds for own in duels)
-    return f"the best peer beats logikern in {lost} of {len(duels)} rows; it takes less time in {slower} rows."
+    return f"the best peer beats logikern in {lost} of {len(duels)} rows; the peer takes less time in {slower} rows."
 
 
 def tables(stored: Stored) -> list[str]:
@@ -228,8 +228,9 @@ def trees(*found: Stored) -> list[str]:
         "The classes are the leaves of a tree. The data are patent titles (cpc), abstracts of papers (wos), X-ray "
         "images (imclef07a) and definitions of nouns (wordnet). Values are means and standard deviations over "
         "splits. Every peer is tuned. The taxonomic loss is computed for the decisions that minimise its expected "
-        "value; lower is better. Right parent is the accuracy of the parent. hiclass is evaluated in two ways: with "
-        "its own `predict_proba`, and with the probabilities of its local classifiers multiplied along paths.",
+        'value; lower is better. The column "right parent" shows the percentage of rows whose decision has the '
+        "right parent. hiclass is evaluated in two ways: with its own `predict_proba`, and with the probabilities "
+        "of its local classifiers multiplied along paths.",
     ]
     for stored in found:
         title, rows = _first(stored)

@@ -64,7 +64,7 @@ OPENING = """
 # Reproduction of the papers
 
 Five papers describe the methods behind logikern. This page reproduces all of their tables and figures for which data
-are available, and shows our values next to the printed values. It is generated from the files in
+are available, and shows our values next to the published values. It is generated from the files in
 `benchmarks/results`; the last section lists the command, the date, the commit and the machine for each result.
 
     make reproduce                  run the parts whose results are out of date, then write this page
@@ -97,7 +97,7 @@ cancer, german, image, ringnorm, splice and twonorm are not available |
 | Ratliff & Bagnell (2007) | Figure 1, left and right; Table 1 | \
 [iterations](#iterations-ratliff-and-bagnell-2007-figure-1-and-table-1); the numbers \
 are missing from our copy of the paper; spam and soil are not available |
-| | Figure 1, third column (KD-trees) | [fast sums](#fast-sums-ratliff-and-bagnell-2007-figure-1), for other points |
+| | Figure 1, third column (KD-trees) | [fast sums](#fast-sums-ratliff-and-bagnell-2007-figure-1), on other data |
 
 Some formulas in the papers contain misprints; [notation](notation.md) lists them.
 """
