@@ -24,8 +24,8 @@ def satimage(stored: Stored) -> list[str]:
         f"are the standard deviations reported in Seeger (2008). {_satimage_settings(stored)}",
         table(rows),
         "The next table shows the error among the cases that are not rejected, if the least certain 2.5, 10 or 25 % "
-        "of the cases are rejected. The paper shows only curves; it finds mc-sep better than 1rest between 2.5 and "
-        "25 %.",
+        "of the cases are rejected. The paper shows only curves; it finds mc-sep better than 1rest if between "
+        "2.5 and 25 % of the cases are rejected.",
         table(rejected),
         figure("satimage_error_reject.png", "Error-reject curves on satimage, as in Seeger (2008), Figure 3"),
     ]
@@ -213,7 +213,8 @@ def raetsch(stored: Stored) -> list[str]:
 def _raetsch_note(stored: Stored) -> str:
     """The stored note about inputs and partitions, as sentences."""
     note = " ".join(stored.notes[:1]).replace("Inputs standardised", "Inputs are standardised")
-    return note.replace("Published partitions among those used:", "The partitions include these published ones:")
+    told = "The number of published partitions among those used is as follows:"
+    return note.replace("Published partitions among those used:", told)
 
 
 def _behind(row: Row) -> Row:
@@ -282,7 +283,7 @@ def learning_curves(stored: Stored) -> list[str]:
         f"The data are {title.rpartition(', ')[2]} of usps, with σ² = {printed.CURVE_SIGMA_SQUARED:g}. The table "
         "shows the CPU seconds until the penalised loss is within 1e-2, 1e-4 and 1e-6 of its minimum, relative to "
         "the minimum. The paper shows curves of CG in the coefficients and of SMO, without values, and finds "
-        "that SMO converges much faster for all three values of λ.",
+        "that SMO converges much faster than CG for all three values of λ.",
         table(rows),
         figure("learning_curves.png", "Learning curves on digits, as in Memisevic (2006), Figure 1"),
     ]
