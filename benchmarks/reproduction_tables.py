@@ -76,15 +76,16 @@ def usps(stored: Stored) -> list[str]:
 
 def patents(*stored: Stored) -> list[str]:
     blocks = [
-        "The available data contain the labels of the WIPO-alpha patents, but not their texts. This section uses "
-        "titles from the patent classification (CPC) instead, which have a similar tree and a similar vocabulary. "
-        "The *differences* between methods can therefore be compared with the paper, but not the values. F1 and F2 "
-        "are flat models; H1 and H2 use the tree. F1 has one variance, F2 one variance per subtree below the root, "
-        'H1 one variance per level, and H2 two variances per subtree (one in the paper). The column "reciprocal '
-        'rank" shows the mean of 1 / rank of the true class, and "right parent" the percentage of rows whose '
-        "decision has the right parent. Columns with [0-1] use the most probable class instead of the decision that "
-        "minimises the expected loss. In the paper, the models with a tree are better than the flat models, "
-        "especially in taxonomic loss and right parent; F1 is as good as F2, and H1 is as good as H2.",
+        "The available data contain the labels of the WIPO-alpha patents, but not their texts. Instead, this "
+        "section uses titles from the patent classification (CPC), which have a similar tree and a similar "
+        "vocabulary. The *differences* between methods can therefore be compared with the paper, but not the "
+        "values. F1 and F2 are flat models; H1 and H2 use the tree. F1 has one variance, F2 one variance per "
+        "subtree below the root, H1 one variance per level, and H2 two variances per subtree (one in the paper). "
+        'The column "reciprocal rank" shows the mean of 1 / rank of the true class, and "right parent" the '
+        "percentage of rows whose decision has the right parent. Columns with [0-1] use the most probable class "
+        "instead of the decision that minimises the expected loss. In the paper, the models with a tree are "
+        "better than the flat models, especially in taxonomic loss and right parent; F1 is as good as F2, and H1 "
+        "is as good as H2.",
     ]
     for own in stored:
         section = own.part.result.split("_")[2]
@@ -169,10 +170,10 @@ def ripley(stored: Stored) -> list[str]:
         "1 shows the model whose rate and variance minimise the approximate leave-one-out loss:",
         table(stored.table("The model")),
         figure("ripley_model.png", "Probability of the second class, as in Cawley & Talbot (2008), Figure 1"),
-        "Figure 2 shows four losses on a grid of rates and variances. In the paper, gamma is twice the variance, and "
-        "eta is half the rate. The paper gives no values, but finds that the approximate loss is similar to the "
-        "exact loss, and that the minima of all losses agree with the test loss. On our grid, the test losses at "
-        f"these minima exceed the smallest test loss by {excess.replace('%', ' %')}.",
+        "Figure 2 shows four losses on a grid of rates and variances. In the paper, gamma is twice the variance, "
+        "and eta is half the rate. The paper gives no values, but finds that the approximate loss is similar to "
+        "the exact loss, and that all losses have their minima near the minimum of the test loss. On our grid, "
+        f"the test losses at these minima exceed the smallest test loss by {excess.replace('%', ' %')}.",
         table([pick(row, keys) for row in rows]),
         figure("ripley_contours.png", "Contours of four losses, as in Cawley & Talbot (2008), Figure 2"),
         "Figure 3 shows the approximate and the exact leave-one-out loss along each axis, through the minimum of the "
