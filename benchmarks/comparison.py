@@ -60,7 +60,7 @@ NOISE = Part("noise-inputs", (("noise_inputs.py",),), "noise_inputs", 2, package
 OPENING = """
 # Benchmarks
 
-This page compares logikern with other methods that people might choose. It shows losses as well as wins. It is
+This page compares logikern with other methods that people might choose. It shows defeats as well as wins. It is
 generated from the files in `benchmarks/results`; the last section lists the command, the date, the commit and the
 machine for each result. Results that take hours to compute are from earlier commits.
 

@@ -64,7 +64,7 @@ OPENING = """
 # Reproduction of the papers
 
 Five papers describe the methods behind logikern. This page reproduces all of their tables and figures for which data
-are available, and shows our values next to the printed values. It is generated from the files in
+are available, and shows our values next to the published values. It is generated from the files in
 `benchmarks/results`; the last section lists the command, the date, the commit and the machine for each result.
 
     make reproduce                  run the parts whose results are out of date, then write this page
@@ -85,19 +85,20 @@ choices are seeded. Times depend on the machine and its load; scores do not.
 | | Section 6.3, Figure 4 (USPS) | [usps](#usps-seeger-2008-section-63) |
 | | Table 1 (patents, scores) | \
 [sections D and E, with other texts](#patents-scores-seeger-2008-table-1); the texts of WIPO-alpha are not available |
-| | Table 2 (patents, seconds) | [the same trees with random words](#patents-seconds-seeger-2008-table-2) |
+| | Table 2 (patents, running times) | \
+[the same trees with random words](#patents-running-times-seeger-2008-table-2) |
 | Seeger (2007) | Section 6.1 (satimage) | [satimage](#satimage-seeger-2008-section-62) |
 | | Tables 1 and 2 | the same as in Seeger (2008) |
 | Cawley & Talbot (2008) | Figures 1 to 3 | [Ripley's data](#ripleys-data-cawley-and-talbot-2008-figures-1-to-3) |
-| | Tables 1 to 3 | [seven of the thirteen data sets](#raetschs-sets-cawley-and-talbot-2008-tables-1-to-3); breast \
-cancer, german, image, ringnorm, splice and twonorm are not available |
+| | Tables 1 to 3 | [seven of the thirteen data sets](#raetschs-data-sets-cawley-and-talbot-2008-tables-1-to-3); \
+breast cancer, german, image, ringnorm, splice and twonorm are not available |
 | Memisevic (2006) | Tables 1 and 2, letter | \
 [wine, glass, segment, letter](#training-times-memisevic-2006-tables-1-and-2); vehicle is not available |
 | | Figure 1 | [learning curves](#learning-curves-memisevic-2006-figure-1) |
 | Ratliff & Bagnell (2007) | Figure 1, left and right; Table 1 | \
 [iterations](#iterations-ratliff-and-bagnell-2007-figure-1-and-table-1); the numbers \
 are missing from our copy of the paper; spam and soil are not available |
-| | Figure 1, third column (KD-trees) | [fast sums](#fast-sums-ratliff-and-bagnell-2007-figure-1), for other points |
+| | Figure 1, third column (KD-trees) | [fast sums](#fast-sums-ratliff-and-bagnell-2007-figure-1), on other data |
 
 Some formulas in the papers contain misprints; [notation](notation.md) lists them.
 """
@@ -110,9 +111,9 @@ PAGE = Page(
         Section("satimage: Seeger (2008), Section 6.2", (SATIMAGE,), tables.satimage),
         Section("usps: Seeger (2008), Section 6.3", (USPS,), tables.usps),
         Section("Patents, scores: Seeger (2008), Table 1", PATENTS, tables.patents),
-        Section("Patents, seconds: Seeger (2008), Table 2", PATENT_SECONDS, tables.patent_seconds),
+        Section("Patents, running times: Seeger (2008), Table 2", PATENT_SECONDS, tables.patent_seconds),
         Section("Ripley's data: Cawley and Talbot (2008), Figures 1 to 3", (RIPLEY,), tables.ripley),
-        Section("Raetsch's sets: Cawley and Talbot (2008), Tables 1 to 3", (RAETSCH,), tables.raetsch),
+        Section("Raetsch's data sets: Cawley and Talbot (2008), Tables 1 to 3", (RAETSCH,), tables.raetsch),
         Section("Training times: Memisevic (2006), Tables 1 and 2", (TRAINING_TIMES,), tables.training_times),
         Section("Learning curves: Memisevic (2006), Figure 1", (LEARNING_CURVES,), tables.learning_curves),
         Section(

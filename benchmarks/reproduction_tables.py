@@ -21,11 +21,11 @@ def satimage(stored: Stored) -> list[str]:
         "The table shows test errors on satimage, with the Gaussian kernel of the paper and unscaled inputs. Values "
         "are means and standard deviations over random partitions of the training rows into five folds (seeds 0, 1, "
         "...). The papers use ten partitions and learn hyperparameters on all 4435 training rows; values in brackets "
-        f"are the spreads that Seeger (2008) prints. {_satimage_settings(stored)}",
+        f"are the standard deviations reported in Seeger (2008). {_satimage_settings(stored)}",
         table(rows),
         "The next table shows the error among the cases that are not rejected, if the least certain 2.5, 10 or 25 % "
-        "of the cases are rejected. The paper shows only curves; it finds mc-sep better than 1rest between 2.5 and "
-        "25 %.",
+        "of the cases are rejected. The paper shows only curves; it finds mc-sep better than 1rest if between "
+        "2.5 and 25 % of the cases are rejected.",
         table(rejected),
         figure("satimage_error_reject.png", "Error-reject curves on satimage, as in Seeger (2008), Figure 3"),
     ]
@@ -65,7 +65,8 @@ def usps(stored: Stored) -> list[str]:
     return [
         "The model has one Gaussian kernel and one variance per class. Its 20 hyperparameters are learned on 2000 of "
         "the 7291 training rows; the final fit uses all rows. Values are means and standard deviations over runs "
-        "(seeds 0, 1, ...), each with a different subset and partition. The paper uses five runs:",
+        "(seeds 0, 1, ...), each with a different subset and partition. The paper uses five runs. The table "
+        "shows our results:",
         table([mean]),
         "The next table shows the error among the cases that are not rejected:",
         table([{key: row[key] for key in row if "at" in key.split()} for row in stored.table("Error-reject")]),
@@ -75,15 +76,16 @@ def usps(stored: Stored) -> list[str]:
 
 def patents(*stored: Stored) -> list[str]:
     blocks = [
-        "The available data contain the labels of the WIPO-alpha patents, but not their texts. This section uses "
-        "titles from the patent classification (CPC) instead, which have a similar tree and a similar vocabulary. "
-        "The *differences* between methods can therefore be compared with the paper, but not the values. F1 and F2 "
-        "are flat models; H1 and H2 use the tree. F1 has one variance, F2 one variance per subtree below the root, "
-        "H1 one variance per level, and H2 two variances per subtree (one in the paper). Reciprocal rank is the mean "
-        "of 1 / rank of the true class, and right parent is the accuracy of the parent. Columns with [0-1] use the "
-        "most probable class instead of the decision that minimises the expected loss. In the paper, the models with "
-        "a tree are better than the flat models, especially in taxonomic loss and right parent; F1 is as good as F2, "
-        "and H1 is as good as H2.",
+        "The available data contain the labels of the WIPO-alpha patents, but not their texts. Instead, this "
+        "section uses titles from the patent classification (CPC), which have a similar tree and a similar "
+        "vocabulary. The *differences* between methods can therefore be compared with the paper, but not the "
+        "values. F1 and F2 are flat models; H1 and H2 use the tree. F1 has one variance, F2 one variance per "
+        "subtree below the root, H1 one variance per level, and H2 two variances per subtree (one in the paper). "
+        'The column "reciprocal rank" shows the mean of 1 / rank of the true class, and "right parent" the '
+        "percentage of rows whose decision has the right parent. Columns with [0-1] use the most probable class "
+        "instead of the decision that minimises the expected loss. In the paper, the models with a tree are "
+        "better than the flat models, especially in taxonomic loss and right parent; F1 is as good as F2, and H1 "
+        "is as good as H2.",
     ]
     for own in stored:
         section = own.part.result.split("_")[2]
@@ -97,7 +99,7 @@ def patents(*stored: Stored) -> list[str]:
                 rows.append({"method": f"{method}, ours", **scores, "log loss": means[method]["log loss"]})
             rows.append(
                 {
-                    "method": f"{method}, printed",
+                    "method": f"{method}, published",
                     **{key: f"{value:.{1 if value > 10 else 2}f}" for key, value in paper.items()},
                 }
             )
@@ -118,9 +120,9 @@ def patent_seconds(final: Stored, learned: Stored) -> list[str]:
                     "cases": cases,
                     "classes": leaves,
                     "method": row["method"],
-                    "printed, s": f"{row['paper, s']:g}",
+                    "published, s": f"{row['paper, s']:g}",
                     "ours, CPU s": ours,
-                    "printed / ours": row["paper, s"] / ours,
+                    "published / ours": row["paper, s"] / ours,
                 }
             )
     for title in learned.titles("WIPO-alpha "):
@@ -129,20 +131,20 @@ def patent_seconds(final: Stored, learned: Stored) -> list[str]:
                 {
                     "section": _sizes(title)[0],
                     "method": row["method"],
-                    "printed, s": f"{row['paper, fold s']:g}",
+                    "published, s": f"{row['paper, fold s']:g}",
                     "ours, CPU s": row["fold CPU s"],
-                    "printed / ours": row["paper, fold s"] / row["fold CPU s"],
+                    "published / ours": row["paper, fold s"] / row["fold CPU s"],
                 }
             )
     return [
         "The label trees and the numbers of cases are the same as in the paper. The paper has three splits; our "
         "values come from one split. The texts are not available, so words are drawn at random: the longer the "
         "common path of two documents, the more words they share. The machines are nearly twenty years apart, so "
-        "only the order of magnitude is meaningful. The table shows the seconds of the final fit at fixed "
-        "hyperparameters:",
+        "only the order of magnitude is meaningful. The table shows the time of the final fit in seconds, at "
+        "fixed hyperparameters:",
         table(rows),
-        "The next table shows the seconds per fold for one evaluation of the criterion and its gradient while the "
-        "variances are learned. We evaluate five folds in lock-step and divide the time by five:",
+        "The next table shows the time per fold, in seconds, of one evaluation of the criterion and its gradient "
+        "while the variances are learned. We evaluate five folds in lock-step and divide the time by five:",
         table(folds),
         "Seeger (2007) compares 119 s on section D with 2200 s for the method of Cai & Hofmann. The 2200 s were for "
         "three splits (Seeger 2008, footnote 14), so the speed-up is a factor of six, not eighteen.",
@@ -165,17 +167,17 @@ def ripley(stored: Stored) -> list[str]:
     keys = ("loss", "least", "at rate", "at variance", "test loss there", "correlation with exact")
     return [
         "The data are Ripley's synthetic data. The model has one Gaussian kernel and an unpenalised constant. Figure "
-        "1 shows the model whose rate and variance minimise approximate leave-one-out:",
+        "1 shows the model whose rate and variance minimise the approximate leave-one-out loss:",
         table(stored.table("The model")),
         figure("ripley_model.png", "Probability of the second class, as in Cawley & Talbot (2008), Figure 1"),
-        "Figure 2 shows four losses on a grid of rates and variances. In the paper, gamma is twice the variance, and "
-        "eta is half the rate. The paper gives no values, but finds that the approximate loss is similar to the "
-        "exact loss, and that the minima of all losses agree with the test loss. On our grid, the test losses at "
-        f"these minima exceed the smallest test loss by {excess.replace('%', ' %')}.",
+        "Figure 2 shows four losses on a grid of rates and variances. In the paper, gamma is twice the variance, "
+        "and eta is half the rate. The paper gives no values, but finds that the approximate loss is similar to "
+        "the exact loss, and that all losses have their minima near the minimum of the test loss. On our grid, "
+        f"the test losses at these minima exceed the smallest test loss by {excess.replace('%', ' %')}.",
         table([pick(row, keys) for row in rows]),
         figure("ripley_contours.png", "Contours of four losses, as in Cawley & Talbot (2008), Figure 2"),
-        "Figure 3 shows approximate and exact leave-one-out along each axis, through the minimum of approximate "
-        "leave-one-out. The two differ for badly tuned models, as the paper notes.",
+        "Figure 3 shows the approximate and the exact leave-one-out loss along each axis, through the minimum of the "
+        "approximate loss. The two losses differ for badly tuned models, as the paper notes.",
         figure("ripley_slices.png", "Leave-one-out losses along each axis, as in Cawley & Talbot (2008), Figure 3"),
     ]
 
@@ -190,20 +192,20 @@ def raetsch(stored: Stored) -> list[str]:
         "Seven of the thirteen data sets are available. We use the published partitions if they are known, and "
         "otherwise draw partitions with the published sizes (the seed is the number of the partition). The model "
         f"has one Gaussian kernel. {_raetsch_note(stored)} Values are means and standard errors over partitions.",
-        "Columns without logikern in their name contain the printed values. KLR is kernel logistic regression, tuned "
-        "by 10-fold cross-validation, and LOO-KLR is tuned by leave-one-out. L-GPC and EP-GPC are Gaussian process "
-        "classifiers with the Laplace approximation and with expectation propagation. KFD is the kernel Fisher "
-        "discriminant, and LOO-KFD is tuned by leave-one-out. SVM is the support vector machine.",
+        "Columns without logikern in their name contain the published values. KLR is kernel logistic regression, "
+        "tuned by 10-fold cross-validation, and LOO-KLR is tuned by leave-one-out. L-GPC and EP-GPC are Gaussian "
+        "process classifiers with the Laplace approximation and with expectation propagation. KFD is the kernel "
+        "Fisher discriminant, and LOO-KFD is tuned by leave-one-out. SVM is the support vector machine.",
         "Table 1 shows the test error in percent:",
         table(errors),
         "Table 3 shows the information about the test labels in bits; higher is better:",
         table(information),
-        "Table 2 shows the seconds of model selection. Our values are CPU seconds of the search and the final fit. "
-        "The printed values were measured on another machine, in Matlab, with the Nelder-Mead method:",
+        "Table 2 shows the time of model selection in seconds. Our values are CPU seconds of the search and the "
+        "final fit. The published values were measured on another machine, in Matlab, with the Nelder-Mead method:",
         table(seconds),
-        "We compare pairs of means with the z statistic of the paper: logikern by leave-one-out with LOO-KLR, and "
-        "logikern by 10-fold cross-validation with KLR. logikern is better, or at most one standard error worse, in "
-        f"{sum(row['met'] for row in judged)} of {len(judged)} comparisons."
+        "We use the paper's z statistic to compare pairs of means: logikern tuned by leave-one-out against LOO-KLR, "
+        "and logikern tuned by 10-fold cross-validation against KLR. logikern is better, or at most one standard "
+        f"error worse, in {sum(row['met'] for row in judged)} of {len(judged)} comparisons."
         + (" In the following comparisons, it is worse by more than one standard error:" if behind else ""),
         *([table(behind)] if behind else []),
     ]
@@ -212,7 +214,8 @@ def raetsch(stored: Stored) -> list[str]:
 def _raetsch_note(stored: Stored) -> str:
     """The stored note about inputs and partitions, as sentences."""
     note = " ".join(stored.notes[:1]).replace("Inputs standardised", "Inputs are standardised")
-    return note.replace("Published partitions among those used:", "The partitions include these published ones:")
+    told = "The number of published partitions among those used is as follows:"
+    return note.replace("Published partitions among those used:", told)
 
 
 def _behind(row: Row) -> Row:
@@ -238,14 +241,14 @@ def training_times(stored: Stored) -> list[str]:
     blocks = [
         "The tables show training times and test errors. Conjugate gradients in the coefficients (CG) run until the "
         "penalised loss changes by less than 1e-8, and the other methods run until they reach the same loss. Kernel "
-        "CG is conjugate gradients in function space, and SMO is pairwise coordinate ascent ([solvers](solvers.md)). "
-        "The printed seconds were measured in Matlab in 2006, and our seconds are CPU seconds. λ / N is the penalty "
-        "of the paper.",
-        "The paper does not print the formula of its kernel, for which we use exp(-|x - z|² / σ²), nor its splits of "
-        "wine and glass. For these two sets, our seconds come from one random split of the same size (seed 0), and "
-        "our errors are means over ten splits. On glass and segment, our errors are higher than the printed errors; "
-        "we do not know why. The sizes are the same as in Table 1, which counts seven classes of glass, although one "
-        "of them has no cases. The data set vehicle is not available.",
+        "CG is conjugate gradients in function space, and SMO is pairwise coordinate ascent "
+        "([solvers](solvers.md)). The published seconds were measured in Matlab in 2006, and our seconds are CPU "
+        "seconds. λ / N is the penalty of the paper.",
+        "The paper gives neither the formula of its kernel nor its splits of wine and glass. For the kernel, we use "
+        "exp(-|x - z|² / σ²). For wine and glass, our seconds come from one random split of the same size (seed 0), "
+        "and our errors are means over ten splits. On glass and segment, our test errors are higher than the "
+        "published ones; we do not know why. The sizes are the same as in Table 1, which counts seven classes of "
+        "glass, although one of them has no cases. The data set vehicle is not available.",
     ]
     for name, paper in printed.TRAINING_TIMES.items():
         for title in stored.titles(f"{name}: "):
@@ -253,15 +256,15 @@ def training_times(stored: Stored) -> list[str]:
             facts = f"{title.partition(': ')[2].replace('sigma^2', 'σ²')}"
             size = f"{name} ({facts}, {paper.n_inputs} inputs, {paper.n_classes} classes)"
             best = min(row["error %"] for row in rows)
-            blocks += [f"On {size}, the best test error is {best:.2f} %; the paper prints {paper.error:g} %."]
+            blocks += [f"On {size}, our best test error is {best:.2f} %; the paper reports {paper.error:g} %."]
             blocks += [table([_training_row(row) for row in rows])]
     keys = ("setting", "rows", "CPU seconds", "sweeps", "MB in fit", "error %", "log loss")
     rows = [pick(row, keys) for row in stored.table("letter")]
     return [
         *blocks,
-        "The fits to letter compute rows of the kernel matrix as needed. For σ² = 0.1 and λ = 0.01, the paper "
-        f"reports a little over two days and {printed.LETTER_ERROR} % error. In the table, this is the setting "
-        "*paper*; the setting *wider* has a larger length scale:",
+        "On the data set letter, the fits compute rows of the kernel matrix as needed. For σ² = 0.1 and λ = 0.01, "
+        f"the paper reports a little over two days and {printed.LETTER_ERROR} % error. In the table, this is the "
+        "setting *paper*; the setting *wider* has a larger length scale:",
         table(rows),
     ]
 
@@ -269,7 +272,7 @@ def training_times(stored: Stored) -> list[str]:
 def _training_row(row: Row) -> Row:
     """What is printed as it is printed."""
     first = {"lambda / N": f"{row['lambda / N']:g}"}
-    paper = {f"{kind} s, printed": f"{row[f'paper: {kind} s']:g}" for kind in ("CG", "SMO")}
+    paper = {f"{kind} s, published": f"{row[f'paper: {kind} s']:g}" for kind in ("CG", "SMO")}
     ours = {f"{kind} s, ours": row[f"{kind} s"] for kind in ("CG", "SMO", "kernel CG", "Newton")}
     return {**first, **paper, **ours, "error %": row["error %"]}
 
@@ -281,7 +284,7 @@ def learning_curves(stored: Stored) -> list[str]:
         f"The data are {title.rpartition(', ')[2]} of usps, with σ² = {printed.CURVE_SIGMA_SQUARED:g}. The table "
         "shows the CPU seconds until the penalised loss is within 1e-2, 1e-4 and 1e-6 of its minimum, relative to "
         "the minimum. The paper shows curves of CG in the coefficients and of SMO, without values, and finds "
-        "that SMO converges much faster for all three values of λ.",
+        "that SMO converges much faster than CG for all three values of λ.",
         table(rows),
         figure("learning_curves.png", "Learning curves on digits, as in Memisevic (2006), Figure 1"),
     ]
@@ -299,8 +302,8 @@ def kernel_gradient(stored: Stored) -> list[str]:
         "available. abalone and usps (one digit against the rest) appear in the figure of the paper, and the other "
         "data sets in its table.",
         table(rows),
-        f"In the geometric mean over these rows, parameter CG takes at least {fewer:.0f} times as many iterations as "
-        f"kernel CG; the median exponent is {np.median([row['exponent'] for row in rows]):.2f}.",
+        f"On average over these rows (geometric mean), parameter CG takes at least {fewer:.0f} times as many "
+        f"iterations as kernel CG; the median exponent is {np.median([row['exponent'] for row in rows]):.2f}.",
         figure("kernel_gradient.png", "Iterations to the same loss, as on the right of Ratliff & Bagnell's Figure 1"),
     ]
 

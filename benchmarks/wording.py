@@ -79,8 +79,8 @@ def ratios(note: str) -> str:
             losses, mean, median, bound, sets = found.groups()
             how = "unmodified losses" if losses == "losses as they are" else "losses below 0.001 raised to 0.001"
             line = (
-                f"- The ratio of logikern's log loss to the best peer's log loss, with {how}, has the geometric mean "
-                f"{mean} and the median {median}. It exceeds {bound} on these tables: {sets}."
+                f"- With {how}, the ratio of logikern's log loss to the best peer's log loss has a geometric mean of "
+                f"{mean} and a median of {median}. It exceeds {bound} on these tables: {sets}."
             )
         lines.append(line)
     return "\n".join(lines)

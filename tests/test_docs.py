@@ -93,7 +93,7 @@ def test_numbers_of_large_data_are_those_of_the_policies():
 
 def test_numbers_of_several_labels_are_those_of_the_policies():
     page = " ".join((ROOT / "docs" / "multilabel.md").read_text().split())
-    assert f"label sets times rows exceed {_structures.USUAL.most_entries:,}" in page
-    assert f"label sets times rows reach {_structures.USUAL.many_entries:,}" in page
+    assert f"the number of rows exceeds {_structures.USUAL.most_entries:,}" in page
+    assert f"the number of rows is at least {_structures.USUAL.many_entries:,}" in page
     assert f"at most {_comparison.USUAL.most_rows} rows" in page
     assert _structures.USUAL.most_unseen == 0.5 and "more than half of the rows" in page
