@@ -60,7 +60,7 @@ def source_of(
     """Labelled rows for a model of any kind; of sequences, no row may be left out."""
     column = find_sequence_column(model_file, sequence, has_sequences(model))
     if column is not None and drop_missing_target:
-        raise typer.BadParameter("`--drop-missing-target` would tear sequences apart: drop whole sequences instead.")
+        raise typer.BadParameter("`--drop-missing-target` would break up sequences: drop whole sequences instead.")
     return LabelledSource(model_file, data, reading, target, drop_missing_target, sequence=column)
 
 
