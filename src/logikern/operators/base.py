@@ -111,11 +111,16 @@ def accurate_product(functions: Array, kernel: Kernel, X: Any) -> Array:
         total = np.zeros(functions.shape)
         for tile in tiles[first :: TILES.partial_sums]:
             values = np.asarray(kernel(X[tile], X[tile.start :]), dtype=np.float64)
-            total[:, tile] += functions[:, tile.start :] @ values.T
-            total[:, tile.stop :] += functions[:, tile] @ values[:, tile.stop - tile.start :]
+            add_symmetric_tile(total, functions, values, tile)
         return total
 
     return np.sum(for_each(multiply, range(min(TILES.partial_sums, len(tiles)))), axis=0)
+
+
+def add_symmetric_tile(total: Array, functions: Array, values: Array, tile: slice) -> None:
+    """Add the products of functions (r, n) with rows of K, given from the diagonal on, and with their mirror."""
+    total[:, tile] += functions[:, tile.start :] @ values.T
+    total[:, tile.stop :] += functions[:, tile] @ values[:, tile.stop - tile.start :]
 
 
 def folded_tiles(weights: Array) -> Iterator[tuple[int, slice, Array]]:

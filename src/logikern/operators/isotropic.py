@@ -11,8 +11,8 @@ from logikern.kernels.base import Kernel
 from logikern.kernels.metrics import Metric
 from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each, row_tiles
-from logikern.operators.base import folded_tiles
+from logikern.numerics.parallel import TILES, for_each, row_tiles
+from logikern.operators.base import KernelOperator, add_symmetric_tile, folded_tiles
 from logikern.operators.dense import StoredOperator
 
 
@@ -48,6 +48,33 @@ class Isotropic(StoredOperator):
         parts = zip(self.kernel.exponents, pulls, scaled, strict=True)
         by_rate = sum(exponent * float(np.vdot(pull, own)) for exponent, pull, own in parts)
         return np.concatenate([[by_rate], by_shape])
+
+
+def accurate_products(operators: Sequence[KernelOperator], functions: Sequence[Array]) -> list[Array]:
+    """`accurate_matmul` of operators on the same points, each with its functions (r, n).
+
+    Kernels with the same metrics share the distances, which take most of the time.
+    """
+    alike = [own for own in operators if isinstance(own, Isotropic) and own.dtype != np.float64]
+    if len(alike) < max(2, len(operators)) or len({own.kernel.metrics for own in alike}) > 1:
+        return [own.accurate_matmul(columns) for own, columns in zip(operators, functions, strict=True)]
+    X, n = alike[0].X, alike[0].n_points
+    units = np.max([metric_rates(own.kernel) for own in alike], axis=0)
+    pairs, tiles = list(zip(alike[0].kernel.metrics, units.tolist(), strict=True)), list(row_tiles(n, n))
+
+    def multiply(first: int) -> list[Array]:
+        totals = [np.zeros(own.shape) for own in functions]
+        for tile in tiles[first :: TILES.partial_sums]:
+            beyond = X[tile.start :]
+            shared = [Distances(own, own.distances(X[tile], beyond, unit, np.float64), unit) for own, unit in pairs]
+            for total, operator, own in zip(totals, alike, functions, strict=True):
+                scaled = scaled_distances(operator.kernel, shared)
+                operator.kernel.correlate(scaled)
+                add_symmetric_tile(total, own, scaled[0], tile)
+        return totals
+
+    parts = for_each(multiply, range(min(TILES.partial_sums, len(tiles))))
+    return [np.sum(own, axis=0) for own in zip(*parts, strict=True)]
 
 
 def is_isotropic(kernel: Kernel) -> TypeGuard[DistanceKernel]:

@@ -187,7 +187,7 @@ class _Conditioner:
 
 
 def _importance(curvature: PointwiseCurvature, least: float = 1e-3) -> Array:
-    """Mean curvature at each point, (n,): where probabilities are near zero and one, the covariance hardly matters."""
+    """Curvature at each point, (n,): where probabilities are near zero and one, the covariance hardly matters."""
     of_points = curvature.diagonal().sum(axis=(0, 1), dtype=float)
     return of_points + max(least * float(of_points.mean()), np.finfo(float).tiny)
 

@@ -242,9 +242,7 @@ def factorise(
 
     def factorise_one(task: tuple[KernelOperator, np.random.Generator]) -> LowRankFactor:
         operator, own_random = task
-        found = randomly_pivoted_cholesky(
-            operator.rows, operator.diagonal(), rank, own_random, weights=weights
-        )
+        found = randomly_pivoted_cholesky(operator.rows, operator.diagonal(), rank, own_random, weights=weights)
         return found._replace(residual=found.residual * diagonal_fraction(operator, found, own_random))
 
     own = for_each(factorise_one, zip(covariance.operators, random.spawn(len(covariance.operators)), strict=True))
