@@ -11,8 +11,8 @@ from logikern.kernels.base import Kernel
 from logikern.kernels.metrics import Metric
 from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import TILES, for_each, row_tiles
-from logikern.operators.base import KernelOperator, add_symmetric_tile, folded_tiles
+from logikern.numerics.parallel import TILES, for_each, row_tiles, slices
+from logikern.operators.base import KernelOperator, add_symmetric_tile, contract_folded, folded_tiles
 from logikern.operators.dense import StoredOperator
 
 
@@ -27,12 +27,10 @@ class Isotropic(StoredOperator):
     spare_memory: float
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
-        left, right = left.astype(self.dtype), right.astype(self.dtype)
+        def weigh(rows: slice, columns: slice, weights: Array) -> Array:
+            return self._weigh(weights, rows, columns)
 
-        def contract(tile: slice) -> Array:
-            return self._weigh(left[:, tile].T @ right, tile)
-
-        return np.sum(for_each(contract, row_tiles(*self.matrix.shape)), axis=0)
+        return contract_folded(left.astype(self.dtype), right.astype(self.dtype), weigh)
 
     def weigh_gradient(self, weights: Array) -> Array:
         total = np.zeros(len(self.kernel.log_parameters))
@@ -127,5 +125,5 @@ def isotropic(kernel: DistanceKernel, X: Any, distances: tuple[Distances, ...], 
         kernel.correlate(scaled)
         matrix[tile] = scaled[0]
 
-    for_each(fill, row_tiles(*matrix.shape))
+    for_each(fill, slices(0, len(matrix), TILES.triangle_rows))
     return Isotropic(kernel, X, distances, matrix, spare_memory)

@@ -85,7 +85,7 @@ class LowRank(Preconditioner):
             own, order = coordinates[position], self.factors.arranged
             own[order] = dpotrs(self.woodbury[members[position]], own[order])[0]
 
-        for_each(invert, range(len(members)))
+        for_each(invert, range(len(members) if coordinates.size else 0))
 
         unmixed = self.factors.unmix(coordinates)
 
