@@ -42,6 +42,8 @@ class Effort:
     last_tolerance: float = 2e-2  # tolerance of inner fits when steps have become short
     relative_tolerance: float = 1.0  # tolerance of inner fits as a part of the criterion, if that is smaller ...
     finest_tolerance: float = 3e-3  # ... but not below this
+    # Tolerance of fits that judge models on unseen rows: nothing corrects their losses.
+    judging_tolerance: float = 3e-3
 
     def worth(self, value: float) -> float:
         """The decrease below which a step is small, at this value of the criterion."""
