@@ -38,10 +38,10 @@ class Effort:
     ceiling: float = np.inf
     patience: int = 4
     far_above: float = np.inf  # a stage ends as soon as its objective is above this
-    first_tolerance: float = 5e-2  # tolerance of inner fits while steps are long
-    last_tolerance: float = 2e-2  # tolerance of inner fits when steps have become short
-    relative_tolerance: float = 1.0  # tolerance of inner fits as a part of the criterion, if that is smaller ...
-    finest_tolerance: float = 3e-3  # ... but not below this
+    first_tolerance: float = 3e-2  # tolerance of inner fits while steps are long
+    last_tolerance: float = 1e-2  # tolerance of inner fits when steps have become short
+    relative_tolerance: float = 0.5  # tolerance of inner fits as a part of the criterion, if that is smaller ...
+    finest_tolerance: float = 1e-3  # ... but not below this
     # Tolerance of fits that judge models on unseen rows: nothing corrects their losses.
     judging_tolerance: float = 3e-3
 
