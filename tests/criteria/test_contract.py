@@ -77,7 +77,8 @@ def test_value_of_rough_fits_is_corrected_to_that_of_accurate_ones(case):
     mean = np.average(rough.losses, weights=case.criterion().loss_weights)
     # The error that remains is of second order: fits of 25 points are about 1e-4 off before.
     error = abs(rough.value - evaluate(case).value)
-    assert error <= 3e-5 and error < abs(mean - evaluate(case).value)
+    # A rough fit may happen to be accurate, so that nothing is left to correct.
+    assert error <= 3e-5 and error < max(1e-6, abs(mean - evaluate(case).value))
 
 
 @some_settings

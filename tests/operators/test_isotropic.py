@@ -4,7 +4,7 @@ import pytest
 from logikern.kernels import Gaussian, GaussianLaplacian, Laplacian, Linear, Matern12, Matern32, RationalQuadratic
 from logikern.operators.choose import Choice
 from logikern.operators.dense import Dense
-from logikern.operators.isotropic import Isotropic, is_isotropic
+from logikern.operators.isotropic import Isotropic, accurate_products, is_isotropic
 
 X = np.random.default_rng(0).standard_normal((60, 3))
 CHOICE = Choice("dense", np.dtype(float), "", 1e9)
@@ -81,3 +81,21 @@ def test_diagonal_of_the_matrix_is_one(dtype):
     choice = Choice("dense", np.dtype(dtype), "", 1e9)
     matrix = choice.points(100.0 * X, keep_distances=True).bind(Matern12(5.0)).matrix
     np.testing.assert_array_equal(matrix.diagonal(), 1.0)
+
+
+@pytest.mark.parametrize(
+    "kernels",
+    [
+        (GaussianLaplacian(0.5), GaussianLaplacian(90.0)),
+        (Gaussian(0.5), Gaussian(2.0), Gaussian(0.01)),
+        (Gaussian(0.5), Laplacian(2.0)),
+    ],
+    ids=repr,
+)
+def test_products_of_several_kernels_have_values_in_double_precision(kernels):
+    points = Choice("dense", np.dtype(np.float32), "", 1e9).points(X, keep_distances=True)
+    random = np.random.default_rng(1)
+    functions = [random.standard_normal((number + 1, len(X))) for number in range(len(kernels))]
+    found = accurate_products([points.bind(kernel) for kernel in kernels], functions)
+    for kernel, own, product in zip(kernels, functions, found, strict=True):
+        np.testing.assert_allclose(product, own @ kernel(X, X), rtol=1e-11, atol=1e-11)

@@ -166,7 +166,7 @@ def search_data(plan: SearchPlan, rung: Rung, data: TrainingData, alternative: A
     points = rung.operator.points(own, keep_distances=True, layout=subset.layout)
     unseen = None
     if len(subset.unseen):
-        solver = inner_solver(False, rung.conditioning, plan.seed, plan.effort.last_tolerance)
+        solver = inner_solver(False, rung.conditioning, plan.seed, plan.effort.judging_tolerance)
         unseen = UnseenRows(points, alternative.points(data.points[subset.unseen]), data, subset, solver)
 
     def predict(fits: WarmStart) -> Array | None:

@@ -23,8 +23,9 @@ def randomly_pivoted_cholesky(
     rank: int,
     random: np.random.Generator,
     tolerance: float = 1e-9,
+    weights: Array | None = None,
 ) -> LowRankFactor:
-    """A factor of at most `rank` rows, with pivots drawn in proportion to the residual diagonal.
+    """A factor of at most `rank` rows, with pivots drawn in proportion to the residual diagonal, perhaps weighted.
 
     Chen, Epperly, Tropp & Webber (2025), in the blocked form with rejection (Epperly, Tropp & Webber 2024). A block
     of candidates is drawn, and each candidate is accepted with a probability that makes the result equivalent to the
@@ -40,17 +41,21 @@ def randomly_pivoted_cholesky(
     random : numpy.random.Generator
     tolerance : float, default=1e-9
         Stop when the residual trace is below this fraction of the trace.
+    weights : array of shape (n,) or None, default=None
+        Positive. The algorithm then approximates W^(1/2) K W^(1/2): a pivot is as probable as its residual times its
+        weight.
     """
+    weights = np.ones(len(diagonal)) if weights is None else weights
     # An indefinite kernel may have negative values here, which are not probabilities.
     residual = np.maximum(np.array(diagonal, dtype=float), 0.0)
-    trace = residual.sum()
+    trace = weights @ residual
     rank = min(rank, residual.size)
     block = max(8, rank // 6)
     parts: list[Array] = []
     pivots: list[Indices] = []
     found = 0
-    while found < rank and residual.sum() > tolerance * trace:
-        candidates = random.choice(residual.size, size=block, p=residual / residual.sum())
+    while found < rank and (left := weights @ residual) > tolerance * trace:
+        candidates = random.choice(residual.size, size=block, p=weights * residual / left)
         candidates = np.unique(candidates)
         random.shuffle(candidates)
         update = rows(candidates)

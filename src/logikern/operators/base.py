@@ -1,14 +1,14 @@
 """A kernel bound to points: products only."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from logikern.kernels.base import Kernel
 from logikern.numerics.outcome import Array, Indices
-from logikern.numerics.parallel import TILES, for_each, row_tiles
+from logikern.numerics.parallel import TILES, for_each, row_tiles, slices
 
 
 class KernelOperator(ABC):
@@ -111,11 +111,16 @@ def accurate_product(functions: Array, kernel: Kernel, X: Any) -> Array:
         total = np.zeros(functions.shape)
         for tile in tiles[first :: TILES.partial_sums]:
             values = np.asarray(kernel(X[tile], X[tile.start :]), dtype=np.float64)
-            total[:, tile] += functions[:, tile.start :] @ values.T
-            total[:, tile.stop :] += functions[:, tile] @ values[:, tile.stop - tile.start :]
+            add_symmetric_tile(total, functions, values, tile)
         return total
 
     return np.sum(for_each(multiply, range(min(TILES.partial_sums, len(tiles)))), axis=0)
+
+
+def add_symmetric_tile(total: Array, functions: Array, values: Array, tile: slice) -> None:
+    """Add the products of functions (r, n) with rows of K, given from the diagonal on, and with their mirror."""
+    total[:, tile] += functions[:, tile.start :] @ values.T
+    total[:, tile.stop :] += functions[:, tile] @ values[:, tile.stop - tile.start :]
 
 
 def folded_tiles(weights: Array) -> Iterator[tuple[int, slice, Array]]:
@@ -126,6 +131,22 @@ def folded_tiles(weights: Array) -> Iterator[tuple[int, slice, Array]]:
         folded = weights[rows, : start + tile].copy()
         folded[:, :start] += weights[:start, rows].T
         yield start, rows, folded
+
+
+def contract_folded(left: Array, right: Array, weigh: Callable[[slice, slice, Array], Array]) -> Array:
+    """Sum over tiles of weigh(rows, columns, weights), for weights left' right of a symmetric kernel; both (r, n).
+
+    Weights beyond the diagonal are added to their mirror images, which halves the elementwise work.
+    """
+
+    def contract(rows: slice) -> Array:
+        before, weights = slice(rows.start), left[:, rows].T @ right[:, : rows.stop]
+        weights[:, before] += right[:, rows].T @ left[:, before]
+        return weigh(rows, slice(rows.stop), weights)
+
+    # The last rows are the longest: they come first, for balanced threads.
+    tiles = slices(0, left.shape[1], TILES.triangle_rows)[::-1]
+    return np.asarray(np.sum(for_each(contract, tiles), axis=0))
 
 
 def count_points(X: Any) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from logikern.kernels.base import Kernel
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import TILES, even_slices, for_each, slices
-from logikern.operators.base import KernelOperator, accurate_product
+from logikern.operators.base import KernelOperator, accurate_product, contract_folded
 from logikern.operators.loops import compiled
 from logikern.operators.tiled import tiled
 
@@ -88,7 +88,13 @@ class Dense(StoredOperator):
     spare_memory: float = np.inf
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
-        return self.kernel.contract_gradient(self.X, self.X, left.astype(self.dtype), right.astype(self.dtype))
+        if self.kernel.is_pairwise or not self.kernel.log_parameters.size:
+            return self.kernel.contract_gradient(self.X, self.X, left.astype(self.dtype), right.astype(self.dtype))
+
+        def weigh(rows: slice, columns: slice, weights: Array) -> Array:
+            return self.kernel.weigh_gradient(self.X[rows], self.X[columns], weights)
+
+        return contract_folded(left.astype(self.dtype), right.astype(self.dtype), weigh)
 
 
 def product(functions: Array, matrix: Array) -> Array:

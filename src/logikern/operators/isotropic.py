@@ -11,8 +11,8 @@ from logikern.kernels.base import Kernel
 from logikern.kernels.metrics import Metric
 from logikern.kernels.stationary import DistanceKernel
 from logikern.numerics.outcome import Array
-from logikern.numerics.parallel import for_each, row_tiles
-from logikern.operators.base import folded_tiles
+from logikern.numerics.parallel import TILES, for_each, row_tiles, slices
+from logikern.operators.base import KernelOperator, add_symmetric_tile, contract_folded, folded_tiles
 from logikern.operators.dense import StoredOperator
 
 
@@ -27,12 +27,10 @@ class Isotropic(StoredOperator):
     spare_memory: float
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
-        left, right = left.astype(self.dtype), right.astype(self.dtype)
+        def weigh(rows: slice, columns: slice, weights: Array) -> Array:
+            return self._weigh(weights, rows, columns)
 
-        def contract(tile: slice) -> Array:
-            return self._weigh(left[:, tile].T @ right, tile)
-
-        return np.sum(for_each(contract, row_tiles(*self.matrix.shape)), axis=0)
+        return contract_folded(left.astype(self.dtype), right.astype(self.dtype), weigh)
 
     def weigh_gradient(self, weights: Array) -> Array:
         total = np.zeros(len(self.kernel.log_parameters))
@@ -48,6 +46,33 @@ class Isotropic(StoredOperator):
         parts = zip(self.kernel.exponents, pulls, scaled, strict=True)
         by_rate = sum(exponent * float(np.vdot(pull, own)) for exponent, pull, own in parts)
         return np.concatenate([[by_rate], by_shape])
+
+
+def accurate_products(operators: Sequence[KernelOperator], functions: Sequence[Array]) -> list[Array]:
+    """`accurate_matmul` of operators on the same points, each with its functions (r, n).
+
+    Kernels with the same metrics share the distances, which take most of the time.
+    """
+    alike = [own for own in operators if isinstance(own, Isotropic) and own.dtype != np.float64]
+    if len(alike) < max(2, len(operators)) or len({own.kernel.metrics for own in alike}) > 1:
+        return [own.accurate_matmul(columns) for own, columns in zip(operators, functions, strict=True)]
+    X, n = alike[0].X, alike[0].n_points
+    units = np.max([metric_rates(own.kernel) for own in alike], axis=0)
+    pairs, tiles = list(zip(alike[0].kernel.metrics, units.tolist(), strict=True)), list(row_tiles(n, n))
+
+    def multiply(first: int) -> list[Array]:
+        totals = [np.zeros(own.shape) for own in functions]
+        for tile in tiles[first :: TILES.partial_sums]:
+            beyond = X[tile.start :]
+            shared = [Distances(own, own.distances(X[tile], beyond, unit, np.float64), unit) for own, unit in pairs]
+            for total, operator, own in zip(totals, alike, functions, strict=True):
+                scaled = scaled_distances(operator.kernel, shared)
+                operator.kernel.correlate(scaled)
+                add_symmetric_tile(total, own, scaled[0], tile)
+        return totals
+
+    parts = for_each(multiply, range(min(TILES.partial_sums, len(tiles))))
+    return [np.sum(own, axis=0) for own in zip(*parts, strict=True)]
 
 
 def is_isotropic(kernel: Kernel) -> TypeGuard[DistanceKernel]:
@@ -100,5 +125,5 @@ def isotropic(kernel: DistanceKernel, X: Any, distances: tuple[Distances, ...], 
         kernel.correlate(scaled)
         matrix[tile] = scaled[0]
 
-    for_each(fill, row_tiles(*matrix.shape))
+    for_each(fill, slices(0, len(matrix), TILES.triangle_rows))
     return Isotropic(kernel, X, distances, matrix, spare_memory)

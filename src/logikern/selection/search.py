@@ -38,10 +38,12 @@ class Effort:
     ceiling: float = np.inf
     patience: int = 4
     far_above: float = np.inf  # a stage ends as soon as its objective is above this
-    first_tolerance: float = 1e-2  # tolerance of inner fits while steps are long
-    last_tolerance: float = 3e-3  # tolerance of inner fits when steps have become short
-    relative_tolerance: float = 0.2  # tolerance of inner fits as a fraction of the criterion, if that is smaller ...
-    finest_tolerance: float = 3e-4  # ... but not below this
+    first_tolerance: float = 3e-2  # tolerance of inner fits while steps are long
+    last_tolerance: float = 1e-2  # tolerance of inner fits when steps have become short
+    relative_tolerance: float = 0.5  # tolerance of inner fits as a fraction of the criterion, if that is smaller ...
+    finest_tolerance: float = 1e-3  # ... but not below this
+    # Tolerance of fits that judge models on unseen rows: their losses are not corrected.
+    judging_tolerance: float = 3e-3
     # The prior has half of its weight where the mean held-out loss is this, and less below it (`weigh_prior`). Where
     # classes can be separated, one unit of log likelihood would otherwise exceed all that certainty can gain.
     # 0 keeps all of the weight: the criterion of a regression is no loss above zero.

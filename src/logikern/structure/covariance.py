@@ -9,6 +9,7 @@ import numpy as np
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each, n_threads
 from logikern.operators.base import KernelOperator
+from logikern.operators.isotropic import accurate_products
 from logikern.structure.mixing import Mixing
 
 # Above this number of classes times points, elementwise passes take as long as products.
@@ -102,7 +103,12 @@ class ClassCovariance:
     def accurate_matmul(self, per_class: Array) -> Array:
         """`matmul` with kernel values computed in float64; the result is float64."""
         in_double = per_class.astype(np.float64, copy=False)
-        return self._product(in_double, [operator.accurate_matmul for operator in self.operators])
+        if len(self.operators) == 1:
+            return self._product(in_double, [self.operators[0].accurate_matmul])
+        inner = self.mixing.adjoint(in_double)
+        blocks = [inner[:, self._users(index)].reshape(-1, self.n_points) for index in range(len(self.operators))]
+        found = accurate_products(self.operators, blocks)
+        return self._product(in_double, [lambda _, own=own: own for own in found])
 
     def accurate_columns(self, per_class: Array, indices: Indices) -> Array:
         """The accurate product at some points, (B, C, n) -> (B, C, len(indices))."""

@@ -158,7 +158,7 @@ class _Confusions:
         points = rung.operator.points(self.flat.alternative.points(data.points[rows]))
         targets = np.ascontiguousarray(data.targets[:, rows])
         problem = Problem(self.specification.bind(points), data.likelihood, targets, folds.kept)
-        solver = inner_solver(False, rung.conditioning, self.plan.seed, self.plan.effort.last_tolerance)
+        solver = inner_solver(False, rung.conditioning, self.plan.seed, self.plan.effort.judging_tolerance)
         fold, point = np.nonzero(folds.held_out)
         latent = solver.fit(problem).latent[fold, :, point].T  # (C, held-out rows)
         probabilities = soft_maximum(latent).probabilities

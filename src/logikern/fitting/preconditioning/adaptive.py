@@ -10,7 +10,7 @@ import numpy as np
 
 from logikern.fitting.preconditioning.low_rank import CovarianceFactors, factorise, functions_of_classes, operators_on
 from logikern.fitting.preconditioning.preconditioner import LowRank, Preconditioner, diagonal_preconditioner
-from logikern.likelihoods.curvature import Curvature
+from logikern.likelihoods.curvature import Curvature, PointwiseCurvature
 from logikern.numerics.outcome import Array, Indices
 from logikern.numerics.parallel import for_each
 from logikern.structure.covariance import ClassCovariance
@@ -154,7 +154,7 @@ class _Conditioner:
     def __call__(self, curvature: Curvature, members: Indices) -> Preconditioner:
         if self.built is not None and self._is_reusable(self.built, curvature, members):
             return _Reused(self.built, curvature, np.searchsorted(self.built_for, members))
-        factors = self._factors(len(members))
+        factors = self._factors(curvature.pointwise)
         self.built = None  # free it before its successor is built, which takes the same memory
         self.built = LowRank(factors, curvature.pointwise)
         self.built_for = members
@@ -170,9 +170,9 @@ class _Conditioner:
         change, allowed = np.abs(new.scale**2 - old).sum(axis=(1, 2)), self.settings.staleness * size
         return bool((change <= allowed).all())
 
-    def _factors(self, n_batch: int) -> CovarianceFactors:
+    def _factors(self, curvature: PointwiseCurvature) -> CovarianceFactors:
         """Factors of the covariance; the rank is doubled if the last direction cost more than new factors would."""
-        policy, covariance = self.settings.policy, self.covariance
+        policy, covariance, n_batch = self.settings.policy, self.covariance, curvature.n_batch
         rank = self.rank or self.settings.first_rank(covariance, n_batch)
         doubled = min(2 * rank + 1, policy.largest_rank(covariance, n_batch, self.settings.memory))
         n_solves = self.built.n_solves if self.built is not None else 0
@@ -182,8 +182,14 @@ class _Conditioner:
         if self.factors is None or rank > self.rank:
             self.rank = rank
             self.factors = self.built = None
-            self.factors = factorise(covariance, rank, self.random)
+            self.factors = factorise(covariance, rank, self.random, _importance(curvature))
         return self.factors
+
+
+def _importance(curvature: PointwiseCurvature, least: float = 1e-3) -> Array:
+    """Curvature at each point, (n,): where probabilities are near zero and one, the covariance hardly matters."""
+    of_points = curvature.diagonal().sum(axis=(0, 1), dtype=float)
+    return of_points + max(least * float(of_points.mean()), np.finfo(float).tiny)
 
 
 class PartwiseConditioner:

@@ -228,9 +228,13 @@ class CovarianceFactors:
 
 
 def factorise(
-    covariance: ClassCovariance, rank: int, random: np.random.Generator, largest_single_error: float = 0.2
+    covariance: ClassCovariance,
+    rank: int,
+    random: np.random.Generator,
+    weights: Array | None = None,
+    largest_single_error: float = 0.2,
 ) -> CovarianceFactors:
-    """Low-rank factors of the covariance: one pivoted factor per operator.
+    """Low-rank factors of the covariance: one pivoted factor per operator, exact where weights (n,) are large.
 
     They are in double precision if the Woodbury matrix, a difference of large products, would otherwise have a
     rounding error above `largest_single_error` relative to its identity.
@@ -238,7 +242,7 @@ def factorise(
 
     def factorise_one(task: tuple[KernelOperator, np.random.Generator]) -> LowRankFactor:
         operator, own_random = task
-        found = randomly_pivoted_cholesky(operator.rows, operator.diagonal(), rank, own_random)
+        found = randomly_pivoted_cholesky(operator.rows, operator.diagonal(), rank, own_random, weights=weights)
         return found._replace(residual=found.residual * diagonal_fraction(operator, found, own_random))
 
     own = for_each(factorise_one, zip(covariance.operators, random.spawn(len(covariance.operators)), strict=True))

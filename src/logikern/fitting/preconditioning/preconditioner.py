@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dpotrs
 
 from logikern.fitting.preconditioning.at_points import PointSystems
 from logikern.fitting.preconditioning.low_rank import CovarianceFactors
@@ -83,9 +83,9 @@ class LowRank(Preconditioner):
 
         def invert(position: int) -> None:
             own, order = coordinates[position], self.factors.arranged
-            own[order] = cho_solve(self.woodbury[members[position]], own[order], check_finite=False)
+            own[order] = dpotrs(self.woodbury[members[position]], own[order])[0]
 
-        for_each(invert, range(len(members)))
+        for_each(invert, range(len(members) if coordinates.size else 0))
 
         unmixed = self.factors.unmix(coordinates)
 

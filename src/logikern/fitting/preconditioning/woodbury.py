@@ -12,8 +12,8 @@ from logikern.numerics.parallel import for_each
 from logikern.numerics.products import subtract_gram
 
 
-def woodbury_factors(factors: CovarianceFactors, systems: PointSystems) -> list[tuple[Array, bool]]:
-    """Cholesky factors of I + G' B^-1 G for each member of the batch, for `cho_solve`."""
+def woodbury_factors(factors: CovarianceFactors, systems: PointSystems) -> list[Array]:
+    """Upper Cholesky factors of I + G' B^-1 G for each member of the batch, for LAPACK."""
     members = range(len(systems.scale))
     return for_each(lambda member: _robust_cholesky(factors.gather(_gram(factors, systems, member))), members)
 
@@ -63,7 +63,7 @@ def _gram(factors: CovarianceFactors, systems: PointSystems, member: int) -> Arr
     return matrix
 
 
-def _robust_cholesky(matrix: Array, ridge_unit: float = 1e-7, n_tries: int = 8) -> tuple[Array, bool]:
+def _robust_cholesky(matrix: Array, ridge_unit: float = 1e-7, n_tries: int = 8) -> Array:
     """Factor of I + matrix from its lower triangle.
 
     If rounding made it indefinite, a ridge is added: first `ridge_unit` times the mean diagonal, then ten times as
@@ -75,8 +75,8 @@ def _robust_cholesky(matrix: Array, ridge_unit: float = 1e-7, n_tries: int = 8) 
         # LAPACK reads rows as columns: its upper triangle is the part below the diagonal.
         upper, failed = dpotrf(matrix.T, lower=False, clean=False)
         if not failed:
-            return upper, False
+            return upper
         added = max(9 * ridge, ridge_unit * float(np.trace(matrix)) / len(matrix))
         matrix.flat[:: len(matrix) + 1] += added
         ridge += added
-    return np.diag(np.sqrt(np.maximum(np.diag(matrix), 0.0) + 1.0)), False
+    return np.asfortranarray(np.diag(np.sqrt(np.maximum(np.diag(matrix), 0.0) + 1.0)))
