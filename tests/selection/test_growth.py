@@ -39,12 +39,13 @@ def compare(gain, noise, **settings):
     [
         (0.01, 0.0, True),
         (0.03, 0.04, False),
-        (0.03, 0.02, True),
+        (0.03, 0.02, False),
+        (0.05, 0.02, True),
         (0.0, 0.0, False),
         (-0.1, 0.0, False),
     ],
 )
-def test_gain_must_exceed_noise(gain, noise, kept):
+def test_gain_of_more_kernels_must_exceed_twice_the_noise(gain, noise, kept):
     learned = compare(gain, noise)
     assert learned.verdicts[-1].kept is kept
     assert (len(learned.specification.kernels) == 3) is kept

@@ -35,9 +35,9 @@ def judge(gain, gain_unseen, noise_unseen=0.0, failed=()):
 
 
 @pytest.mark.parametrize(
-    "gain_unseen, noise, kept", [(0.02, 0.01, True), (0.02, 0.03, False), (-0.02, 0.0, False), (0.0, 0.0, False)]
+    "gain_unseen, noise, kept", [(0.03, 0.01, True), (0.03, 0.02, False), (-0.02, 0.0, False), (0.0, 0.0, False)]
 )
-def test_more_kernels_must_gain_more_than_noise_on_unseen_rows(gain_unseen, noise, kept):
+def test_more_kernels_must_gain_more_than_twice_the_noise_on_unseen_rows(gain_unseen, noise, kept):
     verdict, _ = judge(0.1, gain_unseen, noise)
     assert verdict.kept is kept and verdict.n_unseen == N_UNSEEN
     assert (verdict.gain, verdict.noise) == pytest.approx((gain_unseen, noise))
@@ -47,7 +47,11 @@ def test_more_kernels_must_gain_more_than_noise_on_unseen_rows(gain_unseen, nois
     "unseen, costs_more, kept", [(True, False, True), (True, True, False), (False, False, False)]
 )
 def test_gain_below_its_noise_counts_on_unseen_rows_of_a_model_that_costs_the_same(unseen, costs_more, kept):
-    assert is_better(0.02, 0.03, unseen, costs_more) is kept and is_better(0.04, 0.03, unseen, costs_more)
+    assert is_better(0.02, 0.03, unseen, costs_more, 2.0) is kept and is_better(0.07, 0.03, unseen, costs_more, 2.0)
+
+
+def test_a_model_that_costs_more_must_gain_more_than_twice_the_noise():
+    assert is_better(0.05, 0.03, True, False, 2.0) and not is_better(0.05, 0.03, True, True, 2.0)
 
 
 def test_unseen_rows_are_not_asked_about_a_model_that_the_criterion_rejects():

@@ -318,7 +318,7 @@ class _Growth:
             # Rows that chose the factors cannot judge them.
             judged = gain_without_parts(self.rung, best.specification, learn, self.log) or (0.0, 0.0, 0)
         name = describe_factors(COUPLING, found.specification)
-        self._decide(name, found, is_given, True, judged, USUAL.structure_errors)
+        self._decide(name, found, is_given, True, judged)
 
     def _find_factors(self, rung: SearchData, name: str) -> Found | None:
         assert self.best is not None and self.plan.n_factors is not None
@@ -332,11 +332,10 @@ class _Growth:
         is_given: bool,
         costs_more: bool,
         judged: tuple[float, float, int] | None = None,
-        errors: float = 1.0,
     ) -> None:
-        """Keep the result of a stage if its gain exceeds some standard errors, or if it was requested."""
+        """Keep the result of a stage if its gain is large enough, or if it was requested."""
         gain, noise, n_unseen = self._gain(found) if judged is None else judged
-        gains = is_better(gain, errors * noise, n_unseen > 0, costs_more)
+        gains = is_better(gain, noise, n_unseen > 0, costs_more, USUAL.structure_errors)
         free = free_parameters(found.specification, self.plan.learn_bias)
         fate = "better" if gains else "requested" if is_given else "not better"
         kept = gains or is_given

@@ -61,12 +61,15 @@ class UnseenRows(Protocol):
         """
 
 
-def is_better(gain: float, noise: float, unseen: bool, costs_more: bool) -> bool:
+def is_better(gain: float, noise: float, unseen: bool, costs_more: bool, structure_errors: float) -> bool:
     """Whether a gain suffices: it exceeds its noise, or is positive on unseen rows, which judge without bias.
 
-    More kernels multiply the time of everything that follows, so a model that costs more must exceed the noise.
+    More kernels multiply the time of everything that follows, so the gain of a model that costs more must exceed
+    `structure_errors` times the noise.
     """
-    return gain > (0.0 if unseen and not costs_more else noise)
+    if costs_more:
+        return gain > structure_errors * noise
+    return gain > (0.0 if unseen else noise)
 
 
 def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:

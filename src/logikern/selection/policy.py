@@ -30,8 +30,9 @@ class GrowthPolicy:
     # Slope of a direction, relative to the steepest, from which it becomes a factor.
     factor_share: float = 0.3
     most_factors: int = 5  # largest number of factors that "auto" tries
-    # Standard errors that the gain of factors must exceed. One would keep factors that do nothing in one of six fits,
-    # and with few rows they do harm.
+    # Standard errors that the gain of more kernels or of factors must exceed. One would keep factors that do nothing
+    # in one of six fits, and with few rows they do harm. A kernel per class doubles the time on usps, where it gains
+    # 1.2 standard errors on unseen rows and loses on test rows.
     structure_errors: float = 2.0
     start_spread: float = 1.5  # standard deviation of further starts
     # Rates and variances change at most as these powers of the number of points.

@@ -26,7 +26,7 @@ TERMS = {
     "hyperparameters plausible, so it may pass over a model with a lower criterion.",
     "gain": "mean decrease in loss relative to the previously accepted model, on the same held-out rows.",
     "noise": "standard error of the gain.",
-    "better": "the gain exceeds the noise; " + FIRST,
+    "better": "the gain exceeds the noise, or twice the noise if the model adds kernels; " + FIRST,
     "with the prior": "the criterion alone would have decided otherwise.",
     "requested": "required by the settings, even if it is not better.",
 }
@@ -34,7 +34,7 @@ TERMS = {
 UNSEEN_TERMS = {
     "gain": "mean decrease in loss relative to the previously accepted model. A later model with a lower criterion "
     "is compared on {n_unseen} rows that the search has not seen, where its gain may be smaller or absent.",
-    "better": "the gain on unseen rows is positive, or exceeds the noise if the model adds kernels; " + FIRST,
+    "better": "the gain on unseen rows is positive, or exceeds twice the noise if the model adds kernels; " + FIRST,
 }
 # Stages that learn how classes are related.
 STRUCTURE_TERMS = {
