@@ -113,7 +113,7 @@ def _warnings(subject: Subject) -> tuple[str, ...]:
     if n_known:
         told.append(
             f"{n_known} of the {len(subject.labels)} rows have the same inputs as a training row. If they are "
-            "training rows, the scores are too good: pass rows that the model has not seen."
+            "training rows, the scores are too optimistic: pass rows that the model has not seen."
         )
     if not subject.classifier.outcome_.converged:
         told.append(f"The fit did not converge. {subject.classifier.outcome_.value}")
@@ -169,7 +169,7 @@ def _relevance(subject: Subject, rows: Indices, true: Indices) -> Table | str:
     has_columns = len(rows) == len(subject.labels) and not (takes_objects(kernel) or is_precomputed(kernel))
     found = shuffle_columns(fitted_model(subject.model).predict_log_proba, subject.X, true) if has_columns else None
     if found is None:
-        return "Not computed: the inputs have no columns that could be shuffled one at a time, or there are too many."
+        return "Not computed: the inputs have too many columns, or cannot be shuffled column by column."
     return tables.relevance(found)
 
 
