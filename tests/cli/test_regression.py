@@ -154,7 +154,11 @@ def test_command_for_classes_refuses_a_regressor(command, folder, run, monkeypat
     monkeypatch.chdir(tmp_path)
     name, *options = command.split()
     result = run(name, folder / "m.skops", folder / "test.csv", *options)
-    assert result.exit_code == 1 and "needs a classifier" in result.stderr and "contains a regressor" in result.stderr
+    assert (
+        result.exit_code == 1
+        and "needs a single-label classifier" in result.stderr
+        and "contains a regressor" in result.stderr
+    )
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_evaluation_prints_whole_sequences(fit_tokens, run, unseen, tmp_path):
 def test_info_shows_hyperparameters_and_transitions(fit_tokens, run, tmp_path):
     assert fit_tokens("--target", "tag", "--sequence", "sentence", "--cv", "2").exit_code == 0
     shown = run("info", tmp_path / "m.skops")
-    assert shown.exit_code == 0 and "pseudocount" in shown.stdout and "score of each label" in shown.stdout
+    assert shown.exit_code == 0 and "pseudocount" in shown.stdout and "transition scores" in shown.stdout
     record = json.loads(run("info", tmp_path / "m.skops", "--json").stdout)
     model = logikern.load_model(tmp_path / "m.skops")
     assert record["fit"]["sequence"] == "sentence" and record["transitions"] == model.transition_.tolist()
@@ -166,7 +166,7 @@ def test_rows_see_their_neighbours(fit_tokens, run, unseen, tmp_path):
 def test_window_of_single_rows_is_refused(run, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     result = run("fit", tmp_path / "t.csv", "--target", "kind", "--window", "1", "--out", tmp_path / "m.skops")
-    assert result.exit_code == 2 and "`--window` is for sequences" in result.stderr
+    assert result.exit_code == 2 and "`--window` needs `--sequence COL`" in result.stderr
 
 
 def test_held_out_rows_are_whole_sequences(fit_tokens, tokens):
@@ -289,8 +289,8 @@ def test_rows_are_not_dropped_from_sequences(tag_model, run, unseen, tmp_path):
 def test_other_commands_say_that_they_need_single_rows(command, tag_model, run, tmp_path):
     # The table does not exist: the model is refused before it is read.
     result = run(command, tag_model, tmp_path / "none.csv")
-    assert result.exit_code == 1 and f"`logikern {command}` needs a classifier of single rows" in result.stderr
-    assert "labels sequences" in result.stderr
+    assert result.exit_code == 1 and f"`logikern {command}` needs a single-label classifier" in result.stderr
+    assert "contains a sequence classifier" in result.stderr
 
 
 def test_sequences_of_single_rows_are_refused(model, run, table, tmp_path):
@@ -298,7 +298,7 @@ def test_sequences_of_single_rows_are_refused(model, run, table, tmp_path):
     for command in ("predict", "evaluate"):
         result = run(command, model, tmp_path / "t.csv", "--sequence", "colour")
         told = " ".join(result.stderr.replace("│", " ").split())
-        assert result.exit_code == 2 and "classifies single rows" in told
+        assert result.exit_code == 2 and "classifies rows independently" in told
 
 
 def test_sequences_in_svmlight_are_refused(run, tmp_path):

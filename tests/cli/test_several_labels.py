@@ -94,8 +94,8 @@ def test_info_names_labels_and_structure(files, run):
 @pytest.mark.parametrize(
     "command, told",
     [
-        (("decide",), "`logikern decide` needs a classifier of single rows"),
-        (("suspects",), "`logikern suspects` needs a classifier of single rows"),
+        (("decide",), "`logikern decide` needs a single-label classifier"),
+        (("suspects",), "`logikern suspects` needs a single-label classifier"),
         (("evaluate", "--target", "sea"), "remove `--target`"),
         (("predict", "--loss", "taxonomic"), "one of these losses: hamming, subset, f1"),
         (("predict", "--allow-inner"), "one of these losses: hamming, subset, f1"),
@@ -111,7 +111,7 @@ def test_what_several_labels_do_not_support_is_said(command, told, files, run, t
 def test_losses_of_labels_need_labels(model, run, table, tmp_path):
     table.to_csv(tmp_path / "new.csv", index=False)
     result = run("predict", model, tmp_path / "new.csv", "--loss", "f1")
-    assert result.exit_code == 1 and "needs a model of several labels" in result.stderr
+    assert result.exit_code == 1 and "needs a multilabel model" in result.stderr
 
 
 SPELLINGS = {

@@ -233,7 +233,7 @@ def test_classes_of_other_number_are_refused():
 
 
 def test_too_few_labels_are_refused():
-    with pytest.raises(ValueError, match="decision 2 occurs"):
+    with pytest.raises(ValueError, match="so decision 2 has no label"):
         to_labels(decide([[0.1, 0.1, 0.8]]), ["no", "yes"])
 
 

@@ -192,7 +192,7 @@ REFUSED = {
     ),
     "dates and words": (table(repeated(datetime.date(2020, 1, 1), "soon")), {}, "`c` mixes dates .* 'soon' in row 1"),
     "text where none is allowed": (table(SEVEN), {"categorical_features": None}, "Column `c` .* holds 'v0'"),
-    "category that is not there": (table(SEVEN), {"categorical_features": ["d"]}, "holds 'd'. `X` has the names"),
+    "category that is not there": (table(SEVEN), {"categorical_features": ["d"]}, "holds 'd'. `X` has the columns"),
     "position beyond the table": (table(SEVEN), {"categorical_features": [2]}, "positions below 2, but holds 2"),
     "huge numbers, not scaled": (table(SIZE * 1e300), {"inputs": "raw"}, "Scale the inputs"),
     "unknown scaling": (table(SEVEN), {"inputs": "robust"}, "`inputs` must be one of"),

@@ -38,7 +38,7 @@ def test_classes_of_a_tree_are_counted_as_one_matrix():
 
 def test_free_memory_is_the_limit_where_none_is_given(monkeypatch):
     monkeypatch.setattr(_memory, "available_memory", lambda: 5e6)
-    with pytest.raises(ValueError, match=r"but 5 MB is free\. Free some memory, or pass fewer rows"):
+    with pytest.raises(ValueError, match=r"which is too much: 5 MB is free\. Free some memory, or pass fewer rows"):
         fixed().fit(X, Y)
 
 

@@ -128,12 +128,12 @@ def stored(parts, name):
 
 
 HOSTILE = {
-    "missing": (with_constants(PARTS, value(None)), "constants have the wrong shape"),
-    "text": (with_constants(PARTS, value("abc")), "constants have the wrong shape"),
-    "a list": (with_constants(PARTS, value([0.0, 0.0, 0.0])), "constants have the wrong shape"),
-    "a table": (with_constants(PARTS, stored(PARTS, "dual_coef_")), "constants have the wrong shape"),
-    "whole numbers": (with_constants(PARTS, stored(PARTS, "classes_")), "constants have the wrong shape"),
-    "of a finite variance": (with_constants(FINITE, value(1.0)), "constants that its model does not use"),
+    "missing": (with_constants(PARTS, value(None)), "biases have the wrong shape"),
+    "text": (with_constants(PARTS, value("abc")), "biases have the wrong shape"),
+    "a list": (with_constants(PARTS, value([0.0, 0.0, 0.0])), "biases have the wrong shape"),
+    "a table": (with_constants(PARTS, stored(PARTS, "dual_coef_")), "biases have the wrong shape"),
+    "whole numbers": (with_constants(PARTS, stored(PARTS, "classes_")), "biases have the wrong shape"),
+    "of a finite variance": (with_constants(FINITE, value(1.0)), "biases that its model does not use"),
 }
 
 

@@ -189,7 +189,7 @@ def test_as_many_suspects_as_wanted(wanted, given):
 
 @pytest.mark.parametrize("wanted", [0, -1, 2.0, "all", True])
 def test_number_of_suspects_without_sense_is_refused(wanted):
-    with pytest.raises(ValueError, match="`n_suspects` must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="`n_suspects` must be an integer of at least 1"):
         plain_fit().suspects(wanted)
 
 

@@ -107,7 +107,7 @@ def test_forged_kernel_of_labels_is_refused(tmp_path):
     mixing = model.model_.specification.mixing
     object.__setattr__(mixing, "factor", np.full_like(mixing.factor, np.nan))
     model.save_model(tmp_path / "model")
-    with pytest.raises(ValueError, match="its kernel of labels is not a table of numbers"):
+    with pytest.raises(ValueError, match="its label kernel is not a table of numbers"):
         load_model(tmp_path / "model")
 
 

@@ -172,7 +172,7 @@ def test_tree_of_unrelated_classes_is_declined():
 
 def test_model_says_what_it_learned(learned):
     told = learned.explain()
-    assert "Final model: learned tree, " in told and "a tree that groups classes that are confused" in told
+    assert "Final model: learned tree, " in told and "a tree that groups frequently confused classes" in told
     assert [record.evaluation for record in learned.trace_] == list(range(1, 1 + len(learned.trace_)))
     assert learned.predict_node_proba(NEW).shape == (50, N_CLASSES + GROUPS)
 
@@ -240,8 +240,8 @@ def test_checkpoints_of_both_searches_are_resumed(tmp_path):
         ({"label_kernel": np.eye(N_CLASSES)}, "`hierarchy` and `label_kernel` both say"),
         ({"criterion": None}, "compares a tree with independent classes by a criterion"),
         ({"one_vs_rest": True}, "`hierarchy` couples classes"),
-        ({"tying": "level"}, "with hierarchy='learn'"),
-        ({"tying": [0] * N_CLASSES}, "with hierarchy='learn'"),
+        ({"tying": "level"}, "With hierarchy='learn', `tying` must be one of"),
+        ({"tying": [0] * N_CLASSES}, "With hierarchy='learn', `tying` must be one of"),
         ({"bias_variance": np.inf, "criterion": "loo"}, "which a hierarchy does not allow"),
     ],
 )

@@ -82,7 +82,9 @@ FITS = {
 
 @pytest.mark.parametrize("settings, fragment", FITS.values(), ids=FITS)
 def test_fit_with_too_little_memory_is_refused(settings, fragment):
-    with pytest.raises(ValueError, match=r"needs about \d+ MB, but `memory_limit` allows \d+ MB\.") as refusal:
+    with pytest.raises(
+        ValueError, match=r"about \d+ MB, which is too much: `memory_limit` allows \d+ MB\."
+    ) as refusal:
         fixed(memory_limit="5MB", **settings).fit(X, Y)
     assert fragment in str(refusal.value) and "Pass a larger `memory_limit`" in str(refusal.value)
 

@@ -162,7 +162,7 @@ def test_rows_that_alone_have_a_label_are_not_compared():
 
 @pytest.mark.parametrize(
     "changed, told",
-    [({"most_entries": 500}, "8 label sets of 90 rows would take too long"), ({"most_unseen": 0.0}, "are unique")],
+    [({"most_entries": 500}, "8 label sets to 90 rows would take too long"), ({"most_unseen": 0.0}, "are unique")],
 )
 def test_auto_leaves_out_a_joint_structure_of_too_many_sets(changed, told, monkeypatch):
     y = np.column_stack([Y, np.arange(len(Y)) == 7]) if "most_unseen" in changed else Y

@@ -290,10 +290,10 @@ REFUSED = {
     "linear kernel": ({"kernel": "linear", "rate": None}, "neighbourhoods need a distance-based kernel"),
     "free constants": ({"bias_variance": np.inf}, "operator=NeighbourhoodSettings"),
     "another solver": ({"solver": "exact"}, "`solver` is 'exact'"),
-    "tiny size": ({"operator": NeighbourhoodSettings(size=1)}, "`size` must be a whole number of at least 2"),
-    "size in words": ({"operator": NeighbourhoodSettings(size="many")}, "`size` must be a whole number"),
-    "no partitions": ({"operator": NeighbourhoodSettings(partitions=0)}, "`partitions` must be a whole number"),
-    "landmarks below zero": ({"operator": NeighbourhoodSettings(landmarks=-1)}, "`landmarks` must be a whole number"),
+    "tiny size": ({"operator": NeighbourhoodSettings(size=1)}, "`size` must be an integer of at least 2"),
+    "size in words": ({"operator": NeighbourhoodSettings(size="many")}, "`size` must be an integer"),
+    "no partitions": ({"operator": NeighbourhoodSettings(partitions=0)}, "`partitions` must be an integer"),
+    "landmarks below zero": ({"operator": NeighbourhoodSettings(landmarks=-1)}, "`landmarks` must be an integer"),
     "little memory": ({"memory_limit": "5MB"}, "A fit to 90 rows in neighbourhoods of 25 needs about"),
 }
 
@@ -306,7 +306,7 @@ def test_settings_that_cannot_be_are_refused(settings, fragment):
 
 @pytest.mark.parametrize("operator", ["neighbourhoods", SMALL], ids=["name", "settings"])
 def test_regression_refuses_neighbourhoods(operator):
-    with pytest.raises(ValueError, match="only a classifier is fitted by neighbourhoods"):
+    with pytest.raises(ValueError, match="only classifiers can be fitted in neighbourhoods"):
         KernelRegressor(operator=operator).fit(X, X[:, 0])
 
 

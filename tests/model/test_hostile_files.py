@@ -80,7 +80,7 @@ HOSTILE = {
     ),
     "constructor of ours": (
         foreign("ConstructorFromReduceNode", "logikern.kernels.gaussian", "Gaussian", content=sequence(value(1.0))),
-        "by ConstructorFromReduceNode",
+        "as ConstructorFromReduceNode",
     ),
     "method of ours": (
         foreign(
@@ -89,7 +89,7 @@ HOSTILE = {
             "KernelLogisticClassifier",
             content={"func": "save_model", "obj": copy.deepcopy(MODEL)},
         ),
-        "by MethodNode",
+        "as MethodNode",
     ),
     "partial": (
         foreign(
@@ -133,16 +133,16 @@ HOSTILE = {
             "seed",
             content={"bit_generator": record(bit_generator=value("seed")), "seed_seq": record()},
         ),
-        "by RandomGeneratorNode",
+        "as RandomGeneratorNode",
     ),
     "random state of another class": (
         foreign("RandomStateNode", "logikern.kernels.gaussian", "Gaussian", content=record()),
-        "by RandomStateNode",
+        "as RandomStateNode",
     ),
     "dict of another class": (foreign("DictNode", "os", "environ", content={}, key_types=sequence()), "`os.environ`"),
     "list of another class": (foreign("ListNode", "subprocess", "Popen", content=[value("ls")]), "subprocess.Popen"),
-    "unknown loader": (foreign("NewNode", "builtins", "dict"), "by NewNode"),
-    "loader of an old protocol": (foreign("TreeNode", "sklearn.tree._tree", "Tree"), "by TreeNode"),
+    "unknown loader": (foreign("NewNode", "builtins", "dict"), "as NewNode"),
+    "loader of an old protocol": (foreign("TreeNode", "sklearn.tree._tree", "Tree"), "as TreeNode"),
     "void of any size": (
         foreign("NdArrayNode", "numpy", "void", type="numpy", file=array_node("dual_coef_")["file"]),
         "numpy.void",

@@ -191,7 +191,7 @@ FORGED = {
     "share is no number": (with_part(JOINT, unseen_share=np.nan), "share of unseen sets"),
     "share is text": (with_part(JOINT, unseen_share="1"), "share of unseen sets"),
     "share of independent labels": (with_part(INDEPENDENT, unseen_share=0.5), "share of unseen sets"),
-    "temperature": (with_specification(INDEPENDENT, temperature=Temperature(2.0, 1.0)), "but a temperature"),
+    "temperature": (with_specification(INDEPENDENT, temperature=Temperature(2.0, 1.0)), "but also a temperature"),
     "couplings of other sets": (
         with_specification(COUPLED, mixing=LabelLoadings(SETS[::-1])),
         "functions belong to other label sets",
@@ -229,7 +229,7 @@ FORGED = {
         altered(COMPARED, comparison_=altered(COMPARED.comparison_, noise="small")),
         "comparison of structures does not hold numbers",
     ),
-    "reason is a number": (altered(COMPARED, _obstacle=3), "reason for the structure is not text"),
+    "reason is a number": (altered(COMPARED, _obstacle=3), "reason for its structure is not text"),
 }
 
 

@@ -194,7 +194,7 @@ class Doubler(TransformerMixin, BaseEstimator):
     [
         (fixed(dot), "as kernel cannot be saved: a model file holds no code"),
         (fixed(FunctionKernel(dot)), "as kernel cannot be saved"),
-        (fixed(2.0 * FunctionKernel(dot)), "`model` cannot be saved: it holds"),
+        (fixed(2.0 * FunctionKernel(dot)), "`model` cannot be saved: it contains"),
         (make_pipeline(Doubler(), fixed()), "Doubler"),
         (make_pipeline(FunctionTransformer(np.nan_to_num), fixed()), "nan_to_num"),
         (LogisticRegression(), "must be a KernelLogisticClassifier"),

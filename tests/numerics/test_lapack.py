@@ -74,9 +74,9 @@ def test_triangular_solves(n_columns):
 
 def test_matrix_in_rows_is_refused(routines):
     if routines == "exported":
-        with pytest.raises(ValueError, match="float64 matrix stored by columns"):
+        with pytest.raises(ValueError, match="must be float64 in Fortran order"):
             lapack.factorise(positive(4))
-        with pytest.raises(ValueError, match="float64 matrix stored by columns"):
+        with pytest.raises(ValueError, match="must be float64 in Fortran order"):
             lapack.factorise(np.eye(4, dtype=np.float32, order="F"))
 
 

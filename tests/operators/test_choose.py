@@ -106,7 +106,7 @@ def test_features_of_a_kernel_without_any_are_refused():
         (Gaussian(), {"memory_limit": MEGABYTE}, "60% of the 1.0 MB allowed"),
         (Gaussian(), {"memory_limit": MEGABYTE}, "recomputed tile by tile"),
         (Linear(), {}, "which are few or sparse"),
-        (Gaussian(), {"operator": "tiled"}, "tiled, as requested"),
+        (Gaussian(), {"operator": "tiled"}, "operator='tiled', as requested"),
     ],
 )
 def test_reason_says_why(kernel, options, fragment):

@@ -108,8 +108,8 @@ def test_bad_data_is_refused_before_the_fit(name):
         ({"cv": KFold(3)}, "`cv` must be a number of folds"),
         ({"cv": [([0, 1], [99])]}, "sequence numbers from 0 to 11"),
         ({"cv": [3, 4]}, "must be a pair"),
-        ({"cv": [([0, 1], [])]}, "holds out some of the sequences"),
-        ({"search_size": 2.5}, "`search_size` must be a whole number"),
+        ({"cv": [([0, 1], [])]}, "but no split does"),
+        ({"search_size": 2.5}, "`search_size` must be an integer"),
         ({"max_iter": 0}, "`max_iter` must be at least 1"),
         ({"transition_variance": -1.0}, "`transition_variance` must be a number of at least 0"),
         ({"pseudocount": 0.0}, "`pseudocount` must be a positive number"),
@@ -175,7 +175,7 @@ def test_labels_of_other_lengths_are_refused(answer):
 
 @pytest.mark.parametrize("n", [0, 1.5, "two"])
 def test_bad_numbers_of_draws_are_refused(n):
-    with pytest.raises(ValueError, match="`n` must be a whole number"):
+    with pytest.raises(ValueError, match="`n` must be an integer"):
         ARRAYS.sample(X, n)
 
 

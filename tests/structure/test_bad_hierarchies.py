@@ -82,7 +82,7 @@ def test_what_has_the_wrong_type_is_refused(hierarchy, fragment):
 BAD_GRAPHS = {
     "two parents": (
         [("a", "c"), ("b", "c"), ("b", "d")],
-        "lead to 'c' from 'a' and 'b', and from 'b' to 'c' and 'd'",
+        "'c' has edges from 'a' and 'b', and 'b' has edges to 'c' and 'd'",
     ),
     "no direction": ([("a", "b"), ("c", "d")], "'a' may be the parent of 'b' or its child"),
     "circle": ([("a", "b"), ("b", "a")], "cycle of parents: 'a' -> 'b' -> 'a'"),

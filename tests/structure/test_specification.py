@@ -136,7 +136,7 @@ def test_groups_are_numbered_as_they_appear(labels):
     "tying, fragment",
     [
         ("seperate", "'shared'"),
-        (["a", "b"], "2 labels, not 3"),
+        (["a", "b"], "2 labels instead of 3"),
         (5, "plain group label"),
         ([[1], [2], [3]], "plain"),
     ],

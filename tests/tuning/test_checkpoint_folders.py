@@ -90,5 +90,5 @@ def test_grid_that_shares_a_file_is_told_to_pass_a_folder(path):
 
 def test_other_data_for_one_file_is_refused_with_advice(path):
     tuned(checkpoint=path, **SMALL).fit(X, NAMES)
-    with pytest.raises(ValueError, match="pass a folder, in which every search has its own file"):
+    with pytest.raises(ValueError, match="in which every search has its own file"):
         tuned(checkpoint=path, **SMALL).fit(X[:40], NAMES[:40])

@@ -220,8 +220,8 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_splits_that_are_not_of_these_rows_are_refused(kind):
-    wanted = "Split 0 of `cv` must be two arrays of row numbers or two masks"
-    with pytest.raises(ValueError, match=f"{wanted}: which of the {N} rows .* This one is invalid"):
+    wanted = "Split 0 of `cv` must be a pair of index arrays or masks"
+    with pytest.raises(ValueError, match=f"{wanted}, .* but is invalid: .* Pass splits of the {N} rows"):
         tuned(cv=WRONG[kind]).fit(X, NAMES)
 
 

@@ -132,9 +132,7 @@ def test_many_variances_are_a_range():
     assert "Variances: 10 values from 1 to 10." in model.explain()
 
 
-@pytest.mark.parametrize(
-    "bias_variance, told", [(0, "There are no constants."), (np.inf, "Constants are not penalised.")]
-)
+@pytest.mark.parametrize("bias_variance, told", [(0, "There are no biases."), (np.inf, "Biases are not penalised.")])
 def test_special_constants_are_told(bias_variance, told):
     assert told in tuned(criterion=None, bias_variance=bias_variance).fit(X, NAMES).explain()
 

@@ -4,7 +4,7 @@ from logikern.cli.session.exits import ends_cleanly
 from logikern.cli.session.messages import Messages
 
 HELP = """
-Fit handwritten digits, compare with classifiers of scikit-learn, and write and reload the model. Works offline.
+Fit a model to handwritten digits, compare it with scikit-learn classifiers, and write and reload it. Works offline.
 
 Examples:
 

@@ -12,14 +12,14 @@ Score a model on rows with known targets.
 
 The scores are log loss (natural logarithm), error, Brier score (summed over the classes) and calibration error
 (15 bins of the largest probability), with a table of the classes and, for few classes, a confusion matrix. With a
-class tree there are also scores per level, taxonomic loss, hierarchical F1 and confused siblings. For a regression,
+class tree there are also scores per level, taxonomic loss, hierarchical F1 and confused siblings. For regression,
 the scores are root mean squared error, mean absolute error, R^2 and log loss. Scores that are means over rows have a
-95 % interval, by resampling the rows.
+95 % interval, computed by resampling the rows.
 
-For a model of sequences, the scores are the log loss of single rows given their whole sequence, the error of the most
-probable sequences, and scores of whole sequences.
+For a sequence model, the scores are the log loss per row (given its whole sequence), the error of the most probable
+label sequences, and scores of whole sequences.
 
-If rows have any number of labels, the scores are the joint log loss of label sets, Hamming loss, subset error and F1,
+For a multilabel model, the scores are the joint log loss of label sets, Hamming loss, subset error and F1,
 each for the decisions that are best for that score, with a table of the labels.
 
 The target is the column that the model was fitted to predict, unless `--target` names another.

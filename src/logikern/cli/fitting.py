@@ -100,18 +100,20 @@ def _check_regression(columns: options.Columns, model: options.Model, learning: 
         given = name_list(option for option, is_given in only.items() if is_given)
         raise typer.BadParameter(f"`--regression` predicts a number, not a class: remove {given}.")
     if model.kernel == options.KernelName.auto:
-        raise typer.BadParameter("`--kernel auto` is for classes. With `--regression`, name a kernel.")
+        raise typer.BadParameter("`--kernel auto` is for classification. With `--regression`, name a kernel.")
     if learning.criterion == options.CriterionName.auto:
-        raise typer.BadParameter("`--criterion auto` is for classes. With `--regression`, pass loo (default) or cv.")
+        raise typer.BadParameter(
+            "`--criterion auto` is for classification. With `--regression`, pass loo (default) or cv."
+        )
 
 
 def check_sequence_options(
     columns: options.Columns, model: options.Model, learning: options.Learning, computation: options.Computation
 ) -> None:
-    """Reject options that models of sequences do not have, or options of sequences without `--sequence`."""
+    """Reject options that sequence models do not have, or sequence options without `--sequence`."""
     if columns.sequence is None:
         if model.window is not None:
-            raise typer.BadParameter("`--window` is for sequences: pass `--sequence`, or remove it.")
+            raise typer.BadParameter("`--window` needs `--sequence COL`: pass both, or remove `--window`.")
         return
     given = [
         spell(name, vars(record)[name])
@@ -129,7 +131,7 @@ def check_sequence_options(
 
 
 def check_label_options(columns: options.Columns, model: options.Model, learning: options.Learning) -> None:
-    """Reject options that models of several labels do not have."""
+    """Reject options that multilabel models do not have."""
     given = vars(model) | vars(learning)
     usual = vars(options.Model()) | vars(options.Learning())
     idle = [spell(name, given[name]) for name in NOT_FOR_LABELS if given[name] != usual[name]]

@@ -33,7 +33,7 @@ def new_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
 
 
 def new_multilabel_classifier(settings: dict[str, Any], fixed: bool = False) -> Any:
-    """The estimator of rows with several labels, with the given settings."""
+    """The multilabel estimator with the given settings."""
     from logikern.estimators.multilabel.classifier import KernelMultilabelClassifier
 
     given = {name: value for name, value in settings.items() if value is not None}
@@ -104,7 +104,7 @@ def tree_of(model: Any) -> Tree | None:
 
 
 def has_label_sets(model: Any) -> bool:
-    """Whether a row may have any number of labels."""
+    """Whether a model is multilabel."""
     return type(final_step(model)).__name__ == "KernelMultilabelClassifier"
 
 
@@ -120,19 +120,19 @@ def load_model(path: str) -> Any:
 
 
 def load_classifier(path: str, command: str) -> Any:
-    """Read the model file of a classifier of single rows, which `command` needs."""
+    """Read the model file of a single-label classifier, which `command` needs."""
     model = load_model(path)
     if is_regression(model):
-        kind = "contains a regressor, which predicts numbers"
+        kind = "regressor"
     elif has_sequences(model):
-        kind = "labels sequences"
+        kind = "sequence classifier"
     elif has_label_sets(model):
-        kind = "has any number of labels per row"
+        kind = "multilabel classifier"
     else:
         return model
     raise ValueError(
-        f"`logikern {command}` needs a classifier of single rows, but `{path}` {kind}. Use `logikern predict` or "
-        "`logikern evaluate`."
+        f"`logikern {command}` needs a single-label classifier, but `{path}` contains a {kind}. Use `logikern "
+        "predict` or `logikern evaluate`."
     )
 
 

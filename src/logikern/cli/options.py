@@ -45,18 +45,19 @@ DataArgument = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, Parquet, JSON lines or svmlight, by suffix; text also as .gz; '-' is standard input.",
+        help="CSV, TSV, Parquet, JSON lines or svmlight file (by its suffix; text may be gzipped), or '-' for "
+        "standard input.",
     ),
 ]
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by `logikern fit`.")]
 TargetOption = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")]
 KnownTargetOption = Annotated[
     str | None,
-    typer.Option("--target", "-t", metavar="COL", help="Column of the true values (default: the target of the fit)."),
+    typer.Option("--target", "-t", metavar="COL", help="Column of the true values (default: as in the fit)."),
 ]
 KnownSequenceOption = Annotated[
     str | None,
-    typer.Option("--sequence", metavar="COL", help="Column that marks sequences (default: the column of the fit)."),
+    typer.Option("--sequence", metavar="COL", help="Column that marks sequences (default: as in the fit)."),
 ]
 OptionalDataArgument = Annotated[
     str | None, typer.Argument(metavar="[DATA]", help="The table that the model was fitted on.")
@@ -65,7 +66,12 @@ DropOption = Annotated[bool, typer.Option("--drop-missing-target", help="Drop ro
 KeepOption = Annotated[
     list[str] | None, typer.Option("--keep", metavar="COL", help="Copy a column to the output. Repeatable.")
 ]
-TableOption = Annotated[str, typer.Option("--out", "-o", help="CSV, TSV, Parquet or JSON lines, by suffix, or '-'.")]
+TableOption = Annotated[
+    str,
+    typer.Option(
+        "--out", "-o", help="Output file: CSV, TSV, Parquet or JSON lines, by its suffix; or '-' for standard output."
+    ),
+]
 ModelFileOption = Annotated[
     str | None,
     typer.Option("--out", "-o", help="Model file to write, with the suffix .skops (default: the name of DATA)."),
@@ -79,16 +85,16 @@ FormatOption = Annotated[
 EncodingOption = Annotated[
     str | None, typer.Option("--encoding", help="Encoding of text, for example latin-1 (default: utf-8).")
 ]
-SeparatorOption = Annotated[str | None, typer.Option("--separator", help="Separator of CSV, for example ';'.")]
+SeparatorOption = Annotated[str | None, typer.Option("--separator", help="CSV column separator, for example ';'.")]
 DecimalOption = Annotated[
     Decimal | None,
     typer.Option(
         "--decimal",
         **one_of(Decimal),
-        help="Decimal mark of CSV (default: ',' if that is clear from the data, else '.').",
+        help="Decimal mark in CSV files (default: ',' if the data clearly use it, else '.').",
     ),
 ]
-ZeroBasedOption = Annotated[bool, typer.Option("--zero-based", help="Features of svmlight are numbered from 0.")]
+ZeroBasedOption = Annotated[bool, typer.Option("--zero-based", help="Feature indices in svmlight files start at 0.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show only warnings and errors.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")]
 NumberOption = Annotated[int, typer.Option("--number", "-n", min=1, help="Maximum number of rows to list.")]
@@ -103,7 +109,7 @@ TreeLossOption = Annotated[
     typer.Option(
         "--loss",
         **one_of(Loss),
-        help="Loss of a wrong decision on a class tree (default: zero_one), or of wrong labels (default: hamming).",
+        help="Loss to minimise: on a class tree (default: zero_one), or for a multilabel model (default: hamming).",
     ),
 ]
 InnerNodeOption = Annotated[
@@ -123,7 +129,9 @@ class Rule:
     loss: Annotated[
         str | None,
         typer.Option(
-            "--loss", metavar="FILE", help="Table of losses, or a loss by name (default: zero_one, 1 per error)."
+            "--loss",
+            metavar="FILE",
+            help="Table of losses, or the name of a loss (default: zero_one, which is 1 for each error).",
         ),
     ] = None
     reject_cost: Annotated[
@@ -131,7 +139,7 @@ class Rule:
     ] = None
     reject_label: Annotated[str, typer.Option("--reject-label", help="What to write for rejected rows.")] = "rejected"
     allow_inner: Annotated[
-        bool, typer.Option("--allow-inner", help="On a class tree, decisions may be inner nodes.")
+        bool, typer.Option("--allow-inner", help="Allow inner nodes of a class tree as decisions.")
     ] = False
 
 
@@ -145,8 +153,8 @@ class Columns:
         _columns(
             "--label",
             metavar="COL",
-            help="Column of one label, as 0/1, no/yes or false/true, instead of --target; a row may have any number "
-            "of labels. Repeatable.",
+            help="For multilabel data, instead of --target: column that says whether a row has this label (0/1, "
+            "no/yes or false/true). Repeatable.",
         ),
     ] = field(default_factory=list)
     sequence: Annotated[
@@ -154,7 +162,8 @@ class Columns:
         _columns(
             "--sequence",
             metavar="COL",
-            help="Label whole sequences (sentences, signals): the column that marks them. Rows must be in order.",
+            help="Column that marks sequences (sentences, signals), which are then labelled as a whole. Rows must be "
+            "in order.",
         ),
     ] = None
     text: Annotated[
@@ -173,7 +182,8 @@ class Columns:
         _columns(
             "--groups",
             metavar="COL",
-            help="Column of groups (patients, documents), which are held out together; not an input.",
+            help="Column of groups (patients, documents). Rows of a group are held out together; the column is not "
+            "an input.",
         ),
     ] = None
     drop_missing_target: Annotated[bool, _columns("--drop-missing-target", help="Drop rows without a target.")] = (
@@ -231,7 +241,8 @@ class Learning:
     """Whether hyperparameters are learned, and arguments of the search, which have no effect if `fixed`."""
 
     fixed: Annotated[
-        bool, _learning("--fixed", help="Learn no hyperparameters; use given values or estimates from the data.")
+        bool,
+        _learning("--fixed", help="Do not learn hyperparameters; use given values or estimates from the data."),
     ] = False
     criterion: Annotated[
         CriterionName | None,
@@ -252,10 +263,13 @@ class Learning:
     cv: Annotated[
         int | None, _learning("--cv", metavar="N", help="Number of cross-validation folds (default: 5).")
     ] = None
-    ard: Annotated[bool | None, _learning("--ard/--no-ard", help="One rate per input (default: if it helps).")] = None
+    ard: Annotated[
+        bool | None,
+        _learning("--ard/--no-ard", help="One rate per input (default: only if this improves the criterion)."),
+    ] = None
     sharpen: Annotated[
         bool | None,
-        _learning("--sharpen/--no-sharpen", help="Learn a temperature for the probabilities (default: for text)."),
+        _learning("--sharpen/--no-sharpen", help="Learn a temperature for probabilities (default: only for text)."),
     ] = None
     learn_bias: Annotated[bool, _learning("--learn-bias", help="Also learn the variance of the biases.")] = False
     search_size: Annotated[
@@ -290,4 +304,4 @@ class Computation:
     memory_limit: Annotated[str | None, _computation("--memory-limit", help="Maximum memory, for example 1GB.")] = (
         None
     )
-    seed: Annotated[int, _computation("--seed", help="Seed of all random choices.")] = 0
+    seed: Annotated[int, _computation("--seed", help="Random seed.")] = 0

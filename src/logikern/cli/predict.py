@@ -13,17 +13,17 @@ HELP = """
 Predict the class of every row, with the probability of each class.
 
 The output has the columns of `--keep`, then `predicted`, and `probability_CLASS` for each class. The suffix of the
-output file sets its format; '-' writes CSV to standard output. For a regression, the columns are `predicted` and
-`standard_deviation`, the root mean squared error of held-out rows in the fit.
+output file sets its format; '-' writes CSV to standard output. For regression, the columns are `predicted` and
+`standard_deviation`, the root mean squared error on rows held out during the fit.
 
-A model of sequences labels the rows of each sequence together: `predicted` is the most probable labelling of the
+A sequence model labels the rows of each sequence together: `predicted` is the most probable labelling of the
 whole sequence, and each row has its own probabilities. Rows of a sequence must be in order.
 
 With a class tree, the output also has `path`, the path to the predicted node, and `probability`. `--loss` sets the
 loss to minimise, and `--allow-inner` allows inner nodes as decisions.
 
-If rows have any number of labels, `predicted` has the labels of smallest expected loss, separated by semicolons, and
-there is a probability for each label. `--loss` is then hamming, subset or f1.
+For a multilabel model, `predicted` has the labels with the smallest expected loss, separated by semicolons, and there
+is a probability for each label. `--loss` is then hamming, subset or f1.
 
 Examples:
 
@@ -89,7 +89,7 @@ def _decided(model: Any, inputs: Any, loss: str | None, allow_inner: bool, seque
         return labelled_sets(model, inputs.X, set_loss(loss, allow_inner))
     tree = tree_of(model)
     if loss in ("hamming", "subset", "f1"):
-        raise ValueError(f"`--loss {loss}` needs a model of several labels. Fit it with `--label`.")
+        raise ValueError(f"`--loss {loss}` needs a multilabel model. Fit one with `--label`.")
     if tree is not None:
         chosen = loss or ("taxonomic" if allow_inner else "zero_one")
         return labelled_nodes(model.predict_proba(inputs.X), tree, chosen, allow_inner)

@@ -44,7 +44,7 @@ def suspects(
 
     require_table(out)
     if keep and data is None:
-        raise typer.BadParameter("`--keep` needs DATA, the table of the fit.")
+        raise typer.BadParameter("`--keep` needs DATA, the training table.")
     loaded, known = load_classifier(model, "suspects"), None
     if data is not None:
         source = LabelledSource(model, data, reading, target, drop_missing_target, tuple(keep or ()))

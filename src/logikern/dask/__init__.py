@@ -1,4 +1,4 @@
-"""Fits of large data on a Dask cluster: `pip install 'logikern[dask]'`."""
+"""Fit large data on a Dask cluster; install with `pip install 'logikern[dask]'`."""
 
 try:
     import distributed  # noqa: F401

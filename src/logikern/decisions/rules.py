@@ -156,8 +156,8 @@ def to_labels(decided: DecisionResult, labels: Labels, reject_label: Any = None)
     last = decided.decisions.max(initial=REJECTED)
     if names.ndim != 1 or last >= len(names):
         raise ValueError(
-            f"`labels` must hold a label for each decision, but has shape {names.shape!r}, although decision "
-            f"{last} occurs. Pass one label for each row of the loss matrix."
+            f"`labels` must hold a label for each decision, but has shape {names.shape!r}, so decision "
+            f"{last} has no label. Pass one label for each row of the loss matrix."
         )
     if reject_label in names.tolist():
         raise ValueError(

@@ -113,7 +113,7 @@ class Encoder:
         X = X.toarray() if is_sparse(X) else X
         columns = list(read_columns(X))
         if len(columns) != self.n_columns:
-            raise ValueError(f"`X` must have the {self.n_columns} columns of the fit, but has {len(columns)}.")
+            raise ValueError(f"`X` must have the {self.n_columns} columns seen during fit, but has {len(columns)}.")
         kinds = zip(self.numbers.places, self.numbers.kinds, strict=True)
         values = [read_numbers(columns[place], KINDS[kind]) for place, kind in kinds]
         filled = self.numbers.fill(number_columns.stack(values, len(X)))
@@ -249,7 +249,7 @@ def _assemble(names: tuple[str, ...] | None, learned: list[_Learned], policy: En
 
 
 def _plain_encoder(X: Any, policy: EncodingPolicy) -> Encoder:
-    """The encoder of an array of numbers, which only fills gaps."""
+    """An encoder that only imputes missing values, for an array of numbers."""
     places = np.arange(X.shape[1])
     if is_sparse(X):
         _refuse_sparse_gaps(X)

@@ -82,7 +82,7 @@ def _place(entry: Any, names: Sequence[str], has_names: bool) -> int:
         return int(entry)
     if isinstance(entry, str) and has_names and entry in names:
         return names.index(entry)
-    known = f"the names {list(names)!r}" if has_names else "no names"
+    known = f"the columns {list(names)!r}" if has_names else "no column names"
     raise ValueError(
         f"`categorical_features` must hold names of columns or positions below {len(names)}, but holds {entry!r}. "
         f"`X` has {known}."
@@ -121,7 +121,7 @@ def _role_of_objects(column: Column, values: list[Any], may_be_levels: bool) -> 
     if others and not may_be_levels:
         row = _first(values, lambda value: spell(value) in others)
         raise ColumnError(
-            column.name, "text", f"must hold numbers, because it is not a category, but holds {values[row]!r}", row
+            column.name, "text", f"must hold numbers, because it is not categorical, but holds {values[row]!r}", row
         )
     if not others:
         is_code = may_be_levels and any(map(WRITTEN_CODE.match, texts))

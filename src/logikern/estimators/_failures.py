@@ -23,8 +23,8 @@ _ADVICE = {
     Outcome.OUT_OF_PRODUCTS: "Use a smaller variance, or solver='exact' if there are few rows.",
     Outcome.INTERRUPTED: "Fit again for better probabilities.",
     Outcome.STALLED: "Check that the kernel is positive semidefinite, or use precision='double'.",
-    Outcome.NOT_FINITE: "Check the kernel for values that are not finite, and the size of inputs, weights and "
-    "variances.",
+    Outcome.NOT_FINITE: "Check that the kernel returns finite values, and that inputs, weights and variances "
+    "are not extremely large.",
 }
 # The same for coefficients and latents in single precision, where more precise products would not help.
 _ADVICE_IN_SINGLE = {

@@ -78,7 +78,7 @@ class Resources:
             return self.memory
         more = "Pass a larger `memory_limit`" if self.is_given else "Free some memory"
         total = describe(needed + footprint.MODEL.overhead)
-        raise ValueError(f"{what} needs about {total}, but {self}. {more}, or {advice}.")
+        raise ValueError(f"{what} needs about {total}, which is too much: {self}. {more}, or {advice}.")
 
 
 def find_resources(memory_limit: float | None) -> Resources:

@@ -151,12 +151,12 @@ def _check_structure(parameters: Parameters) -> None:
     if parameters.learns_tree and (parameters.criterion is None or callable(parameters.criterion)):
         raise ValueError(
             f"`hierarchy='learn'` compares a tree with independent classes by a criterion, but `criterion` is "
-            f"{parameters.criterion!r}. Use criterion='cv' or 'loo', or pass a hierarchy that you know."
+            f"{parameters.criterion!r}. Use criterion='cv' or 'loo', or pass a known hierarchy."
         )
     if parameters.learns_tree and not (isinstance(parameters.tying, str) and parameters.tying in TYINGS_TO_LEARN):
         raise ValueError(
-            f"`tying` must be one of {list(TYINGS_TO_LEARN)} with hierarchy='learn', because it must be valid "
-            f"with and without a tree, but is {parameters.tying!r}."
+            f"With hierarchy='learn', `tying` must be one of {list(TYINGS_TO_LEARN)}, which are valid with and "
+            f"without a tree, but is {parameters.tying!r}."
         )
     if named and (named[0] != "hierarchy" or parameters.learns_tree) and parameters.one_vs_rest:
         raise ValueError(
@@ -175,7 +175,7 @@ def _check_coupling(parameters: Parameters) -> None:
     if criterion is None or callable(criterion):
         raise ValueError(
             f"`coupling` is learned by the gradient of a criterion, but `criterion` is {criterion!r}. Use "
-            "criterion='cv' or 'loo', or `label_kernel` for a coupling that you know."
+            "criterion='cv' or 'loo', or `label_kernel` for a known coupling."
         )
     if parameters.optimizer != "quasi-newton":
         raise ValueError(
@@ -187,12 +187,12 @@ def check_regression(parameters: Parameters) -> None:
     """Reject invalid arguments of a regressor; pairwise coordinate ascent and neighbourhoods are for classes only."""
     if is_auto(parameters.kernel):
         raise ValueError(
-            "`kernel` is 'auto', but only a classifier compares kernels. Name one, such as 'gaussian', the default."
+            "`kernel` is 'auto', but only classifiers compare kernels. Name a kernel, such as 'gaussian'."
         )
     if parameters.divides:
         raise ValueError(
-            f"`operator` is {parameters.operator!r}, but only a classifier is fitted by neighbourhoods. Use "
-            "operator='auto' and fewer rows."
+            f"`operator` is {parameters.operator!r}, but only classifiers can be fitted in neighbourhoods. "
+            "Use operator='auto' and fewer rows."
         )
     _check(parameters, tuple(reversed(CRITERIA)), [name for name in SOLVERS if name not in ("smo", "free bias")])
 
@@ -213,9 +213,7 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
     check_whole("max_iter", parameters.max_iter, 1)
     bias = parameters.bias_variance
     if not is_number(bias) or not bias >= 0:
-        raise ValueError(
-            f"`bias_variance` must be a non-negative number, but is {bias!r}. Pass 0 to leave constants out."
-        )
+        raise ValueError(f"`bias_variance` must be a non-negative number, but is {bias!r}. Pass 0 to omit biases.")
     _check_search(parameters, criteria)
     if parameters.is_bias_free:
         _check_free_bias(parameters)
@@ -225,7 +223,7 @@ def _check(parameters: Parameters, criteria: tuple[str, ...], solvers: Collectio
 def check_running(verbose: Any, n_jobs: Any, random_state: Any) -> None:
     """Reject invalid values of `verbose` and `n_jobs`, and invalid seeds."""
     if not isinstance(verbose, numbers.Integral) or verbose < 0:
-        raise ValueError(f"`verbose` must be a whole number of at least 0, but is {verbose!r}.")
+        raise ValueError(f"`verbose` must be an integer of at least 0, but is {verbose!r}.")
     counts = is_number(n_jobs, numbers.Integral) and (n_jobs == -1 or 1 <= n_jobs <= MOST_THREADS)
     if n_jobs is not None and not counts:
         raise ValueError(f"`n_jobs` must be None, -1 or a positive number up to {MOST_THREADS}, but is {n_jobs!r}.")

@@ -61,17 +61,17 @@ class SolverPlan:
         return replace(self, operator=replace(self.operator, reason=f"{reason} {self.operator.reason}"))
 
     def build(self) -> Solver:
-        """The solver itself."""
+        """Construct the solver of this plan."""
         if self.own is not None:
             return self.own
         return SOLVERS[self.name].make(Demand(self.tolerance, self.max_steps, self.operator.memory, self.seed))
 
     def __str__(self) -> str:
-        then = "" if self.fallback is None else f", {self.fallback.name} if that stops early"
+        then = "" if self.fallback is None else f" (continued by {self.fallback.name} if it stops early)"
         if self.otherwise is not None:
             cells = self.otherwise.cells
             how = self.otherwise.name if cells is None else f"neighbourhoods of {cells.size} rows"
-            then += f", {how} if larger neighbourhoods are much better"
+            then += f" (or {how} if larger neighbourhoods are much better)"
         return (
             f"{self.name}{then}, tolerance {self.tolerance:g}, at most {self.max_steps} steps, coefficients in "
             f"{self.state.name}, products in {self.operator.dtype.name}. {self.operator.reason}"

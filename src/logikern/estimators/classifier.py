@@ -83,7 +83,7 @@ class KernelLogisticClassifier(
         Variance of the latent functions, or one per variance of `tying`. None estimates it from the size of the
         kernel. With a criterion, the search starts there.
     bias_variance : float, default=16.0
-        Prior variance of each class's constant. 0 omits constants; infinity leaves them unpenalised (with dense
+        Prior variance of the bias of each class. 0 omits biases; infinity leaves them unpenalised (with dense
         factors only, and not with criterion="cv").
     criterion : {"cv", "loo", "auto"}, callable or None, default="cv"
         What the search minimises, with its exact gradient. "cv" is the cross-validated log loss, "loo" the

@@ -118,7 +118,7 @@ class Precomputed(Kernel):
 def _values(X: KernelRows) -> Matrix:
     if X.values is None:
         raise ValueError(
-            "Kernel values are needed, but these points have only their positions among the training points. "
-            "Build them with `training_points` or `new_points`."
+            "Kernel values are needed, but these points contain only positions in the training set. Create points "
+            "with `training_points` or `new_points`."
         )
     return X.values

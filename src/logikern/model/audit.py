@@ -212,7 +212,7 @@ def _audit_node(node: dict[str, Any]) -> None:
         allowed = kind in _LOADERS.get(loader, ())
     if not allowed:
         raise ValueError(
-            f"it holds `{kind}` (by {loader}), but only plain values, arrays and the types of logikern and "
+            f"it contains `{kind}` (loaded as {loader}), but only plain values, arrays and the types of logikern and "
             "scikit-learn are allowed"
         )
 
@@ -230,7 +230,7 @@ def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], limit: float) -
     content.seek(0)
     matrix: Any = sparse.load_npz(content)
     if matrix.format not in ("csr", "csc"):
-        raise ValueError(f"a sparse matrix has the form {matrix.format!r}, but csr or csc is expected")
+        raise ValueError(f"a sparse matrix has the format {matrix.format!r}, but csr or csc is expected")
     # Indices outside the matrix would read foreign memory.
     matrix.check_format(full_check=True)
     return size

@@ -21,7 +21,7 @@ def check_members(model: NeighbourhoodModel, n_inputs: int) -> None:
         _check_cells(member, n_cells, n_points)
         n_classes = model.specification.mixing.n_classes
         _check_numbers(member.dual, (n_classes, n_points), "its coefficients")
-        _check_numbers(member.constants, (n_cells, n_classes), "its constants")
+        _check_numbers(member.constants, (n_cells, n_classes), "its biases")
         if member.landmarks is not None:
             _check_landmarks(member.landmarks, (n_cells, model.specification.mixing.n_latent), n_points)
 

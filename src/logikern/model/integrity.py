@@ -64,7 +64,7 @@ def is_ours(model: Any) -> bool:
 
 
 def labels_sequences(model: Any) -> bool:
-    """Whether the object is our estimator of sequences, which has no answers for single rows."""
+    """Whether the object is a `KernelSequenceClassifier`, which predicts whole sequences."""
     return _name(model) == SEQUENCES
 
 
@@ -142,7 +142,7 @@ def _check_inputs(found: dict[str, Any]) -> int:
     if not isinstance(kernels, tuple) or not all(isinstance(own, Kernel) for own in kernels):
         raise ValueError(_NO_KERNELS)
     if any(isinstance(leaf, Precomputed) for own in kernels for leaf in leaves(own)):
-        _require("encoder_" not in found, "it has an encoder for kernel values")
+        _require("encoder_" not in found, "it has an encoder, but its kernel is precomputed")
         return int(n_features)
     check_encoder(found.get("encoder_"), n_features, names)
     return int(found["encoder_"].n_inputs)
@@ -164,7 +164,7 @@ def _check_shown(found: dict[str, Any], kernels: tuple[Kernel, ...], variances: 
 
 
 def _check_settings(operator: Any) -> None:
-    """Settings of neighbourhoods, which belong to a later layer, are whole numbers."""
+    """Settings of neighbourhoods, which belong to a later layer, are integers."""
     if _name(operator) == SETTINGS:
         _require(
             all(type(number) is int for number in vars(operator).values()),
@@ -173,19 +173,17 @@ def _check_settings(operator: Any) -> None:
 
 
 def _check_class_model(model: Any, n_classes: int, n_inputs: int) -> None:
-    """The constants of classes must follow from the dual, unless they are free."""
+    """The biases of classes must follow from the dual, unless they are free."""
     if isinstance(model, NeighbourhoodModel):
         _check_points(model, n_classes, n_inputs)
-        _require(
-            bool(np.isfinite(model.specification.bias_variance)), "its neighbourhoods have unpenalised constants"
-        )
+        _require(bool(np.isfinite(model.specification.bias_variance)), "its neighbourhoods have unpenalised biases")
         check_members(model, n_inputs)
         return
     _check_model(model, n_classes, n_inputs)
     if np.isinf(model.specification.bias_variance):
         _check_constants(model)
     else:
-        _require(model.free_constants is None, "it has constants that its model does not use")
+        _require(model.free_constants is None, "it has biases that its model does not use")
 
 
 def _check_regressor(regressor: Any) -> None:
@@ -290,9 +288,9 @@ def _check_constants(model: FittedModel) -> None:
     constants: Any = model.free_constants
     _require(
         isinstance(constants, np.ndarray) and constants.dtype.kind == "f" and constants.shape == (len(model.dual),),
-        "its constants have the wrong shape",
+        "its biases have the wrong shape",
     )
-    _require(bool(np.isfinite(constants).all()), "its constants are not finite")
+    _require(bool(np.isfinite(constants).all()), "its biases are not finite")
 
 
 def _check_specification(specification: Any) -> None:
@@ -302,7 +300,7 @@ def _check_specification(specification: Any) -> None:
     _check_mixing(specification.mixing)
     _require(len(tying.kernel_of) == specification.mixing.n_latent, "its tying belongs to other classes")
     whole = all(type(number) is int for number in (*tying.kernel_of, *tying.variance_of))
-    _require(whole, "its tying has groups that are not whole numbers")
+    _require(whole, "its tying has groups that are not integers")
     _require(
         set(tying.kernel_of) == set(range(len(kernels)))
         and set(tying.variance_of) == set(range(len(variances)))
@@ -324,7 +322,7 @@ def _check_specification(specification: Any) -> None:
 
 def _check_mixing(mixing: Any) -> None:
     if isinstance(mixing, Flat):
-        _require(type(mixing.n_classes) is int, "its number of classes is not a whole number")
+        _require(type(mixing.n_classes) is int, "its number of classes is not an integer")
     elif isinstance(mixing, Coupling):
         _check_table(mixing.loadings, "its loadings are not a table of numbers")
     elif isinstance(mixing, LabelKernel):
@@ -336,10 +334,8 @@ def _check_mixing(mixing: Any) -> None:
 
 
 def _check_label_kernel(mixing: LabelKernel) -> None:
-    _check_table(mixing.factor, "its kernel of labels is not a table of numbers")
-    _require(
-        is_number(mixing.own, float) and 0 <= mixing.own < np.inf, "its kernel of labels has no class-specific part"
-    )
+    _check_table(mixing.factor, "its label kernel is not a table of numbers")
+    _require(is_number(mixing.own, float) and 0 <= mixing.own < np.inf, "its label kernel has no class-specific part")
 
 
 def _check_loadings(loadings: Any, mixing: Mixing) -> None:

@@ -36,7 +36,7 @@ def check_label_sets(found: dict[str, Any], check_classifier: Callable[[Any, int
     _require(isinstance(name, str) and name in STRUCTURES, "the structure of its labels is unknown")
     kind, mixing = STRUCTURES[name]
     _require(_name(own) == kind, "its distribution does not match the structure of its labels")
-    _require(isinstance(found.get("_obstacle"), str), "its reason for the structure is not text")
+    _require(isinstance(found.get("_obstacle"), str), "the reason for its structure is not text")
     _check_comparison(found.get("comparison_"))
     shares = _check_shares(own.space, len(found["classes_"]))
     _check_parents(found, own.space, shares)
@@ -91,8 +91,8 @@ def _check_independent(own: Any, n_varying: int) -> None:
     model = own.classifier.model_
     _require(isinstance(model, FittedModel), "its independent labels are divided into neighbourhoods")
     _require(model.n_classes == n_varying, "it does not have a function for every label that varies")
-    _require(model.specification.temperature.is_neutral, "it has independent labels, but a temperature")
-    _require(own.unseen_share == 1.0, "it has independent labels, but a share of unseen sets")
+    _require(model.specification.temperature.is_neutral, "it has independent labels, but also a temperature")
+    _require(own.unseen_share == 1.0, "it has independent labels, but also a share of unseen sets")
 
 
 def _check_joint(own: Any, seen: Mask) -> None:

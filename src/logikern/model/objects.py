@@ -80,7 +80,7 @@ def _array(node: Node, parts: _Parts) -> Any:
     if node["type"] == "json":
         return _array_of_objects(parts.build_all(node["content"]), parts.build(node["shape"]))
     if node["type"] != "numpy":
-        raise ValueError(f"an array has the unknown form {node['type']!r}")
+        raise ValueError(f"an array has the unknown format {node['type']!r}")
     array = np.load(parts.file(node), allow_pickle=False)
     return array if node["__class__"] == "ndarray" else getattr(np, node["__class__"])(array)
 
@@ -98,7 +98,7 @@ def _array_of_objects(items: list[Any], shape: tuple[int, ...]) -> np.ndarray:
 def _object(node: Node, parts: _Parts) -> Any:
     """An object of our own; its constructor is not called."""
     if type_of(node) not in OUR_TYPES:
-        raise ValueError(f"it holds `{type_of(node)}`")
+        raise ValueError(f"it contains the type `{type_of(node)}`, which is not allowed")
     kind = getattr(importlib.import_module(node["__module__"]), node["__class__"])
     found = object.__new__(kind)
     # Objects without attributes have the state None.

@@ -130,7 +130,7 @@ def _pack(model: Any, notes: Mapping[str, str] | None = None) -> bytes:
         buffer.seek(0)
         unknown = set(skops_io.get_untrusted_types(data=buffer.getvalue())) - set(TRUSTED)
         if unknown:
-            raise ValueError(f"it holds {sorted(unknown)!r}")
+            raise ValueError(f"it contains unsupported types: {sorted(unknown)!r}")
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"`model` cannot be saved: {str(error).rstrip('.')}. Use scikit-learn's own transformers and plain "

@@ -1,4 +1,4 @@
-"""Consistency of a loaded model of sequences, and the feature dicts of its file."""
+"""Consistency of a loaded sequence model, and the feature dicts of its file."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,11 +48,11 @@ def check_sequences(
         Checks the hyperparameters of such a model.
     """
     n_inputs, n_labels = _check_inputs(found), len(found["classes_"])
-    parts = _parts(found.get("_model"), SEQUENCE_MODEL, MODEL_PARTS, "it holds no model of sequences")
+    parts = _parts(found.get("_model"), SEQUENCE_MODEL, MODEL_PARTS, "it contains no sequence model")
     positions: Any = parts.get("positions")
     check_model(positions, n_labels, n_inputs)
     _require(not isinstance(positions.points, KernelRows), "its points do not match its kernels")
-    _require(positions.free_constants is None, "it has constants that its model does not use")
+    _require(positions.free_constants is None, "it has biases that its model does not use")
     _check_scores(found, parts.get("transitions"), n_labels)
     own = _check_field(found.get("specification_"), check_specification)
     _require(own["positions"] == positions.specification, "its hyperparameters do not match its model")
@@ -90,14 +90,14 @@ def _check_scores(found: dict[str, Any], scores: Any, n_labels: int) -> None:
 
 def _check_field(specification: Any, check_specification: Callable[[Any], None]) -> dict[str, Any]:
     """All hyperparameters, as a dict."""
-    parts = _parts(specification, FIELD_SPECIFICATION, SPECIFICATION_PARTS, "it has no hyperparameters of sequences")
+    parts = _parts(specification, FIELD_SPECIFICATION, SPECIFICATION_PARTS, "it has no sequence hyperparameters")
     positions: Any = parts.get("positions")
     check_specification(positions)
-    _require(type(positions.mixing) is Flat, "it is a model of sequences, but has a class tree")
-    _require(np.isfinite(positions.bias_variance), "it is a model of sequences with unpenalised constants")
-    _require(positions.temperature.is_neutral, "it is a model of sequences, but has a temperature")
+    _require(type(positions.mixing) is Flat, "it is a sequence model, but has a class tree")
+    _require(np.isfinite(positions.bias_variance), "it is a sequence model with unpenalised biases")
+    _require(positions.temperature.is_neutral, "it is a sequence model, but has a temperature")
     _require(_is_float(parts.get("transition_variance"), 0.0), "its transition variance is not a number")
-    _require(_is_float(parts.get("piecewise"), 0.0), "its weight of positions is not a number")
+    _require(_is_float(parts.get("piecewise"), 0.0), "its position weight is not a number")
     count = parts.get("pseudocount")
     _require(_is_float(count, 0.0) or count == np.inf, "its pseudocount is not a number")
     return parts

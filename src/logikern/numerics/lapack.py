@@ -96,7 +96,7 @@ def _place(matrix: Array) -> tuple[int, Any]:
     """Address, and the distance between columns, which must not be less than their length."""
     if matrix.dtype != np.float64 or (len(matrix) > 1 and matrix.strides[0] != matrix.itemsize):
         raise ValueError(
-            f"A float64 matrix stored by columns is needed, but it is {matrix.dtype} with strides {matrix.strides}."
+            f"The matrix must be float64 in Fortran order, but is {matrix.dtype} with strides {matrix.strides}."
         )
     return matrix.ctypes.data, ctypes.c_int(max(1, len(matrix), matrix.strides[1] // matrix.itemsize))
 

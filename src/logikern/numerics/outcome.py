@@ -16,7 +16,7 @@ class Outcome(Enum):
     """How a fit ended; the value of each member is a sentence."""
 
     CONVERGED = "The gradient fell below the tolerance."
-    ROUNDING = "The gradient stopped falling at the rounding error of the kernel products."
+    ROUNDING = "The gradient stopped decreasing because of rounding errors in kernel products."
     OUT_OF_STEPS = "The budget of Newton steps was used up before the gradient fell below the tolerance."
     OUT_OF_PRODUCTS = "The budget of kernel products was used up before the gradient fell below the tolerance."
     STALLED = "No step along the Newton direction lowered the penalised loss."

@@ -285,11 +285,11 @@ def _check_fast(operator: str, kernels: tuple[Kernel, ...], X: Any) -> None:
 def _requested(operator: str, n_points: int) -> str:
     """Whether a requested operator is used, as a sentence; exact products replace fast sums where they cost less."""
     if operator not in (*FAST_SUMS, "fast"):
-        return f"Products are {operator}, as requested."
+        return f"Products are computed with operator={operator!r}, as requested."
     if n_points < POLICY.fast_from:
         why = f"{operator} sums need at least {POLICY.fast_from} rows to be faster, but there are {n_points}"
         return f"Products are exact: {why}."
-    return f"Products are {operator} sums, as requested, or exact products where these cost less."
+    return f"Products are computed as {operator} sums, as requested, or exactly where that is cheaper."
 
 
 def _describe(n_matrices: int, total: float) -> str:

@@ -98,7 +98,7 @@ class NearPairs(KernelOperator):
         return kernel_rows(self.kernel, self.X, indices, self.dtype)
 
     def contract_gradient(self, left: Array, right: Array) -> Array:
-        """As for all operators; dropped values and their derivatives count as zero."""
+        """See `KernelOperator`; dropped values and their derivatives count as zero."""
         left, right = left[:, self.order].astype(np.float64), right[:, self.order].astype(np.float64)
 
         def contract(part: tuple[slice, sparse.csr_array]) -> Array:

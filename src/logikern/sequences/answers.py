@@ -1,4 +1,4 @@
-"""What a fitted model of sequences answers: labels, probabilities, samples, likelihoods."""
+"""What a fitted sequence model predicts: labels, probabilities, samples, likelihoods."""
 
 from typing import Any
 

@@ -327,7 +327,7 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
 def _warn(fit: ChainFit, tolerance: float) -> None:
     """One warning for a fit that has not converged; an error for one without finite values."""
     if fit.outcome is Outcome.NOT_FINITE:
-        raise ValueError(f"{fit.outcome.value} Check the size of the inputs and of the variances.")
+        raise ValueError(f"{fit.outcome.value} Check that inputs and variances are not extremely large.")
     if not fit.outcome.converged:
         advice = "Raise `max_iter`, or pass a smaller `variance` or precision='double'."
         if fit.outcome is Outcome.INTERRUPTED:

@@ -1,4 +1,4 @@
-"""The hyperparameters of a model of sequences, and their search, which can be interrupted and resumed."""
+"""The hyperparameters of a sequence model, and their search, which can be interrupted and resumed."""
 
 import time
 from dataclasses import dataclass, field

@@ -160,7 +160,7 @@ def _read_one(sequence: Any, number: int) -> Any:
     if n_axes != 2:
         raise ValueError(
             f"Each sequence must have the shape (length, inputs), but sequence {number} of `X` has the shape "
-            f"{np.shape(sequence)}. Pass one.reshape(-1, 1) if there is one input."
+            f"{np.shape(sequence)}. If there is one input, pass `sequence.reshape(-1, 1)`."
         )
     try:
         return check_array(sequence, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
@@ -201,7 +201,7 @@ def _read_table(X: Any, groups: Any) -> GivenSequences:
 
 
 def _as_array(X: Any) -> Array:
-    """A list of rows as an array; of objects if some are text, which would turn numbers into text."""
+    """Convert a list of rows to an array; its dtype is object if there is text, so that numbers remain numbers."""
     try:
         array = np.asarray(X)
     except ValueError:
@@ -258,5 +258,5 @@ def _listed_labels(y: Any, sequences: SequenceRows) -> Array:
             )
     kinds = {"text" if one.dtype.kind in "US" else "numbers" for one in each if one.dtype.kind != "O"}
     if len(kinds) > 1:
-        raise ValueError("`y` must hold labels of one kind, but mixes text and numbers. Give all labels names.")
+        raise ValueError("`y` must hold labels of one kind, but mixes text and numbers. Use text for all labels.")
     return np.concatenate(each)

@@ -1,4 +1,4 @@
-"""A fitted model of sequences: what prediction needs."""
+"""A fitted sequence model: what prediction needs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields

@@ -52,7 +52,7 @@ def check_settings(settings: dict[str, Any]) -> None:
             raise ValueError(f"`{name}` must be one of {list(known)}, but is {settings[name]!r}.{hint}")
     for name, least in COUNTS.items():
         if isinstance(settings[name], bool) or not isinstance(settings[name], int | np.integer):
-            raise ValueError(f"`{name}` must be a whole number, but is {settings[name]!r}.")
+            raise ValueError(f"`{name}` must be an integer, but is {settings[name]!r}.")
         if settings[name] < least:
             raise ValueError(f"`{name}` must be at least {least}, but is {settings[name]}.")
     check_folds(settings["cv"])
@@ -135,7 +135,10 @@ def divide(cv: Any, chosen: Indices, n_sequences: int) -> Array:
     folds = [_mark(split, n_sequences)[chosen] for split in cv]
     usable = [fold for fold in folds if fold.any() and not fold.all()]
     if not usable:
-        raise ValueError("`cv` must have a split that holds out some of the sequences of the search, and keeps some.")
+        raise ValueError(
+            f"`cv` must hold out some of the {len(chosen)} sequences of the search and keep others, but no split "
+            "does. Pass other splits, or a larger `search_size`."
+        )
     return np.array(usable)
 
 
@@ -155,7 +158,7 @@ def _mark(split: Any, n_sequences: int) -> Array:
 
 def check_window(window: Any) -> None:
     """Raise unless `window` is a number of neighbours, or weights of equally many neighbours on both sides."""
-    told = "`window` must be a whole number of at least 0, or a list with a weight for each neighbour"
+    told = "`window` must be an integer of at least 0, or a list with a weight for each neighbour"
     if not isinstance(window, bool) and isinstance(window, int | np.integer):
         if window < 0:
             raise ValueError(f"{told}, but is {window}.")

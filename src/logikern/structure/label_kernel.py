@@ -1,4 +1,4 @@
-"""Classes whose functions are as similar as a kernel of their labels says."""
+"""Classes whose functions are coupled by a label kernel."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -95,7 +95,7 @@ def split(matrix: Array, policy: LabelKernelPolicy = USUAL) -> LabelKernel:
 
 
 def read_label_kernel(given: Any, classes: Array, policy: LabelKernelPolicy = USUAL) -> LabelKernel:
-    """The structure of a kernel of labels: a function of two labels, a frame with labels, or a matrix.
+    """The structure of a label kernel: a function of two labels, a frame with labels, or a matrix.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def read_label_kernel(given: Any, classes: Array, policy: LabelKernelPolicy = US
     """
     if len(classes) == 2:
         raise ValueError(
-            "`label_kernel` needs at least three classes, but `y` has two: only the difference of their functions "
-            "matters. Use label_kernel=None, and set the scale by `variance`."
+            "`label_kernel` needs at least three classes, but `y` has two, whose probabilities depend only on the "
+            "difference of their functions. Use label_kernel=None, and set the scale by `variance`."
         )
     matrix = _as_numbers(_values(given, classes))
     _check(matrix, classes, policy)

@@ -296,7 +296,7 @@ def _is_downward(before: dict[Label, list[Label]], after: dict[Label, list[Label
     if joined is not None and forked is not None:
         raise ValueError(
             f"`hierarchy`, read as a graph, must have edges from parent to child and one parent for each node, but "
-            f"edges lead to {shown(joined)} from {_some(before[joined])}, and from {shown(forked)} to "
+            f"{shown(joined)} has edges from {_some(before[joined])}, and {shown(forked)} has edges to "
             f"{_some(after[forked])}. Give each node one parent, or pass paths such as 'physics/optics'."
         )
     tops = [node for node in before if not before[node]]

@@ -31,7 +31,7 @@ def from_distributions(rows: Array, tolerance: float = 1e-6) -> Array:
     totals = rows.sum(axis=1)
     wrong = np.flatnonzero(~(np.abs(totals - 1.0) <= tolerance))  # catches NaN as well
     if wrong.size:
-        several = " For rows with any number of labels, use KernelMultilabelClassifier."
+        several = " For multilabel targets, use KernelMultilabelClassifier."
         raise ValueError(
             f"`y` with {rows.shape[1]} columns must hold distributions over classes, "
             f"but row {wrong[0]} sums to {totals[wrong[0]]:g}. "

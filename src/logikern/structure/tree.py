@@ -53,7 +53,10 @@ class Tree(Mixing):
                 )
         if len(self.place) < len(self.labels):
             twice = next(label for node, label in enumerate(self.labels) if self.place[label] != node)
-            raise ValueError(f"`labels` of a `Tree` must be distinct, but {twice!r} occurs twice. Use paths.")
+            raise ValueError(
+                f"`labels` of a `Tree` must be distinct, but {twice!r} occurs twice. Use paths such as "
+                "'physics/optics' as labels."
+            )
         if len(self.leaves) < 2:
             raise ValueError(
                 f"A `Tree` needs at least two leaves, but this one has {len(self.leaves)}. "

@@ -89,7 +89,7 @@ def _group_labels(tying: Any, mixing: Mixing) -> list[Any]:
         ) from None
     if len(labels) != mixing.n_latent:
         raise ValueError(
-            f"`tying` as a list must have one group label per {mixing.unit}, but has {len(labels)} labels, not "
-            f"{mixing.n_latent}. They follow the order of `classes_`, or of `tree_.branches` for a hierarchy."
+            f"`tying` as a list must have one group label per {mixing.unit}, but has {len(labels)} labels instead of "
+            f"{mixing.n_latent}. Pass them in the order of `classes_`, or of `tree_.branches` for a hierarchy."
         )
     return labels

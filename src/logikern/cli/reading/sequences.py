@@ -33,11 +33,12 @@ def require_several(names: np.ndarray) -> None:
 
 
 def find_sequence_column(model_file: str, given: str | None, labels_sequences: bool) -> str | None:
-    """The column that marks sequences: from `--sequence`, or as in the fit; None for models of single rows."""
+    """The column that marks sequences: from `--sequence`, or as in the fit; None without sequences."""
     if not labels_sequences:
         if given is not None:
             raise typer.BadParameter(
-                f"`--sequence` is for models of sequences, but `{model_file}` classifies single rows: remove it."
+                f"`--sequence` needs a sequence model, but `{model_file}` classifies rows independently: remove "
+                "`--sequence`."
             )
         return None
     column = given or read_notes(model_file).get(SEQUENCE)

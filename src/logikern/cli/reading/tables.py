@@ -155,7 +155,9 @@ def _read_parquet(source: Source, reading: Reading, as_text: Sequence[str], miss
     try:
         table = parquet.read_table(io.BytesIO(source.content))
     except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"`{source.name}` is not a readable Parquet file ({error}).") from None
+        raise ValueError(
+            f"`{source.name}` is not a readable Parquet file ({error}). Write it again, or pass another `--format`."
+        ) from None
     refuse_duplicates(table.column_names, source)
     frame = table.replace_schema_metadata(None).to_pandas()
     frame.attrs[INDEX] = _index_columns(table.schema, frame.columns)

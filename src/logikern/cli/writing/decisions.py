@@ -31,7 +31,10 @@ def _decide(model: Any, probabilities: np.ndarray, rule: Rule) -> tuple[Decision
     tree, is_named = tree_of(model), rule.loss in (None, *NAMES)
     if not is_named:
         if rule.allow_inner:
-            raise ValueError("`--allow-inner` needs `--loss taxonomic`, not a table. Name inner nodes in the table.")
+            raise ValueError(
+                "`--allow-inner` needs `--loss taxonomic`, but `--loss` is a table. Remove `--allow-inner`; inner "
+                "nodes may be decisions if the table has rows for them."
+            )
         table = read_losses(str(rule.loss), list(model.classes_ if tree is None else tree.classes))
         return decide(probabilities, table.losses, rule.reject_cost), table.decisions
     if tree is not None:

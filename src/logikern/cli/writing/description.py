@@ -52,7 +52,7 @@ def describe(model: Any, path: Path) -> dict[str, Any]:
 
 
 def _label_structure(classifier: Any) -> dict[str, Any]:
-    """Entries of a model whose rows have any number of labels."""
+    """Entries of a multilabel model."""
     if not has_label_sets(classifier):
         return {}
     return {"structure": classifier.structure_, "label_sets": len(classifier.label_sets_)}

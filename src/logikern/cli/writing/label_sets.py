@@ -1,4 +1,4 @@
-"""Predictions and scores of models whose rows have any number of labels."""
+"""Predictions and scores of multilabel models."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,14 +34,14 @@ def set_loss(loss: str | None, allow_inner: bool) -> str:
     if allow_inner or loss not in (None, *DECISIONS):
         option = "--allow-inner" if allow_inner else f"--loss {loss}"
         raise ValueError(
-            f"`{option}` needs a model with one class per row, but rows of this model have any number of labels. "
-            f"Pass one of these losses: {', '.join(DECISIONS)}."
+            f"`{option}` needs a single-label model, but this model is multilabel. Pass one of these losses: "
+            f"{', '.join(DECISIONS)}."
         )
     return loss or HAMMING
 
 
 def labelled_sets(model: Any, X: Any, loss: str) -> pd.DataFrame:
-    """The decided labels of every row, and the probability of each label."""
+    """The labels chosen for every row, and the probability of each label."""
     classifier, inputs = _at_classifier(model, X)
     names = [str(joined(label)) for label in classifier.classes_.tolist()]
     decided, proba = classifier.decide(inputs, loss), classifier.predict_proba(inputs)

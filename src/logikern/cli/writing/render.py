@@ -184,7 +184,7 @@ def print_transitions(classifier: Any) -> None:
     table = [*zip(labels, classifier.transition_, classifier.end_, strict=True)]
     rows = [(label, *(f"{value:.2f}" for value in (*scores, last))) for label, scores, last in table]
     rows.append(("(first)", *(f"{value:.2f}" for value in classifier.start_), ""))
-    Console().print(make_table("score of each label (column) after another (row)", [""], [*labels, "(last)"], rows))
+    Console().print(make_table("transition scores, from row to column", [""], [*labels, "(last)"], rows))
 
 
 def _classes(scores: Scores) -> Any:

@@ -53,7 +53,7 @@ class Report:
     tree: TreeScores | None = None
     numbers: NumberScores | None = None
     sequences: SequenceScores | None = None  # of whole sequences, if the model labels them
-    label_sets: SetScores | None = None  # if rows have any number of labels
+    label_sets: SetScores | None = None  # for a multilabel model
 
 
 def report_on(model: Any, X: Any, labels: np.ndarray, sequences: np.ndarray | None = None) -> Report:

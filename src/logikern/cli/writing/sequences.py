@@ -1,4 +1,4 @@
-"""Models of sequences: their predictions, scores and description."""
+"""Sequence models: predictions, scores and description."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +55,7 @@ def label_known(model: Any, X: Any, labels: np.ndarray, names: np.ndarray) -> La
 
 
 def describe_sequences(model: Any, path: Path) -> dict[str, Any]:
-    """A model of sequences as plain JSON values."""
+    """A sequence model as plain JSON values."""
     classifier, roles = final_step(model), roles_of(model)
     inputs: dict[str, Any] = {"columns": wanted_columns(model)}
     if roles is not None:

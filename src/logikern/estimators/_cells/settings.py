@@ -35,7 +35,7 @@ def is_divided(operator: Any) -> bool:
 
 
 def check_neighbourhoods(settings: NeighbourhoodSettings) -> None:
-    """Raise unless all settings are whole numbers in their range."""
+    """Raise unless all settings are integers in their range."""
     check_whole("size", settings.size, 2)
     check_whole("landmarks", settings.landmarks, 0)
     check_whole("partitions", settings.partitions, 1)

@@ -36,7 +36,7 @@ PARAMETERS = {
     "roughness": "the Gaussian's length scale divided by the Laplacian's length scale.",
     "share": "weight of the Laplacian relative to the Gaussian.",
     "variance": "prior variance of the functions; a larger variance allows more certain predictions.",
-    "bias variance": "prior variance of the constants.",
+    "bias variance": "prior variance of the biases, the constant terms of the classes.",
 }
 
 
@@ -124,7 +124,7 @@ SHARINGS_OF_LABEL_SETS = {
 
 
 SHARINGS_OF_LABEL_KERNELS = {
-    "shared": "The covariance of two classes is one kernel and one variance times the kernel of their labels.",
+    "shared": "The covariance of two classes is the product of one kernel, one variance and the label kernel.",
     "level": "One kernel; the part that classes share has one variance, and class-specific parts have another.",
     "leaf": "One kernel; the part that classes share has one variance, and each class-specific part has its own.",
     "separate": "The part that classes share and the class-specific parts have a kernel and a variance each.",
@@ -153,14 +153,14 @@ def sharings_of(found: Specification, unit: str) -> dict[str, str]:
 
 
 def _coupling(found: Specification, names: Array) -> str:
-    """Number of factors, and the most similar and most opposite classes a priori, as sentences."""
+    """Number of factors, and the most and least similar classes a priori, as sentences."""
     assert isinstance(found.mixing, Coupling)
     n_factors = found.mixing.n_factors
     between = np.tril(correlations(found.mixing, found.latent_variances), -1)
     order = np.argsort(between, axis=None)
     told = [_pairs(between, chosen, names) for chosen in (order[::-1][: USUAL.pairs], order[: USUAL.pairs])]
     what = "One learned factor couples" if n_factors == 1 else f"{n_factors} learned factors couple"
-    return f"{what} the classes. Most similar a priori: {told[0]}. Most opposite: {told[1]}."
+    return f"{what} the classes. Most similar a priori: {told[0]}. Least similar: {told[1]}."
 
 
 def _pairs(between: Array, chosen: Array, names: Array) -> str:
@@ -191,8 +191,8 @@ def _variances(found: Specification, names: Array) -> str:
 
 def _bias(found: Specification) -> str:
     if np.isinf(found.bias_variance):
-        return "Constants are not penalised."
-    return f"Bias variance: {found.bias_variance:.3g}." if found.bias_variance else "There are no constants."
+        return "Biases are not penalised."
+    return f"Bias variance: {found.bias_variance:.3g}." if found.bias_variance else "There are no biases."
 
 
 def _range(values: list[float], before: str = "from ") -> str:

@@ -68,7 +68,7 @@ class InfluenceMixin:
     def loo_method_(self) -> str:
         """How `loo_proba_` is computed: "exact" (given the Newton step), or "low rank" with the rank."""
         rank = self._loo_rank()
-        told = f"low rank, {rank}: losses are overestimated" if rank else "exact"
+        told = f"low rank ({rank}), which overestimates losses" if rank else "exact"
         if not isinstance(self.model_, NeighbourhoodModel):
             return told
         fixed = ", others held fixed" if is_coupled(self.model_) else ""
@@ -255,5 +255,8 @@ def _refit(part: Part, solver: Solver, batch: int) -> Array:
     problem, latent = part.problem()
     refits = exact_leave_one_out(problem, solver, start=latent, batch=batch)
     if not refits.outcome.converged:
-        raise ValueError(f"A refit without one of the rows failed: {refits.outcome.value}")
+        raise ValueError(
+            f"A refit without one of the rows failed: {refits.outcome.value} Use a smaller variance, or use "
+            "cross-validation."
+        )
     return refits.latent

@@ -106,7 +106,8 @@ def _kept(coefficients: Array, n_points: int) -> Array:
     kept = np.flatnonzero(np.any(coefficients != 0, axis=1))
     if len(kept) != n_points:
         raise ValueError(
-            "Leave-one-out needs to know which rows had a positive weight, but this model file does not say."
+            "Leave-one-out needs to know which rows had a positive weight, but this model file does not contain this "
+            f"information. {ADVICE}"
         )
     return kept
 

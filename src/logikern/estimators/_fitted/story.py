@@ -18,7 +18,7 @@ from logikern.selection.search import Record
 from logikern.structure.specification import Specification
 
 COLUMNS = 100
-FIRST = "a first model is better if its criterion, with the prior, is lower than for the best first model before it."
+FIRST = "for a first model, its criterion plus the prior term is the lowest so far."
 # Terms of the table of models.
 TERMS = {
     "learned": "number of hyperparameters that the search learned.",
@@ -38,10 +38,10 @@ UNSEEN_TERMS = {
 }
 # Stages that learn how classes are related.
 STRUCTURE_TERMS = {
-    "coupling": "factors that classes share. They are judged on rows that had no part in their choice: rows that the "
+    "coupling": "factors that classes share. They are judged on rows that were not used to learn them: rows that the "
     "search has not seen, or each fold in turn. They are better if the gain exceeds twice the noise.",
-    "learned tree": "a tree that groups classes that are confused with each other. It is judged on each fold in "
-    "turn, with a tree learned from the other rows. It is better if the gain exceeds the noise.",
+    "learned tree": "a tree that groups frequently confused classes. It is judged by cross-validation: for each "
+    "fold, a tree is learned from the other rows. It is better if the gain exceeds the noise.",
 }
 
 

@@ -33,9 +33,9 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 
 
 def check_whole(argument: str, value: Any, least: int) -> None:
-    """Raise unless the value is a whole number of at least `least`."""
+    """Raise unless the value is an integer of at least `least`."""
     if not is_number(value, numbers.Integral) or value < least:
-        raise ValueError(f"`{argument}` must be a whole number of at least {least}, but is {value!r}.")
+        raise ValueError(f"`{argument}` must be an integer of at least {least}, but is {value!r}.")
 
 
 def check_name(argument: str, value: Any, names: tuple[str, ...], other: str = "") -> None:

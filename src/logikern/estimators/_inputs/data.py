@@ -110,8 +110,8 @@ def _to_be_coupled(coupling: Any, n_classes: int) -> Mixing:
     """Independent classes for a search that may couple them."""
     if n_classes == 2:
         raise ValueError(
-            "`coupling` needs at least three classes, but `y` has two: only the difference of their functions "
-            "matters. Use coupling=None."
+            "`coupling` needs at least three classes, but `y` has two, whose probabilities depend only on the "
+            "difference of their functions. Use coupling=None."
         )
     if not is_auto(coupling) and coupling >= n_classes:
         raise ValueError(

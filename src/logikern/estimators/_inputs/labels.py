@@ -74,8 +74,8 @@ def read_labels(y: Any) -> tuple[Array, Indices]:
     except TypeError:
         kinds = sorted({type(label).__name__ for label in y})
         raise ValueError(
-            f"`y` must hold labels of one kind, but mixes {', '.join(kinds)}. Give all classes names or all of them "
-            "numbers."
+            f"`y` must hold labels of one kind, but mixes {', '.join(kinds)}. Use names for all classes, or "
+            "numbers for all classes."
         ) from None
     return classes, labels
 

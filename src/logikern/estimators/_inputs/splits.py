@@ -90,8 +90,8 @@ def _rows(number: int, pair: Any, n_rows: int) -> tuple[Indices, Indices]:
         kept, held_out = (everything[side] if len(side) else everything[:0] for side in map(np.asarray, pair))
     except (TypeError, ValueError, IndexError) as error:
         raise ValueError(
-            f"Split {number} of `cv` must be two arrays of row numbers or two masks: which of the {n_rows} rows "
-            f"of `X` to keep, and which to hold out. This one is invalid: {error}. Pass splits of these rows."
+            f"Split {number} of `cv` must be a pair of index arrays or masks, one for the rows to keep and one for "
+            f"the rows to hold out, but is invalid: {error}. Pass splits of the {n_rows} rows of `X`."
         ) from error
     return kept, held_out
 

@@ -31,8 +31,8 @@ def draw_folds(
 ) -> Folds:
     """The folds of the chosen points.
 
-    A number of folds is reduced until folds times classes times points are at most `most_entries`: with very many
-    classes only one part is held out.
+    If `cv` is a number, fewer folds are used until folds times classes times points is at most `most_entries`. With
+    very many classes, only one fold is held out.
     """
     if len(chosen) < 2:
         raise ValueError("Nothing can be held out, because there is 1 sample. Pass more rows, or use criterion=None.")

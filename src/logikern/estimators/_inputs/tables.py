@@ -17,7 +17,7 @@ AUTO = "auto"
 
 
 class Encoded(NamedTuple):
-    """An encoder, and the inputs of the rows that it was learned on."""
+    """An encoder, and the inputs of the rows that it was fitted on."""
 
     encoder: Encoder
     inputs: Any

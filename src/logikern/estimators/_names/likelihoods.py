@@ -1,4 +1,4 @@
-"""Likelihoods by the kind of targets."""
+"""The likelihood for each kind of target."""
 
 from collections.abc import Callable
 

@@ -40,7 +40,7 @@ def doubts(subject: Subject, core: Any = None) -> tuple[str, ...]:
     if n_known:
         told.append(
             f"{n_known} of the {len(subject.labels)} rows have the same inputs as a training row. If they are "
-            "training rows, the scores are too good: pass rows that the model has not seen."
+            "training rows, the scores are too optimistic: pass rows that the model has not seen."
         )
     if not classifier.outcome_.converged:
         told.append(f"The fit did not converge. {classifier.outcome_.value}")

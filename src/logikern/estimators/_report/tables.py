@@ -39,7 +39,7 @@ def hyperparameters(classifier: Any, policy: TablePolicy = USUAL) -> Table:
 def relevance(found: Relevances | None, policy: TablePolicy = USUAL) -> Table | str:
     """Columns with the largest relevance; a sentence if it was not computed."""
     if found is None:
-        return "Not computed: the inputs have no columns that could be shuffled one at a time, or there are too many."
+        return "Not computed: the inputs have too many columns, or cannot be shuffled column by column."
     rows = tuple((one.column, one.increase, one.error) for one in found.columns[: policy.columns])
     hidden = len(found.columns) - len(rows)
     note = (

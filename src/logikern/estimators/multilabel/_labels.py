@@ -128,8 +128,8 @@ def match_columns(names: list[Any], known: list[Any], argument: str) -> list[int
     if missing:
         strange = next(name for name in names if name not in known)
         raise ValueError(
-            f"The columns of `{argument}` must be the labels of the fit, but no column is named {str(missing[0])!r}, "
-            f"and {str(strange)!r} is not a label. Rename the columns, or pass an array."
+            f"The columns of `{argument}` must be the labels seen during fit, but no column is named "
+            f"{str(missing[0])!r}, and {str(strange)!r} is not a label. Rename the columns, or pass an array."
         )
     return [place[name] for name in known]
 

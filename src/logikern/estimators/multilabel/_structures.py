@@ -169,7 +169,7 @@ def obstacle_to_joint(table: LabelTable, policy: StructurePolicy = USUAL) -> str
     used = table.learned[table.weights > 0]
     counts = np.unique(used, axis=0, return_counts=True)[1]
     if len(counts) * len(used) > policy.most_entries:
-        told = f"{len(counts)} label sets of {len(used)} rows would take too long"
+        told = f"a fit of {len(counts)} label sets to {len(used)} rows would take too long"
         return f"The joint structure was not tried, because {told}."
     n_alone = int((counts == 1).sum())
     if n_alone > policy.most_unseen * len(used):

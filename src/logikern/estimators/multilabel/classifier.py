@@ -56,7 +56,7 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         difference of two functions, and have twice this variance. None estimates it from the size of the kernel. With
         a criterion, the search starts there.
     bias_variance : float, default=16.0
-        Prior variance of the constants of the latent functions. 0 omits constants.
+        Prior variance of the biases of the latent functions. 0 omits biases.
     criterion : {"cv", "loo", "auto"}, callable or None, default="cv"
         As in `KernelLogisticClassifier`. The loss is the log loss of label sets.
     cv : int, splitter or iterable of splits, default=5

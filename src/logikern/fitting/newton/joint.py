@@ -56,6 +56,6 @@ def correlation(operator: KernelOperator) -> Array:
 
 
 def coupling_of(covariance: ClassCovariance, index: int, parts: Array) -> Array:
-    """B V_l B' of one operator, (F, F), from the parts B of latent functions, (F, P)."""
+    """B V_l B' (F, F) for operator l: B (F, P) are the given parts, V_l the variances of its latent functions."""
     users = covariance.assignment == index
     return (parts[:, users] * covariance.variances[users]) @ parts[:, users].T

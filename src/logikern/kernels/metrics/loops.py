@@ -64,7 +64,7 @@ def contract_distances(rows: Array, blocks: Array, weights: Array, total: Array)
     rows : array of shape (n, d)
     blocks : array of shape (blocks, d, WIDTH)
     weights : array of shape (n, m)
-        In the precision of the points, like the sums of a block.
+        Same dtype as the points. Sums within a block have this dtype, too.
     total : array of shape (d,)
         float64.
     """
