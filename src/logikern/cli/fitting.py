@@ -14,6 +14,7 @@ import typer
 from logikern.cli import options
 from logikern.cli.models import (
     fit_model,
+    has_sequences,
     new_classifier,
     new_multilabel_classifier,
     new_regressor,
@@ -330,7 +331,7 @@ def _in_sequences(data_set: TrainingSet) -> str:
 
 def _summarise(model: Any, outcome: str, messages: Messages) -> None:
     estimator = final_step(model)
-    if getattr(estimator, "verdicts_", ()):
+    if getattr(estimator, "verdicts_", ()) or has_sequences(model):
         messages.info(estimator.explain())
     else:
         messages.info(f"outcome: {outcome}")

@@ -40,8 +40,8 @@ class GrowthPolicy:
     # Smaller fits take few seconds from zero.
     least_rows: int = 3000
     least_sequences: int = 20
-    # Part of the sequences in the first fit, where a product takes an eighth of the time. On one fold of the OCR words,
-    # the fit to all takes 266 products, and 358 from zero.
+    # Part of the sequences in the first fit, where a product takes an eighth of the time. On one fold of the OCR
+    # words, the fit to all takes 266 products, and 358 from zero.
     part: float = 0.35
     # Tolerance of the first fit, which is only a start.
     tolerance: float = 0.1

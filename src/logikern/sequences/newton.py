@@ -33,7 +33,7 @@ class ChainPolicy:
     line_accuracy: float = 0.3
     # A direction may be as long as the last step, and longer by `growth` after a long step. Far from the optimum the
     # quadratic model holds for short steps only, and few products suffice for those (Steihaug 1983). On OCR words it
-    # takes 430 products instead of 860 (with accurate directions).
+    # takes 430 products instead of 860, with accurate directions.
     growth: float = 4.0
     long_step: float = 0.75
     shortest: float = 1e-3  # smaller lengths do not shorten directions further
