@@ -132,6 +132,14 @@ def test_evaluation_prints_whole_sequences(fit_tokens, run, unseen, tmp_path):
     assert result.exit_code == 0 and "15 whole sequences" in result.stdout
 
 
+def test_fit_explains_the_model(fit_tokens, tmp_path):
+    result = fit_tokens("--target", "tag", "--sequence", "sentence")
+    told = " ".join(result.stderr.split())
+    own = logikern.load_model(tmp_path / "m.skops").specification_
+    assert "Final model: " in told and "Cost of the search: " in told
+    assert f"Scores of transitions: variance {own.transition_variance:.3g};" in told
+
+
 def test_info_shows_hyperparameters_and_transitions(fit_tokens, run, tmp_path):
     assert fit_tokens("--target", "tag", "--sequence", "sentence", "--cv", "2").exit_code == 0
     shown = run("info", tmp_path / "m.skops")

@@ -13,7 +13,6 @@ from logikern import (
     KernelLogisticClassifier,
     KernelSequenceClassifier,
     Linear,
-    explain,
     predict_decisions,
     suspects,
 )
@@ -189,7 +188,7 @@ def test_hyperparameters_are_a_frame():
     assert frame["value"].tolist() == [0.5, 3.0, 3.0, 3.0, 16.0, 0.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize("answer", [explain, suspects, lambda model: predict_decisions(model, X)])
+@pytest.mark.parametrize("answer", [suspects, lambda model: predict_decisions(model, X)])
 def test_answers_for_single_rows_are_refused(answer):
     with pytest.raises(ValueError, match="must be a KernelLogisticClassifier.*but is KernelSequenceClassifier"):
         answer(fit())

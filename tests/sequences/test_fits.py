@@ -161,3 +161,18 @@ def bind_points(specification, rows):
     from logikern.operators.choose import choose
 
     return choose(specification.positions.kernels, rows, precision="double").points(rows)
+
+
+def test_directions_far_from_the_optimum_are_rough():
+    """The optimum is the same, with fewer products than with accurate directions."""
+    X, y = draw_sequences(150)
+    chains, labels, rows = chains_of(X, y)
+    likelihood = ChainLikelihood(chains, labels, np.ones(150), np.zeros((3, 5)), 0.5)
+    covariance = bind(specify(rate=5.0, variance=1000.0), rows)
+    rough, accurate = (
+        fit_chains(likelihood, covariance, 1e-4, 100, policy=policy)
+        for policy in (ChainPolicy(), ChainPolicy(last_gain=1e-6, first_products=500))
+    )
+    assert rough.outcome.converged and accurate.outcome.converged
+    assert rough.n_products < 0.8 * accurate.n_products
+    np.testing.assert_allclose(rough.dual, accurate.dual, atol=1e-3)

@@ -331,7 +331,6 @@ def _in_sequences(data_set: TrainingSet) -> str:
 
 def _summarise(model: Any, outcome: str, messages: Messages) -> None:
     estimator = final_step(model)
-    explain = getattr(estimator, "explain", None)
-    messages.info(f"outcome: {outcome}" if explain is None or estimator.criterion is None else explain())
+    messages.info(f"outcome: {outcome}" if estimator.criterion is None else estimator.explain())
     if not messages.quiet:
         print_hyperparameters(hyperparameters(model), LIMITS.hyperparameters, stderr=True)

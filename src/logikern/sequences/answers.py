@@ -8,7 +8,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from logikern.encoding.encoder import Encoder
+from logikern.estimators._fitted.description import describe_model
 from logikern.estimators._fitted.frames import hyperparameter_frame
+from logikern.estimators._fitted.story import Words, explain_sequences
 from logikern.estimators._inputs.arguments import check_whole
 from logikern.estimators._inputs.data import check_largest
 from logikern.estimators._inputs.tables import as_table, require_rows
@@ -17,6 +19,10 @@ from logikern.numerics.outcome import Array, Indices, Outcome
 from logikern.sequences.hyperparameters import FieldSpecification
 from logikern.sequences.inputs import GivenSequences, SequenceRows, read_labels, read_sequences
 from logikern.sequences.model import SequenceModel
+
+# Pairs of labels that a description names.
+NAMED_PAIRS = 3
+WORDS = Words("class", "the mean log loss per position of held-out sequences")
 
 
 class SequenceAnswers:
@@ -27,6 +33,7 @@ class SequenceAnswers:
     encoder_: Encoder
     specification_: FieldSpecification
     first_specification_: FieldSpecification
+    transition_: Array
     vectorizer_: DictVectorizer | None
     _model: SequenceModel
 
@@ -59,6 +66,14 @@ class SequenceAnswers:
         """Write the fitted estimator to a file that `logikern.load_model` reads without running code."""
         check_is_fitted(self)
         persistence.save_model(self, path)
+
+    def explain(self) -> str:
+        """The final model, its transitions, the search and the fit, in words."""
+        check_is_fitted(self)
+        own = self.specification_
+        described = describe_model(own.positions, self.classes_, WORDS.unit, self.encoder_)
+        described += _describe_chains(own, self.transition_, self.classes_)
+        return explain_sequences(vars(self), described, int(own.is_learned.sum()), WORDS)
 
     @property
     def hyperparameters_(self) -> Any:
@@ -194,9 +209,39 @@ class SequenceAnswers:
         return np.array([place[label] for label in labels], dtype=np.intp)
 
 
+def _describe_chains(own: FieldSpecification, transition: Array, labels: Array) -> list[str]:
+    """One line each for the prior of transitions, the pairs of labels, the loss of positions, and the window."""
+    mean = "their mean is zero"
+    if np.isfinite(own.pseudocount):
+        mean = f"their mean is counted in the training labels, with pseudocount {own.pseudocount:.3g}"
+    lines = [f"Scores of transitions: variance {own.transition_variance:.3g}; {mean}."]
+    order, n_named = np.argsort(transition, axis=None, kind="stable"), min(NAMED_PAIRS, transition.size // 2)
+    likely, unlikely = order[::-1][:n_named], order[:n_named]
+    named = [_name_pairs(transition, chosen, labels) for chosen in (likely, unlikely)]
+    lines.append(f"Highest scores: {named[0]}. Lowest: {named[1]}.")
+    if own.piecewise:
+        lines.append(
+            f"Positions without their neighbours are fitted too, with weight {own.piecewise:.3g} (piecewise)."
+        )
+    if own.window:
+        told = [f"{weight:.2g} at {step}" for step, weight in zip(_steps_of(own), own.window, strict=True)]
+        lines.append(f"Weights of neighbouring inputs, relative to 1: {', '.join(told)}.")
+    return lines
+
+
+def _name_pairs(transition: Array, chosen: Indices, labels: Array) -> str:
+    """Pairs of labels with their scores."""
+    pairs = zip(*np.unravel_index(chosen, transition.shape), strict=True)
+    return ", ".join(f"{labels[two]} after {labels[one]} ({transition[one, two]:.2f})" for one, two in pairs)
+
+
+def _steps_of(own: FieldSpecification) -> list[str]:
+    """The offsets of the neighbours in a window."""
+    reach = len(own.window) // 2
+    return [f"{step:+d}" for step in range(-reach, reach + 1) if step]
+
+
 def _named(own: FieldSpecification) -> dict[str, float]:
     """Hyperparameters outside the covariance of positions, by name; weights of a window by their offset."""
-    reach = len(own.window) // 2
-    steps = [step for step in range(-reach, reach + 1) if step]
     found = {name: getattr(own, name) for name in ("transition_variance", "pseudocount", "piecewise")}
-    return found | {f"window {step:+d}": weight for step, weight in zip(steps, own.window, strict=True)}
+    return found | {f"window {step}": weight for step, weight in zip(_steps_of(own), own.window, strict=True)}

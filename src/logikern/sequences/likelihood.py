@@ -53,6 +53,13 @@ class ChainLikelihood:
         """The same chains with other weights."""
         return replace(self, weights=weights, piecewise=piecewise)
 
+    def take(self, chosen: Indices) -> "ChainLikelihood":
+        """Some of the chains."""
+        rows = np.isin(self.chains.chain_of, chosen)
+        lengths = np.diff(self.chains.offsets)[chosen]
+        chains = Chains(np.append(0, np.cumsum(lengths)).astype(np.intp), self.chains.n_labels)
+        return replace(self, chains=chains, labels=self.labels[rows], weights=self.weights[chosen])
+
     def infer(self, latent: Array) -> Prediction:
         """The distribution of labels at a latent field."""
         soft = soft_maximum(latent[None, :, : self.chains.n_positions])

@@ -16,9 +16,11 @@ def explain(model: Any) -> str:
 
     Parameters
     ----------
-    model : KernelLogisticClassifier, KernelRegressor, or a scikit-learn Pipeline or search that contains one
+    model : KernelLogisticClassifier, KernelRegressor, KernelSequenceClassifier, or a scikit-learn Pipeline or search
+        that contains one
     """
-    return str(our_estimator(model).explain())
+    estimator = _last_step(model)
+    return str((estimator if labels_sequences(estimator) else our_estimator(model)).explain())
 
 
 def suspects(model: Any, n_suspects: int | None = None, X: Any = None) -> Any:
@@ -108,11 +110,6 @@ def our_classifier(model: Any) -> Any:
     return estimator
 
 
-def _last_step(model: Any) -> Any:
-    fitted = fitted_model(model)
-    return fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
-
-
 def our_estimator(model: Any) -> Any:
     """Our estimator, which may be the last step of a pipeline."""
     estimator = _last_step(model)
@@ -123,6 +120,12 @@ def our_estimator(model: Any) -> Any:
             f"{type(model).__name__}{f' that ends in {type(estimator).__name__}' if estimator is not model else ''}."
         )
     return estimator
+
+
+def _last_step(model: Any) -> Any:
+    """The last step of a fitted pipeline or search, or the model itself."""
+    fitted = fitted_model(model)
+    return fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
 
 
 def our_inputs(model: Any, X: Any) -> Any:

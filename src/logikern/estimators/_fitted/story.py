@@ -75,6 +75,31 @@ def explain_each(headings: list[str], fitted: list[dict[str, Any]], words: Words
     return _join([*sections, terms, *_plan(fitted[0])])
 
 
+def explain_sequences(fitted: dict[str, Any], described: list[str], n_learned: int, words: Words) -> str:
+    """`explain` for a model of sequences, which has one search and no other models to compare with.
+
+    Parameters
+    ----------
+    fitted : dict
+        Attributes of a fitted estimator.
+    described : list of str
+        The model, one line for each of its parts.
+    n_learned : int
+        Number of hyperparameters that a search learns.
+    words : Words
+    """
+    records = fitted["trace_"]
+    heading = "Final model: fixed hyperparameters, without a search."
+    result = [f"Final fit: {_steps(fitted)}, {fitted['n_products_']} kernel products. {fitted['outcome_'].value}"]
+    if records:
+        is_found = np.isfinite(fitted["criterion_value_"])
+        heading = "Final model: the starting values of the search, because the search failed."
+        if is_found:
+            heading = f"Final model: {n_learned} learned hyperparameters."
+        result = [*(_criterion(fitted, records, words) if is_found else []), _cost(records), *result]
+    return _join([[heading, *described], ["Result:", *result]])
+
+
 def _story(fitted: dict[str, Any], words: Words) -> tuple[list[str], list[str], list[str]]:
     """Sections about the model, what it was compared with, and the result; the first line of each is its heading."""
     verdicts, records = fitted["verdicts_"], fitted["trace_"]
@@ -105,6 +130,11 @@ def _extent(fitted: dict[str, Any]) -> str:
     if isinstance(model, NeighbourhoodModel):
         n_cells = sum(len(member.cells) for member in model.members)
         return f"{n_cells} neighbourhoods in {len(model.members)} partitions"
+    return _steps(fitted)
+
+
+def _steps(fitted: dict[str, Any]) -> str:
+    """The number of Newton steps of the final fit, in words."""
     steps = max(0, len(fitted["newton_trace_"]) - 1)
     return f"{steps} step{'' if steps == 1 else 's'}"
 

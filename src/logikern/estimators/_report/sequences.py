@@ -50,7 +50,7 @@ def describe_sequences(model: Any, classifier: Any, X: Any, y: Any, origin: Orig
         figures=figures.draw_all(assessed, circumstances.records_of(classifier)),
         matrix=confuse(true, predicted, classifier.classes_.tolist()),
         tree=None,
-        learned=_learned(classifier),
+        learned=classifier.explain(),
         hyperparameters=tables.hyperparameters(classifier),
         relevance=relevance,
         losses=tables.largest_losses(subject, np.arange(len(true)), assessed.losses, found.predicted, relevance),
@@ -71,12 +71,6 @@ def _places(classifier: Any, labels: Array) -> Indices:
     """The numbers of known labels in `classes_`, (n,)."""
     place = {label: number for number, label in enumerate(classifier.classes_.tolist())}
     return np.array([place[label] for label in labels.tolist()], dtype=np.intp)
-
-
-def _learned(classifier: Any) -> str:
-    """What was learned, in words."""
-    explain = getattr(classifier, "explain", None)
-    return str(classifier.outcome_.value if explain is None else explain())
 
 
 def _relevance(subject: Subject, true: Indices, number: Indices, groups: Array) -> Table | str:
