@@ -330,7 +330,7 @@ def read_until(process, fragment):
 @pytest.fixture
 def slow(make_tokens, tmp_path):
     """A folder with a table on which a search takes some seconds."""
-    make_tokens(n_sentences=50, noise=0.35).to_csv(tmp_path / "tokens.csv", index=False)
+    make_tokens(n_sentences=200, noise=0.35).to_csv(tmp_path / "tokens.csv", index=False)
     return tmp_path
 
 
