@@ -54,8 +54,8 @@ class SearchPolicy:
         data, instead of a larger random subset with extrapolated rates.
     cells : CellPlan
         Number and size of these neighbourhoods. Log loss with a random subset and with neighbourhoods
-        (benchmarks/density.py): satimage 0.212 and 0.210, usps 0.198 and 0.196, covtype with 20,000 rows 0.585 and
-        0.278. If the model also grows on neighbourhoods, usps is worse (0.241), because each neighbourhood has only a
+        (benchmarks/density.py): satimage 0.212 and 0.205, usps 0.203 and 0.201, covtype with 20,000 rows 0.352 and
+        0.276. If the model also grows on neighbourhoods, usps is worse (0.241), because each neighbourhood has only a
         few of the classes.
     """
 
