@@ -336,7 +336,7 @@ def slow(make_tokens, tmp_path):
 
 def test_interrupted_search_writes_its_best_model(slow, run):
     with start(slow) as process:
-        read_until(process, "evaluation 2:")
+        read_until(process, "evaluation 1:")
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]
     assert process.returncode == 3, said
@@ -346,7 +346,7 @@ def test_interrupted_search_writes_its_best_model(slow, run):
 
 def test_killed_search_resumes_to_the_same_model(slow, run):
     with start(slow, "--checkpoint", "search") as process:
-        read_until(process, "evaluation 3:")
+        read_until(process, "evaluation 2:")
         process.kill()
         process.communicate(timeout=60)
     arguments = ("fit", slow / "tokens.csv", "--target", "tag", "--sequence", "sentence", "-o", slow / "m.skops")
