@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -317,7 +318,10 @@ def test_sequences_in_svmlight_are_refused(run, tmp_path):
 
 def start(folder, *arguments):
     command = [sys.executable, "-m", "logikern", "fit", "tokens.csv", "--target", "tag", "--sequence", "sentence"]
-    return subprocess.Popen([*command, "-o", "m.skops", *arguments], cwd=folder, stderr=subprocess.PIPE, text=True)
+    # A shell lets jobs in the background ignore Ctrl-C, and they pass this on.
+    listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    arguments = [*command, "-o", "m.skops", *arguments]
+    return subprocess.Popen(arguments, cwd=folder, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
 
 
 def read_until(process, fragment):
