@@ -173,10 +173,11 @@ def tables(stored: Stored) -> list[str]:
         "of 24 settings by 3-fold log loss, and *SVC grid* is a 6 x 6 grid search with calibration; the other peers "
         "run with their default settings.",
         "Ratios are geometric means of logikern's log loss divided by the peer's log loss; a ratio below 1 means "
-        "that logikern is better. The 95 % intervals come from resampling the tables with replacement. The second "
-        "column of ratios raises losses below 0.001 to 0.001, because such certainty has no practical use. Seconds "
-        "are CPU seconds on one thread for one split of all tables, including tuning. The first table counts the "
-        "tables on which logikern has a lower log loss or fewer errors than the peer; *equal* counts ties.",
+        "that logikern is better. The 95 % intervals come from resampling the tables with replacement. In the "
+        "second column of ratios, losses below 0.001 are raised to 0.001, because greater certainty has no practical "
+        "use. Seconds are CPU seconds on one thread for one split of all tables, including tuning. The first "
+        "table counts the tables on which logikern has a lower log loss or fewer errors than the peer; *equal* "
+        "counts ties.",
         table(against),
         table(methods),
         *map(ratios, stored.notes[1:]),

@@ -49,7 +49,7 @@ def test_bad_table_is_refused_in_one_sentence(content, fragment, fit_csv, tmp_pa
 
 BAD_FILES = {
     "not JSON": ("t.jsonl", b'{"x": 1, "y": "u"}\n{"x": 2,\n', "line 2 of"),
-    "not an object": ("t.jsonl", b"[1, 2]\n", "is a list, but JSON lines must have one object per line"),
+    "not an object": ("t.jsonl", b"[1, 2]\n", "is of type list, but JSON lines must have one object per line"),
     "nested value": ("t.jsonl", b'{"x": [1], "y": "u"}\n{"x": 2, "y": "v"}\n', "holds a list in row 1"),
     "repeated key": ("t.jsonl", b'{"x": 1, "x": 2, "y": "u"}\n', "several columns called `x`"),
     "not Parquet": ("t.parquet", b"PAR1 but not really", "not a readable Parquet file"),

@@ -154,7 +154,7 @@ def test_without_a_client_there_is_an_error(cluster):
 
 def test_plain_rows_and_unknown_chunks_are_refused(client):
     X, y = lazy_rows()
-    with pytest.raises(TypeError, match="must be a Dask array or a Dask dataframe, but is ndarray"):
+    with pytest.raises(TypeError, match="must be a Dask array or a Dask dataframe, but is of type ndarray"):
         DaskKernelLogisticClassifier(**SETTINGS).fit(*rows())
     with pytest.raises(ValueError, match=r"X\.compute_chunk_sizes\(\)"):
         DaskKernelLogisticClassifier(**SETTINGS).fit(X[X[:, 0] > 0], y)

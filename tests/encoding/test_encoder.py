@@ -289,7 +289,7 @@ def test_wrong_choice_is_refused(choice, fragment):
 
 def test_text_is_refused_where_no_column_may_be_a_category():
     with pytest.raises(
-        ColumnError, match="Column `colour` must hold numbers, because it is not categorical, but holds 'red'"
+        ColumnError, match="Column `colour` is not categorical, so it must hold numbers, but it holds 'red'"
     ):
         learn_encoder(FRAME, None)
 

@@ -71,7 +71,7 @@ def test_levels_of_a_tree_are_the_levels_of_a_kernel_of_labels():
     np.testing.assert_allclose(model.predict_proba(NEW), tree.predict_proba(NEW), atol=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore:Leave-one-out in closed form")
+@pytest.mark.filterwarnings("ignore:Closed-form leave-one-out")
 @pytest.mark.parametrize("criterion", ["cv", "loo"])
 def test_search_learns_the_share_of_the_identity(criterion):
     settings = {"criterion": criterion, "cv": 3, "random_state": 0, "kernel": "gaussian"}
@@ -81,7 +81,7 @@ def test_search_learns_the_share_of_the_identity(criterion):
     assert model.hyperparameters_["classes"].str.contains("shared part").any()
 
 
-@pytest.mark.filterwarnings("ignore:Leave-one-out in closed form")
+@pytest.mark.filterwarnings("ignore:Closed-form leave-one-out")
 @pytest.mark.parametrize("criterion", ["cv", "loo"])
 def test_criterion_is_that_of_the_tree(criterion):
     settings = {"criterion": criterion, "cv": 3, "random_state": 0, "kernel": "gaussian", "tying": "level"}

@@ -88,7 +88,7 @@ def test_other_estimators_are_refused(wrong):
 
 def test_search_without_a_final_model_is_refused_with_advice():
     search = GridSearchCV(fixed(), {"variance": [1.0, 10.0]}, refit=False, cv=2)
-    with pytest.raises(ValueError, match="a search that was fitted with refit=True, but is GridSearchCV"):
+    with pytest.raises(ValueError, match="a search that was fitted with refit=True, but is of type GridSearchCV"):
         logikern.explain(search.fit(X, NAMES))
 
 

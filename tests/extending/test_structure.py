@@ -60,7 +60,7 @@ def test_estimator_takes_the_new_structure():
     np.testing.assert_allclose(model.decision_function(points()).T, expected.latent[0], atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:Leave-one-out in closed form")
+@pytest.mark.filterwarnings("ignore:Closed-form leave-one-out")
 @pytest.mark.parametrize("criterion", ["cv", "loo"])
 def test_estimator_learns_under_the_new_structure(criterion):
     model = KernelLogisticClassifier(hierarchy=Circle(4), criterion=criterion, tying="scaled", random_state=0)

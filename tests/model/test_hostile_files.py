@@ -168,11 +168,11 @@ HOSTILE = {
         "not a model file",
     ),
     "identity that is a list": (with_attribute("extra_", {**value(1), "__id__": [1]}), "not a model file"),
-    "number instead of a model": (with_root(value(1)), "holds a int"),
-    "kernel instead of a model": (with_root(MODEL["content"]["content"]["kernels_"]["content"][0]), "a Gaussian"),
+    "number instead of a model": (with_root(value(1)), "holds an object of type int"),
+    "kernel instead of a model": (with_root(MODEL["content"]["content"]["kernels_"]["content"][0]), "type Gaussian"),
     "scaler instead of a model": (
         with_root(node("ObjectNode", "sklearn.preprocessing._data", "StandardScaler", content=record())),
-        "a StandardScaler",
+        "of type StandardScaler",
     ),
     "pipeline of nothing": (
         with_root(node("ObjectNode", "sklearn.pipeline", "Pipeline", content=record(steps=sequence()))),
@@ -243,7 +243,7 @@ def test_pipeline_with_another_classifier_is_refused(tmp_path):
     with zipfile.ZipFile(io.BytesIO(skops.io.dumps(foreign_model))) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     path.write_bytes(archive_of({**parts, "logikern.json": PARTS["logikern.json"]}))
-    with pytest.raises(ValueError, match="a LogisticRegression, but a KernelLogisticClassifier, "):
+    with pytest.raises(ValueError, match="of type LogisticRegression, but a KernelLogisticClassifier, "):
         persistence.load_model(path)
 
 

@@ -68,7 +68,7 @@ def test_baseline_of_labels_has_their_shares(labels_page):
 
 
 def test_reliability_of_labels_is_pooled(labels_page):
-    assert "every label of every row is a case" in labels_page.text
+    assert "each pair of a row and a label is a case" in labels_page.text
     assert "60 rows with 2 labels" in labels_page.text
 
 

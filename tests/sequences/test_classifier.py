@@ -190,7 +190,7 @@ def test_hyperparameters_are_a_frame():
 
 @pytest.mark.parametrize("answer", [suspects, lambda model: predict_decisions(model, X)])
 def test_answers_for_single_rows_are_refused(answer):
-    with pytest.raises(ValueError, match="must be a KernelLogisticClassifier.*but is KernelSequenceClassifier"):
+    with pytest.raises(ValueError, match="must be a KernelLogisticClassifier.* is of type KernelSequenceClassifier"):
         answer(fit())
 
 

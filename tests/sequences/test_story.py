@@ -27,9 +27,9 @@ def test_explanation_has_every_learned_value(searched):
     assert f"Variance: {own.positions.variances[0]:.3g}. Bias variance: 16." in told
     mean = f"their mean is counted in the training labels, with pseudocount {own.pseudocount:.3g}."
     assert f"Scores of transitions: variance {own.transition_variance:.3g}; {mean}" in told
-    assert f"fitted too, with weight {own.piecewise:.3g} (piecewise)." in told
+    assert f"is added with weight {own.piecewise:.3g} (piecewise)." in told
     before, after = own.window
-    assert f"relative to 1: {before:.2g} at -1, {after:.2g} at +1." in told
+    assert f"has weight 1: {before:.2g} at -1, {after:.2g} at +1." in told
 
 
 def test_explanation_names_the_most_and_least_likely_pairs(searched):

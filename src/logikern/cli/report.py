@@ -12,7 +12,7 @@ Write a report on a model as one HTML page, which needs no network and no script
 
 It shows scores with intervals, calibration, errors when uncertain rows are rejected, confused classes, what was
 learned, the relevance of the columns, rows that need attention, and how to reproduce the fit. The model may also be
-one of sequences or of several labels. DATA should be rows that the model has not seen. Reports need libraries that
+a sequence model or a multilabel model. DATA should be rows that the model has not seen. Reports need libraries that
 `pip install 'logikern[report]'` installs.
 
 Examples:

@@ -26,7 +26,7 @@ def row_chunks(X: Any, name: str) -> list[Any]:
     """
     if not isinstance(X, array.Array):
         if not hasattr(X, "npartitions"):
-            raise TypeError(f"`{name}` must be a Dask array or a Dask dataframe, but is {type(X).__name__}.")
+            raise TypeError(f"`{name}` must be a Dask array or a Dask dataframe, but is of type {type(X).__name__}.")
         return list(X.to_delayed())
     if np.isnan(X.shape).any():
         raise ValueError(

@@ -73,7 +73,7 @@ class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__ = {name: value for name, value in vars(self).items() if name in _LOCAL or name == "client"}
         if not is_lazy(X):
             raise TypeError(
-                f"`X` must be a Dask array or a Dask dataframe, but is {type(X).__name__}. Use "
+                f"`X` must be a Dask array or a Dask dataframe, but is of type {type(X).__name__}. Use "
                 "KernelLogisticClassifier, or `dask.array.from_array`."
             )
         given = [X, y, sample_weight, groups]
@@ -163,7 +163,7 @@ def find_client(client: Client | None) -> Client:
                 "There is no Dask client. Create one with `distributed.Client(address)`, or pass one as `client`."
             ) from None
     if not isinstance(client, Client):
-        raise TypeError(f"`client` must be a distributed.Client, but is {type(client).__name__}.")
+        raise TypeError(f"`client` must be a distributed.Client, but is of type {type(client).__name__}.")
     if client.asynchronous:
         raise ValueError("`client` is asynchronous, but `fit` is synchronous. Pass a client with asynchronous=False.")
     return client

@@ -77,8 +77,8 @@ def fetch(wanted: Sequence[Future], watch: Watch) -> list[Any]:
         return _await(lambda: watch.client.gather(list(wanted)), watch)
     except KilledWorker as error:
         raise ClusterLostError(
-            f"{error} If workers ran out of memory, use smaller neighbourhoods, "
-            "operator=NeighbourhoodSettings(size=...), or fewer threads per worker. If they die for other reasons, "
+            f"{error} If workers ran out of memory, use smaller neighbourhoods "
+            "(operator=NeighbourhoodSettings(size=...)) or fewer threads per worker. If they die for other reasons, "
             "raise `distributed.scheduler.allowed-failures` in the configuration of the scheduler."
         ) from error
     except (FutureCancelledError, futures.CancelledError) as error:

@@ -121,7 +121,7 @@ def _role_of_objects(column: Column, values: list[Any], may_be_levels: bool) -> 
     if others and not may_be_levels:
         row = _first(values, lambda value: spell(value) in others)
         raise ColumnError(
-            column.name, "text", f"must hold numbers, because it is not categorical, but holds {values[row]!r}", row
+            column.name, "text", f"is not categorical, so it must hold numbers, but it holds {values[row]!r}", row
         )
     if not others:
         is_code = may_be_levels and any(map(WRITTEN_CODE.match, texts))
@@ -145,7 +145,7 @@ def _refuse_types(name: str, values: list[Any]) -> set[type]:
         row = _first(values, lambda value: isinstance(value, NESTED_TYPES))
         shown = "record" if isinstance(values[row], dict) else "list"
         # scikit-learn's checks expect these words.
-        rule = ", but every argument must be a string or a number"
+        rule = ", but every value in the argument must be a string or a number"
         raise NestedValueError(name, "nested", f"holds a {shown}", row, rule)
     if any(issubclass(kind, complex | np.complexfloating) for kind in kinds):
         raise ColumnError(name, "complex", "holds complex numbers")

@@ -96,7 +96,10 @@ class Ranked(Scaling):
 
     def transform(self, inputs: Inputs) -> Inputs:
         if is_sparse(inputs):
-            raise ValueError("Ranks of sparse inputs are not sparse. Use inputs='standard', or a dense array.")
+            raise ValueError(
+                "Scaling by ranks needs a dense array, but `X` is sparse, and its ranks would not be sparse. Use "
+                "inputs='standard', or a dense array."
+            )
         ranked = np.array(inputs, dtype=np.float64)
         for place in np.flatnonzero(np.diff(self.starts)):
             own = slice(self.starts[place], self.starts[place + 1])
@@ -134,7 +137,10 @@ def learn_scaling(
     if kind != "ranks":
         raise ValueError(f"`inputs` must be one of {list(SCALINGS)}, but is {kind!r}.")
     if is_sparse(inputs):
-        raise ValueError("Ranks of sparse inputs are not sparse. Use inputs='standard', or a dense array.")
+        raise ValueError(
+            "Scaling by ranks needs a dense array, but `X` is sparse, and its ranks would not be sparse. Use "
+            "inputs='standard', or a dense array."
+        )
     return _ranked(inputs, np.asarray(is_level, dtype=bool), shares, policy)
 
 

@@ -23,6 +23,7 @@ _ADVICE = {
     Outcome.OUT_OF_PRODUCTS: "Use a smaller variance, or solver='exact' if there are few rows.",
     Outcome.INTERRUPTED: "Fit again for better probabilities.",
     Outcome.STALLED: "Check that the kernel is positive semidefinite, or use precision='double'.",
+    Outcome.INDEFINITE: "Correct the kernel, or add a small value to the diagonal of its matrix.",
     Outcome.NOT_FINITE: "Check that the kernel returns finite values, and that inputs, weights and variances "
     "are not extremely large.",
 }

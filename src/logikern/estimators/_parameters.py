@@ -160,8 +160,8 @@ def _check_structure(parameters: Parameters) -> None:
         )
     if named and (named[0] != "hierarchy" or parameters.learns_tree) and parameters.one_vs_rest:
         raise ValueError(
-            f"`one_vs_rest` is True, but `{named[0]}` couples classes, which are then fitted together. Change one of "
-            "the two."
+            f"`one_vs_rest` is True, but `{named[0]}` couples classes, which are then fitted together. Use "
+            f"one_vs_rest=False, or {named[0]}=None."
         )
 
 

@@ -268,8 +268,8 @@ def _loo_size(data: TrainingData) -> int:
     size = int(np.cbrt(USUAL.loo_work) / n_classes)
     if size < min(len(data.weights), USUAL.smallest_class * n_classes):
         raise ValueError(
-            "The cost of leave-one-out with a hierarchy grows with the cube of rows times classes, which is too much "
-            f"for {n_classes} classes. Use criterion='cv'."
+            "The cost of leave-one-out with a hierarchy grows with the cube of the product of rows and classes, "
+            f"which is too much for {n_classes} classes. Use criterion='cv'."
         )
     return size
 

@@ -70,7 +70,7 @@ class SolverPlan:
         then = "" if self.fallback is None else f" (continued by {self.fallback.name} if it stops early)"
         if self.otherwise is not None:
             cells = self.otherwise.cells
-            how = self.otherwise.name if cells is None else f"neighbourhoods of {cells.size} rows"
+            how = f"{self.otherwise.name} on all rows" if cells is None else f"neighbourhoods of {cells.size} rows"
             then += f" (or {how} if larger neighbourhoods are much better)"
         return (
             f"{self.name}{then}, tolerance {self.tolerance:g}, at most {self.max_steps} steps, coefficients in "

@@ -182,7 +182,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
 
     _words = Words(
         "output",
-        "half the log of the mean squared held-out error relative to the variance of y, times the number of outputs",
+        "the number of outputs times half the log of the mean squared held-out error relative to the variance of y",
     )
 
     def __init__(

@@ -58,8 +58,8 @@ def write_model(model: Any, path: str | os.PathLike[str], notes: Mapping[str, st
     estimator = final_step(model)
     if not is_ours(estimator):
         raise ValueError(
-            f"`model` must be {EXPECTED}, or a Pipeline that ends in one, but is {type(model).__name__}. Save the "
-            "`best_estimator_` of a search, and other estimators with skops."
+            f"`model` must be {EXPECTED}, or a Pipeline that ends in one, but is of type {type(model).__name__}. "
+            "Save the `best_estimator_` of a search, and other estimators with skops."
         )
     check_is_fitted(estimator)
     if isinstance(estimator.kernel, FunctionKernel) or not isinstance(estimator.kernel, str | Kernel):
@@ -189,7 +189,7 @@ def _unpack(stream: BinaryIO, size_limit: float | None) -> Any:
         model = build(schema, archive) if has_only_ours(schema) else _load_with_skops(stream)
     estimator = final_step(model)
     if not is_ours(estimator):
-        raise ValueError(f"it holds a {type(estimator).__name__}, but {EXPECTED} is expected")
+        raise ValueError(f"it holds an object of type {type(estimator).__name__}, but {EXPECTED} is expected")
     _restore(estimator)
     check_loaded(estimator)
     check_steps(model)

@@ -191,8 +191,9 @@ def read(path: Path, fingerprint: str) -> Journal:
     if kept != fingerprint:
         raise ValueError(
             f"The checkpoint `{path}` belongs to other data or other settings. If several fits share it, as in "
-            "GridSearchCV or cross_val_score, pass a folder, in which every search has its own file: a new name "
-            "without a suffix is a folder. Otherwise delete the file to start again, or choose another `checkpoint`."
+            "GridSearchCV or cross_val_score, pass a folder, in which every search has its own file (a new path "
+            "without a suffix is taken as a folder). Otherwise delete the file to start again, or choose another "
+            "`checkpoint`."
         )
     return Journal(path, fingerprint, entries)
 

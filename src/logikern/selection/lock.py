@@ -63,8 +63,8 @@ def _acquire(beside: Path, path: Path) -> int:
             os.close(handle)
             raise InUseError(
                 f"The checkpoint `{path}` is in use by another search. If several fits share it, as in "
-                "GridSearchCV with `n_jobs`, pass a folder, in which every search has its own file: a new name "
-                "without a suffix is a folder. Otherwise wait until the other search has ended."
+                "GridSearchCV with `n_jobs`, pass a folder, in which every search has its own file (a new path "
+                "without a suffix is taken as a folder). Otherwise wait until the other search has ended."
             ) from None
         except BaseException:
             os.close(handle)

@@ -221,11 +221,12 @@ def _describe_chains(own: FieldSpecification, transition: Array, labels: Array) 
     lines.append(f"Highest scores: {named[0]}. Lowest: {named[1]}.")
     if own.piecewise:
         lines.append(
-            f"Positions without their neighbours are fitted too, with weight {own.piecewise:.3g} (piecewise)."
+            "The log loss of each position without its neighbours is added with weight "
+            f"{own.piecewise:.3g} (piecewise)."
         )
     if own.window:
         told = [f"{weight:.2g} at {step}" for step, weight in zip(_steps_of(own), own.window, strict=True)]
-        lines.append(f"Weights of neighbouring inputs, relative to 1: {', '.join(told)}.")
+        lines.append(f"Weights of neighbouring inputs, where the position itself has weight 1: {', '.join(told)}.")
     return lines
 
 

@@ -103,7 +103,7 @@ def read_sequences(X: Any, groups: Any = None) -> GivenSequences:
 
 def _as_list(X: Any) -> list[Any]:
     if isinstance(X, str | bytes | Mapping) or not hasattr(X, "__iter__") or getattr(X, "ndim", 1) == 0:
-        raise ValueError(f"`X` must be a list of sequences, but is {type(X).__name__}.")
+        raise ValueError(f"`X` must be a list of sequences, but is of type {type(X).__name__}.")
     return list(X)
 
 
@@ -141,16 +141,16 @@ def _join_frames(frames: list[Any]) -> Any:
     names = column_names(frames[0])
     for number, one in enumerate(frames):
         if not is_frame(one) or column_names(one) != names:
-            came = list(column_names(one) or ()) if is_frame(one) else type(one).__name__
+            came = f"has {list(column_names(one) or ())}" if is_frame(one) else f"is of type {type(one).__name__}"
             raise ValueError(
                 f"All sequences must be frames with the columns {list(names or ())}, but sequence {number} of `X` "
-                f"has {came}."
+                f"{came}."
             )
     return nw.concat([nw.from_native(one, eager_only=True) for one in frames]).to_native()
 
 
 def _read_one(sequence: Any, number: int) -> Any:
-    """One sequence of numbers, with an error that names it."""
+    """Check one sequence of numbers; error messages give its number."""
     if _has_dicts(sequence) or is_frame(sequence):
         raise ValueError(f"Sequence 0 of `X` is an array, but sequence {number} is not. Pass sequences of one kind.")
     try:
@@ -189,8 +189,7 @@ def _read_table(X: Any, groups: Any) -> GivenSequences:
         raise ValueError(f"With `groups`, `X` must be a table (rows, inputs), but has the shape {shape}.")
     if names.shape != shape[:1]:
         raise ValueError(
-            f"`groups` must name the sequence of each row of `X`, which has {shape[0]} rows, but has the shape "
-            f"{names.shape}."
+            f"`groups` must name the sequence of each of the {shape[0]} rows of `X`, but has the shape {names.shape}."
         )
     missing = missing_rows(groups)
     if len(missing):
@@ -247,7 +246,7 @@ def _table_labels(y: Any, order: Indices) -> Array:
 
 def _listed_labels(y: Any, sequences: SequenceRows) -> Array:
     if isinstance(y, str | bytes | Mapping) or not hasattr(y, "__iter__"):
-        raise ValueError(f"`y` must be a list with the labels of each sequence, but is {type(y).__name__}.")
+        raise ValueError(f"`y` must be a list with the labels of each sequence, but is of type {type(y).__name__}.")
     each, lengths = [np.asarray(one) for one in y], np.diff(sequences.offsets)
     if len(each) != len(lengths):
         raise ValueError(f"`y` must have labels for {len(lengths)} sequences, but has labels for {len(each)}.")

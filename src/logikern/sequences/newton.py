@@ -57,7 +57,10 @@ class Solved(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """A solve so far: r' K r of its residual, now and at first, and the decrease of x' K ((I + W K) x / 2 - c)."""
+    """The progress of a solve of (I + W K) x = c with the residual r.
+
+    `square` and `first` are r' K r now and at the start, and `gained` is the decrease of x' K ((I + W K) x / 2 - c).
+    """
 
     square: float
     first: float

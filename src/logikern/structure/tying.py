@@ -32,7 +32,7 @@ def ever_finer(mixing: Mixing) -> tuple[str, ...]:
 
 
 def tie(tying: str | Sequence[Any] | Mapping[Any, Any], mixing: Mixing) -> Tying:
-    """The tying of a name, or of a group label for each latent function.
+    """Read `tying`, which is a name or has a group label for each latent function.
 
     Without a hierarchy, "shared": one kernel with one variance (mc-tied of Seeger 2008, sec. 6.2); "scaled": one
     kernel, a variance per class (mc-semi); "separate": a kernel and a variance per class (mc-sep).

@@ -18,8 +18,8 @@ from logikern.encoding.tables import read_columns
 ADVICE = {
     "nested": "Split it into columns, or pass `--ignore {quoted}`.",
     "complex": "Split it into two columns, or pass `--ignore {quoted}`.",
-    "mixed": "Correct it, or pass `--categorical {quoted}` or `--ignore {quoted}`.",
-    "mixed dates": "Correct it, or pass `--categorical {quoted}` or `--ignore {quoted}`.",
+    "mixed": "Correct the values, or pass `--categorical {quoted}` or `--ignore {quoted}`.",
+    "mixed dates": "Correct the values, or pass `--categorical {quoted}` or `--ignore {quoted}`.",
     "written dates": "Convert them to numbers (season, weekday, age), pass `--ignore {quoted}`, or pass "
     "`--categorical {quoted}` if dates recur.",
     "infinite": "Correct the values, or leave them empty, so that they are imputed.",
@@ -82,8 +82,15 @@ def require_inputs(roles: Roles) -> None:
     """Reject a table without anything to learn from."""
     if not roles.numeric + roles.categorical + roles.text:
         names = name_list(roles.dropped)
-        others = f"all columns were dropped ({names})" if names else "the table has no columns"
-        raise ValueError(f"no column is left to learn from: apart from the target and ignored columns, {others}.")
+        others = (
+            f"all columns are empty, are constant or look like identifiers ({names})"
+            if names
+            else "the table has no columns"
+        )
+        raise ValueError(
+            f"no column is left to learn from: apart from the target and ignored columns, {others}. Add other "
+            "columns, or pass `--categorical COL` to keep a column that looks like an identifier."
+        )
 
 
 def prepare_text(frame: pd.DataFrame, text: Sequence[str]) -> tuple[pd.DataFrame, int]:

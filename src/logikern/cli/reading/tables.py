@@ -196,7 +196,7 @@ def _json_record(line: str, place: int, source: Source) -> dict[str, object]:
         ) from None
     if not isinstance(record, dict):
         raise ValueError(
-            f"line {place} of `{source.name}` is a {type(record).__name__}, but JSON lines must have one "
+            f"line {place} of `{source.name}` is of type {type(record).__name__}, but JSON lines must have one "
             'object per line, for example {"width": 1.5, "colour": "red"}.'
         )
     return record

@@ -193,7 +193,10 @@ def choose_landmarks(covariance: ClassCovariance, rank: int, seed: int = 0) -> t
 
 
 def find_landmarks(covariance: ClassCovariance, policy: LeaveOneOutPolicy) -> tuple[Indices, ...] | None:
-    """Landmarks of each operator that miss at most `policy.missed`; None if dense factors are better or needed."""
+    """Landmarks of each operator; None if dense factors are better or needed.
+
+    The residual diagonal of each operator, times its largest variance, is at most `policy.missed`.
+    """
     if not policy.missed or covariance.mixing.is_coupled or covariance.n_points < policy.fewest_points:
         return None
     largest = int(policy.largest_share * covariance.n_points / np.sqrt(covariance.n_classes))

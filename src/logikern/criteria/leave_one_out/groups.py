@@ -20,7 +20,7 @@ class Groups:
 
     @property
     def alone(self) -> bool:
-        """Whether each point is a group of its own, in order."""
+        """Whether every point is left out alone: point i is group i."""
         return bool(self.n_groups == len(self.numbers) and (np.diff(self.numbers) == 1).all())
 
     @cached_property

@@ -17,11 +17,12 @@ def fit_against_rest(classifier: Any, parameters: Parameters, given: GivenRows, 
     """Fitted attributes of a classifier with one binary model per class, each with its own hyperparameters."""
     if data.mixing.is_coupled:
         raise ValueError(
-            "`one_vs_rest` is True, but classes of a hierarchy are fitted together. Change one of the two."
+            "`one_vs_rest` is True, but classes of a hierarchy are fitted together. Use one_vs_rest=False, or "
+            "hierarchy=None."
         )
     if not isinstance(classifier.tying, str):
         raise ValueError(
-            "`tying` must be a name with one_vs_rest=True, because each model has two classes, but is a list. "
+            "With one_vs_rest=True, each model has two classes, so `tying` must be a name, but is a list. "
             "Pass 'shared'."
         )
     own = classifier.get_params(deep=False) | {"one_vs_rest": False, "class_weight": None}

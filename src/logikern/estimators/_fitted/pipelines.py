@@ -116,8 +116,8 @@ def our_estimator(model: Any) -> Any:
     if not is_ours(estimator) or labels_sequences(estimator):
         raise ValueError(
             "`model` must be a KernelLogisticClassifier or a KernelRegressor, a Pipeline that ends in one, or a "
-            "search that was fitted with refit=True, but is "
-            f"{type(model).__name__}{f' that ends in {type(estimator).__name__}' if estimator is not model else ''}."
+            "search that was fitted with refit=True, but is of type "
+            f"{type(model).__name__}{f' and ends in {type(estimator).__name__}' if estimator is not model else ''}."
         )
     return estimator
 

@@ -121,7 +121,7 @@ def _labels(model: FittedModel, largest_deviation: float) -> Array:
     deviation = np.abs(targets - from_labels(labels, model.n_classes)).max()
     if not deviation <= largest_deviation:
         raise ValueError(
-            f"{NEED} They can be recovered only from a converged fit without weights whose labels are classes; here, "
-            f"the recovered targets deviate from 0 and 1 by {deviation:.2g}. {ADVICE}"
+            f"{NEED} They can be recovered only if the fit converged, had no weights, and all labels are classes; "
+            f"here, the recovered targets deviate from 0 and 1 by {deviation:.2g}. {ADVICE}"
         )
     return labels

@@ -295,7 +295,8 @@ def as_objects(X: Any) -> Any:
         return np.asarray(X)
     if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
         raise TypeError(
-            f"`X` must be a sequence of objects for the kernel to compare, but is {type(X).__name__}. Pass a list."
+            f"`X` must be a sequence of objects for the kernel to compare, but is of type {type(X).__name__}. "
+            "Pass a list."
         )
     items = list(X)
     objects = np.empty(len(items), dtype=object)

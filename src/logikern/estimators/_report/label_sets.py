@@ -61,7 +61,7 @@ def describe_label_sets(model: Any, classifier: Any, X: Any, y: Any, origin: Ori
         words=Words(
             sample=f"{n} rows with {n_labels} labels",
             baseline="labels independently, with their shares in these rows",
-            cases="Here every label of every row is a case: whether the label is present.",
+            cases="Here each pair of a row and a label is a case: the label is either present or absent.",
         ),
     )
 

@@ -61,7 +61,7 @@ def describe_sequences(model: Any, classifier: Any, X: Any, y: Any, origin: Orig
         words=Words(
             sample=f"{len(true)} rows in {len(found.each)} sequences",
             resampled="sequences",
-            cases="Probabilities are those of single rows, given their whole sequence. The most probable label of a "
+            cases="Each row has its own probabilities, given its whole sequence. The most probable label of a "
             "row may differ from its label in the most probable sequence.",
         ),
     )

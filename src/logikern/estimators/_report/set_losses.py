@@ -12,9 +12,9 @@ SEPARATOR = ";"  # between the labels of a set
 # Name, meaning, and whether it is a share, of the columns of `SetLosses.each`.
 SET_SCORES = (
     ("joint log loss", "mean of -log(probability of the whole label set), natural logarithm", False),
-    ("Hamming loss", "share of wrong labels, of the label sets that minimise it", True),
-    ("subset error", "share of rows with a wrong label, of the label sets that minimise it", True),
-    ("1 - F1", "one minus the mean F1 score of rows, of the label sets that minimise it", False),
+    ("Hamming loss", "share of wrong labels, for the label sets chosen to minimise it", True),
+    ("subset error", "share of rows with a wrong label, for the label sets chosen to minimise it", True),
+    ("1 - F1", "one minus the mean F1 score of rows, for the label sets chosen to minimise it", False),
 )
 
 
