@@ -29,7 +29,7 @@ class Kernel(ABC):
     their names and logarithms come from the declaration.
     """
 
-    # NumPy scalars leave `2 * kernel` to the kernel.
+    # With None, `np.float64(2) * kernel` calls `kernel.__rmul__`.
     __array_ufunc__ = None
 
     def __post_init__(self) -> None:
