@@ -49,9 +49,8 @@ class Duel:
     their_seconds: float
 
     def row(self) -> Row:
-        shown = [number(value, 4) for value in (self.ours, self.theirs)]
-        best = 0 if self.ours < self.theirs else 1
-        shown[best] = f"**{shown[best]}**"
+        best = min(self.ours, self.theirs)
+        shown = [f"**{number(own, 4)}**" if own == best else number(own, 4) for own in (self.ours, self.theirs)]
         return {
             "task": self.task,
             "score": shown_name(self.score),
@@ -59,7 +58,7 @@ class Duel:
             "best peer": shown[1],
             "name of the peer": shown_name(self.peer),
             "ours / peer": f"{self.ours / self.theirs:.2f}",
-            "seconds, ours : peer": f"{number(self.our_seconds, 2)} : {number(self.their_seconds, 2)}",
+            "seconds, ours : peer": f"{number(self.our_seconds)} : {number(self.their_seconds)}",
         }
 
 
@@ -141,8 +140,9 @@ def summary(*found: Stored | None) -> list[str]:
     others = [own for own in every if own.score not in LOSSES]
     return [
         "Each row compares logikern with the best peer on one task. Lower scores are better, and the lower score is "
-        "bold. Rows are sorted from the clearest win of logikern to the clearest defeat. The section of each task "
-        "describes the settings of the peers. The 31 tables of the next section are not included.",
+        "bold; equal scores are both bold. Rows are sorted from the clearest win of logikern to the clearest defeat. "
+        "The section of each task describes the settings of the peers. The 31 tables of the next section are not "
+        "included.",
         f"By log loss, {_count(by_loss)}",
         table([own.row() for own in by_loss]),
         f"By error rate and other decision losses, {_count(others)}",
@@ -151,7 +151,7 @@ def summary(*found: Stored | None) -> list[str]:
 
 
 def _count(duels: list[Duel]) -> str:
-    lost = sum(own.ours >= own.theirs for own in duels)
+    lost = sum(own.ours > own.theirs for own in duels)
     slower = sum(own.our_seconds > own.their_seconds for own in duels)
     return f"the best peer beats logikern in {lost} of {len(duels)} rows; the peer takes less time in {slower} rows."
 
@@ -173,15 +173,15 @@ def tables(stored: Stored) -> list[str]:
         "of 24 settings by 3-fold log loss, and *SVC grid* is a 6 x 6 grid search with calibration; the other peers "
         "run with their default settings.",
         "Ratios are geometric means of logikern's log loss divided by the peer's log loss; a ratio below 1 means "
-        "that logikern is better. The 95 % intervals come from resampling the tables with replacement. In the "
+        "that logikern is better. The 95 % intervals come from resampling the data sets with replacement. In the "
         "second column of ratios, losses below 0.001 are raised to 0.001, because greater certainty has no practical "
-        "use. Seconds are CPU seconds on one thread for one split of all tables, including tuning. The first "
-        "table counts the tables on which logikern has a lower log loss or fewer errors than the peer; *equal* "
-        "counts ties.",
+        "use. Seconds are CPU seconds on one thread for one split of all data sets, including tuning. The first "
+        "table below counts the data sets on which logikern has a lower log loss or fewer errors than the peer; "
+        "*equal* counts ties.",
         table(against),
         table(methods),
         *map(ratios, stored.notes[1:]),
-        "The next table shows the log loss on each table, averaged over three splits; the lowest value is bold:",
+        "The next table shows the log loss on each data set, averaged over three splits; the lowest value is bold:",
         table([keep(row) for row in stored.table("Log loss by set")]),
         figure("tables.png", "Log loss of logikern divided by the log loss of each peer, by table"),
     ]
@@ -226,12 +226,13 @@ def regression(stored: Stored) -> list[str]:
 
 def trees(*found: Stored) -> list[str]:
     blocks = [
-        "The classes are the leaves of a tree. The data are patent titles (cpc), abstracts of papers (wos), X-ray "
-        "images (imclef07a) and definitions of nouns (wordnet). Values are means and standard deviations over "
-        "splits. Every peer is tuned. H1 is the model with one variance per level of the tree. The taxonomic loss "
-        'is computed for the decisions that minimise its expected value; lower is better. The column "right parent" '
-        "shows the percentage of rows whose decision has the right parent. hiclass is evaluated in two ways: with "
-        "its own `predict_proba`, and with the probabilities of its local classifiers multiplied along paths.",
+        "The classes are the leaves of a tree. The data are titles from the patent classification (cpc), abstracts "
+        "of papers (wos), X-ray images (imclef07a) and definitions of nouns (wordnet). Values are means and standard "
+        "deviations over splits. Every peer is tuned. H1 is the model with one variance per level of the tree. The "
+        "taxonomic loss is computed for the decisions that minimise its expected value; lower is better. The column "
+        '"right parent" shows the percentage of rows whose decision has the right parent. hiclass is evaluated in '
+        "two ways: with its own `predict_proba`, and with the probabilities of its local classifiers multiplied "
+        "along paths.",
     ]
     for stored in found:
         title, rows = _first(stored)

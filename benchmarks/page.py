@@ -117,12 +117,18 @@ def _origins(page: Page, found: Results) -> list[str]:
                 "result": f"`benchmarks/results/{part.result}.json`",
                 "date": made.get("date", "-"),
                 "commit": made.get("commit", "-"),
-                "minutes": f"{made['seconds'] / 60:.1f}" if "seconds" in made else "-",
+                "minutes": _minutes(made.get("seconds", 0.0)),
             }
         )
         machines.setdefault(stored.content["machine"], []).append(part.name)
     lines = [f"- {machine} Parts: {', '.join(names)}." for machine, names in machines.items()]
     return [table(rows), "The parts were run on these machines, with these versions:", "\n".join(lines)]
+
+
+def _minutes(seconds: float) -> str:
+    """A dash if they are unknown, or if a command only collected results of earlier runs."""
+    shown = f"{seconds / 60:.1f}"
+    return "-" if shown == "0.0" else shown
 
 
 def table(rows: list[Row]) -> str:
