@@ -10,7 +10,7 @@ from logikern.cli.session.messages import Messages
 HELP = """
 Fit a kernel softmax classifier and write it, with its preprocessing, to a file.
 
-Numeric columns are imputed and standardised, other columns become one input per level, and `--text` columns become
+Numeric columns are imputed and scaled, other columns become one input per frequent level, and `--text` columns become
 tf-idf features. Classes may be the leaves of a tree. With `--regression`, the target is a number. With `--sequence`,
 the rows of a sequence are labelled together, by a conditional random field. With `--label` in place of `--target`, a
 row may have any number of labels. Hyperparameters are learned, unless --fixed is given.

@@ -109,7 +109,9 @@ class KernelLogisticClassifier(
     search_size : int, "auto" or None, default="auto"
         Maximum number of rows in the search. None uses all rows. "auto" is 2000, or less if an evaluation would be
         slow: for leave-one-out 1440 with two classes and 490 with ten. With more than 100 classes it is up to 20 rows
-        per class. The final fit uses all rows; rates, and variances for text with many classes, are extrapolated.
+        per class. With 4000 rows or more, "auto" finishes the search of a distance-based kernel on up to eight
+        neighbourhoods of at most 1000 rows. The final fit uses all rows. Rates, and variances for text with many
+        classes, are extrapolated, unless the search uses neighbourhoods.
     optimizer : {"quasi-newton", "nelder-mead"}, default="quasi-newton"
         How the criterion is minimised. "nelder-mead" uses values only and needs many more evaluations.
     n_starts : int, default=1

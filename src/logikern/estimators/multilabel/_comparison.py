@@ -42,8 +42,8 @@ class StructureComparison:
     noise : float
         Standard error of the difference, from pairs of losses of the same rows.
     n_rows : int
-        Held-out rows. Rows with a label that is constant among the rows of their fold's fit are left out: a joint
-        model gives them probability zero.
+        Held-out rows. A row is left out if it contradicts a label that is constant among the rows of its fold's fit:
+        a joint model gives it probability zero.
     """
 
     independent: float
