@@ -10,7 +10,7 @@ python benchmarks/dask_cost.py --quick    without the search, which is then assu
 import argparse
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -21,6 +21,7 @@ from logikern import KernelLogisticClassifier, NeighbourhoodSettings
 from logikern.dask.shuffle import Shuffle, ShufflePolicy
 from logikern.dask.traffic import FitSize, expected_traffic
 from logikern.operators.partition import divide
+from report import Report, Row
 
 N_INPUTS, N_CLASSES, CELL, PARTITIONS, CHUNK = 50, 7, 2500, 3, 25_000
 
@@ -112,18 +113,25 @@ def measure(with_search: bool) -> Rates:
     return Rates(cell, division, order, search, task_seconds())
 
 
+def run(with_search: bool) -> None:
+    """Write the rates and the table that follows from them."""
+    report = Report("dask_cost")
+    rates = measure(with_search)
+    report.table("Rates, seconds and bytes per second", [asdict(rates)])
+    rows: list[Row] = []
+    for n_rows in (100_000, 1_000_000, 10_000_000):
+        alone = predict_cost(rates, n_rows, 1)
+        for n_workers in (10, 100, 1000):
+            cost = predict_cost(rates, n_rows, n_workers)
+            local = alone.search + alone.divide + alone.fits
+            rows.append(
+                {"rows": n_rows, "workers": n_workers, **asdict(cost), "total": cost.total, "no cluster": local}
+            )
+    report.table("Seconds of a fit", rows)
+    report.write()
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    found = measure(not parser.parse_args().quick)
-    print(found)
-    print("| rows | workers | gather | search | divide | schedule | shuffle | fits | total, s | one worker, s |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    for rows in (100_000, 1_000_000, 10_000_000):
-        alone = predict_cost(found, rows, 1)
-        for workers in (10, 100, 1000):
-            own = predict_cost(found, rows, workers)
-            parts = (own.gather, own.search, own.divide, own.schedule, own.shuffle, own.fits, own.total)
-            local = alone.search + alone.divide + alone.fits
-            told = " | ".join(f"{seconds:.0f}" for seconds in (*parts, local))
-            print(f"| {rows:,} | {workers} | {told} |")
+    run(not parser.parse_args().quick)

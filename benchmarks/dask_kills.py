@@ -25,6 +25,7 @@ from distributed import Client, LocalCluster
 
 from logikern import KernelLogisticClassifier, NeighbourhoodSettings
 from logikern.dask import DaskKernelLogisticClassifier
+from report import Report, Row
 
 N_ROWS, N_INPUTS, CHUNK = 9000, 8, 600
 SETTINGS = {
@@ -104,18 +105,25 @@ def kill_repeatedly(start: Callable[[], Any], wanted: np.ndarray, n_kills: int, 
     return found
 
 
-def show(title: str, kills: list[Kill]) -> None:
-    print(f"\n{title}: {kills[0].seconds:.1f} s undisturbed, difference {kills[0].difference:.0e}")
-    print("| killed after, s | seconds | largest difference |\n|---|---|---|")
-    for own in sorted(kills[1:], key=lambda kill: kill.moment):
-        print(f"| {own.moment:.2f} | {own.seconds:.1f} | {own.difference:.0e} |", flush=True)
+def show(report: Report, title: str, kills: list[Kill]) -> None:
+    """A table of the kills, and whether any of them changed the result."""
+    report.say(f"{title}: {kills[0].seconds:.1f} s undisturbed, difference {kills[0].difference:.0e}.")
+    rows: list[Row] = [
+        {"killed after, s": own.moment, "seconds": own.seconds, "largest difference": own.difference}
+        for own in sorted(kills[1:], key=lambda kill: kill.moment)
+    ]
+    report.table(title, rows)
+    largest = max(own.difference for own in kills)
+    report.verdict(f"{title}: largest difference", "<= 1e-6", f"{largest:.0e}", largest <= 1e-6)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     n_kills = 2 if parser.parse_args().quick else 10
+    report = Report("dask_kills")
     rows, labels = make_rows()
     local = KernelLogisticClassifier(**SETTINGS).fit(rows, labels).predict_proba(rows)
-    show("With nannies", kill_repeatedly(nannies, local, n_kills, seed=1))
-    show("Without nannies", kill_repeatedly(no_nannies, local, n_kills, seed=2))
+    show(report, "With nannies", kill_repeatedly(nannies, local, n_kills, seed=1))
+    show(report, "Without nannies", kill_repeatedly(no_nannies, local, n_kills, seed=2))
+    report.write()

@@ -112,6 +112,7 @@ def stored() -> list[dict[str, Any]]:
 
 
 def run(options: argparse.Namespace) -> None:
+    report = Report("large")
     for n_rows in options.rows:
         for method in options.only:
             known = {(row["rows"], row["method"], row["seed"]) for row in stored()}
@@ -128,7 +129,7 @@ def run(options: argparse.Namespace) -> None:
                 old for old in stored() if (old["rows"], old["method"], old["seed"]) != (n_rows, method, options.seed)
             ]
             STORE.write_text("".join(json.dumps(one) + "\n" for one in [*others, row]))
-    tell()
+    tell(report)
 
 
 def exponent(rows: list[dict[str, Any]], cost: str) -> float:
@@ -136,9 +137,9 @@ def exponent(rows: list[dict[str, Any]], cost: str) -> float:
     return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
 
 
-def tell() -> None:
+def tell(report: Report) -> None:
     """The tables, and what was promised."""
-    report, rows = Report("large"), sorted(stored(), key=lambda row: (row["rows"], row["log loss"]))
+    rows = sorted(stored(), key=lambda row: (row["rows"], row["log loss"]))
     report.table("covtype", rows)
     ours = [row for row in rows if row["method"] == "logikern"]
     wanted = {20_000: (0.29, 60), 60_000: (0.21, None), 100_000: (0.185, 240), 500_000: (None, 1800)}
@@ -175,7 +176,7 @@ def main() -> None:
     if options.one:
         print(json.dumps(measure(options.one, options.rows[0], options.seed)))
     elif options.tell:
-        tell()
+        tell(Report("large"))
     else:
         run(options)
 
