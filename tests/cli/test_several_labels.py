@@ -171,6 +171,7 @@ def test_rows_without_a_label_may_be_dropped(run, tmp_path):
         "fit", tmp_path / "train.csv", *NAMED, "--drop-missing-target", "--fixed", "--out", tmp_path / "m.skops"
     )
     assert result.exit_code == 0 and "fit on 59 rows" in result.stderr
+    assert "dropped 1 row with a missing value in a label column" in result.stderr
     scored = run("evaluate", tmp_path / "m.skops", tmp_path / "train.csv", "--drop-missing-target", "--json")
     assert json.loads(scored.stdout)["rows"] == 59
 
