@@ -138,7 +138,7 @@ def test_fit_explains_the_model(fit_tokens, tmp_path):
     told = " ".join(result.stderr.split())
     own = logikern.load_model(tmp_path / "m.skops").specification_
     assert "Final model: " in told and "Cost of the search: " in told
-    assert f"Scores of transitions: variance {own.transition_variance:.3g};" in told
+    assert f"Prior of the transition scores: variance {own.transition_variance:.3g};" in told
 
 
 def test_info_shows_hyperparameters_and_transitions(fit_tokens, run, tmp_path):

@@ -78,7 +78,7 @@ def test_scores_are_those_of_python(files, run):
 
 def test_scores_are_shown_as_tables(files, run):
     result = run("evaluate", files / "m.skops", files / "test.csv")
-    for word in ("joint log loss", "Hamming loss", "subset error", "F1 of rows", *LABELS):
+    for word in ("joint log loss", "Hamming loss", "subset error", "mean F1 per row", *LABELS):
         assert word in result.stdout
 
 
