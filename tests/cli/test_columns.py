@@ -69,10 +69,19 @@ def test_missing_values_are_counted_by_role():
     ready, missing_text = prepare_text(frame, ("t",))
     assert (findings.missing_numbers, findings.missing_levels, missing_text) == (2, 1, 1)
     assert ready["t"].tolist() == ["x", "y", ""]
-    assert [note.split()[0] for note in gap_notes(findings, missing_text, "medians")] == [
-        "imputed",
-        "treated",
-        "treated",
+    assert gap_notes(findings, missing_text, "medians") == [
+        "imputed 2 missing numbers with medians",
+        "treated 1 missing category as a separate level",
+        "treated 1 missing text as empty",
+    ]
+
+
+def test_missing_categories_that_the_training_data_did_not_have_are_no_level_of_their_own():
+    encoder = learn_columns(pd.DataFrame({"c": ["a", "b"], "d": ["a", None]}), (), ())
+    findings = inspect(encoder, pd.DataFrame({"c": ["a", None, None], "d": ["a", None, "a"]}))
+    assert gap_notes(findings, 0, "medians") == [
+        "treated 1 missing category as a separate level",
+        "treated 2 missing categories as unseen, because their columns had no missing values in the training data",
     ]
 
 

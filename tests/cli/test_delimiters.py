@@ -24,7 +24,7 @@ def test_csv_with_another_separator_and_decimal_commas_is_read(separator, fit_cs
     result = fit_csv(lines(separator))
     assert result.exit_code == 0, result.stderr
     assert f"read with the separator {separator!r}" in result.stderr
-    assert "read ',' as the decimal mark of `x`;" in result.stderr
+    assert "read ',' as the decimal mark in `x`; pass `--decimal .` to read this column as text" in result.stderr
     assert numeric_inputs(run, tmp_path) == ["x", "z"]
 
 

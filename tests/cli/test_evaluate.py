@@ -128,7 +128,7 @@ def test_target_of_the_fit_is_remembered(run, model, unseen, scores, tmp_path):
 def test_table_without_the_remembered_target_is_refused(run, model, unseen, tmp_path):
     unseen.rename(columns={"kind": "sort"}).to_csv(tmp_path / "test.csv", index=False)
     result = run("evaluate", model, tmp_path / "test.csv")
-    assert result.exit_code == 1 and "no column `kind`, which the model file names" in result.stderr
+    assert result.exit_code == 1 and "no column `kind`, which is named by the model file" in result.stderr
 
 
 def test_table_without_target_is_a_usage_error(run, model, unseen, tmp_path):

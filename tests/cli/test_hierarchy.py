@@ -122,7 +122,7 @@ def test_standard_input_needs_a_place_for_the_model(run):
 
 
 BAD_TEXTS = {
-    "missing column": ("bdy", {}, "no column `bdy`, which `--text` names. Did you mean `body`?"),
+    "missing column": ("bdy", {}, "no column `bdy`, which is named by `--text`. Did you mean `body`?"),
     "numbers": ("length", {"length": range(72)}, "column `length` holds numbers, not text"),
     "records": ("body", {"body": [{"words": ["a"]}] * 72}, "column `body` holds a record in row 1"),
     "no words": ("marks", {"marks": ["?!", "..."] * 36}, "column `marks` has no words"),

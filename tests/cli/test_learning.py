@@ -196,7 +196,7 @@ def test_groups_that_cannot_be_held_out_are_refused(trees, fragment, learn, tabl
 
 def test_unknown_groups_column_is_refused_with_near_names(learn):
     result = learn("--groups", "color")
-    assert result.exit_code == 1 and "`--groups` names. Did you mean `colour`?" in result.stderr
+    assert result.exit_code == 1 and "which is named by `--groups`. Did you mean `colour`?" in result.stderr
 
 
 def test_groups_stay_together_when_rows_are_held_out():

@@ -52,7 +52,8 @@ def test_file_gets_one_line_for_each_evaluation(capsys):
 def test_line_has_criterion_best_time_and_estimate(capsys):
     fit_followed()
     line = capsys.readouterr().err.splitlines()[1]
-    assert all(word in line for word in ("shared", "criterion", "best", " s, about", "left in this stage"))
+    words = ("shared", "criterion", "(best on ", " s so far, about", "left in this stage")
+    assert all(word in line for word in words)
 
 
 def test_fixed_fit_has_no_evaluations_to_show(capsys):

@@ -14,7 +14,7 @@ BAD_TABLES = {
     "every row longer than the header": ("x,y\n" + ROWS, "ragged: line 2 has 3 fields"),
     "open quote": (HEADER + ROWS + '5,"a,u\n', "Check the quotes"),
     "duplicate columns": ("x,x,y\n" + ROWS, "several columns called `x`"),
-    "missing target column": ("x,c,Y\n" + ROWS, "no column `y`, which `--target` names. Did you mean `Y`?"),
+    "missing target column": ("x,c,Y\n" + ROWS, "no column `y`, which is named by `--target`. Did you mean `Y`?"),
     "two other separators": ("x;c|y\n1;a|u\n2;b|v\n", "--separator ';'"),
     "target all missing": (HEADER + "1,a,\n2,b,\n", "every value of the target `y` is missing"),
     "target sometimes missing": (HEADER + ROWS + "5,a,\n6,b,NA\n", "`y` is missing in rows 5, 6"),
@@ -50,7 +50,7 @@ def test_bad_table_is_refused_in_one_sentence(content, fragment, fit_csv, tmp_pa
 BAD_FILES = {
     "not JSON": ("t.jsonl", b'{"x": 1, "y": "u"}\n{"x": 2,\n', "line 2 of"),
     "not an object": ("t.jsonl", b"[1, 2]\n", "is of type list, but JSON lines must have one object per line"),
-    "nested value": ("t.jsonl", b'{"x": [1], "y": "u"}\n{"x": 2, "y": "v"}\n', "holds a list in row 1"),
+    "nested value": ("t.jsonl", b'{"x": [1], "y": "u"}\n{"x": 2, "y": "v"}\n', "in row 1. Every value must be"),
     "repeated key": ("t.jsonl", b'{"x": 1, "x": 2, "y": "u"}\n', "several columns called `x`"),
     "not Parquet": ("t.parquet", b"PAR1 but not really", "not a readable Parquet file"),
     "empty Parquet": ("t.parquet", b"", "not a readable Parquet file"),
@@ -113,7 +113,7 @@ def test_missing_model_is_refused(run, tmp_path):
 @pytest.mark.parametrize("option", ["--text", "--categorical", "--ignore", "--weight"])
 def test_unknown_column_in_an_option_is_refused_by_the_option_name(option, fit_csv):
     result = fit_csv(HEADER + ROWS, option, "nowhere")
-    assert result.exit_code == 1 and f"`nowhere`, which `{option}` names" in result.stderr
+    assert result.exit_code == 1 and f"`nowhere`, which is named by `{option}`" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_fit_explains_the_model(fit_tokens, tmp_path):
     told = " ".join(result.stderr.split())
     own = logikern.load_model(tmp_path / "m.skops").specification_
     assert "Final model: " in told and "Cost of the search: " in told
-    assert f"Scores of transitions: variance {own.transition_variance:.3g};" in told
+    assert f"Prior of the transition scores: variance {own.transition_variance:.3g};" in told
 
 
 def test_info_shows_hyperparameters_and_transitions(fit_tokens, run, tmp_path):
@@ -203,7 +203,7 @@ def test_model_of_python_needs_the_column(run, tokens, unseen, tmp_path):
 
 
 REFUSED = {
-    "no such column": (("--sequence", "sentense"), {}, 1, "no column `sentense`, which `--sequence` names. Did you"),
+    "no such column": (("--sequence", "sentense"), {}, 1, "no column `sentense`, which is named by `--sequence`."),
     "gaps in the column": (
         ("--sequence", "sentence"),
         {"sentence": lambda frame: frame["sentence"].where(frame.index != 3)},
@@ -266,7 +266,7 @@ def test_bad_fit_is_refused_before_work(name, fit_tokens, tokens, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "fragment"),
     [
-        ({"sentence": None}, "has no column `sentence`, which `--keep`, `--sequence` or the model file names"),
+        ({"sentence": None}, "has no column `sentence`, which is named by the model file."),
         ({"word": None}, "lacks 1 of the 2 columns that the model needs: `word`"),
     ],
 )
@@ -274,6 +274,23 @@ def test_missing_columns_are_named(changes, fragment, tag_model, run, unseen, tm
     unseen.drop(columns=list(changes)).to_csv(tmp_path / "new.csv", index=False)
     result = run("predict", tag_model, tmp_path / "new.csv")
     assert result.exit_code == 1 and fragment in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("column", "arguments", "origin"),
+    [("nowhere", ("--keep", "nowhere"), "`--keep`"), ("phrase", ("--sequence", "phrase"), "`--sequence`")],
+)
+def test_missing_column_is_traced_to_the_option_that_names_it(column, arguments, origin, tag_model, run, tmp_path):
+    (tmp_path / "new.csv").write_text("word,length,sentence\nhaus,4,a\n")
+    result = run("predict", tag_model, tmp_path / "new.csv", *arguments)
+    assert result.exit_code == 1 and f"no column `{column}`, which is named by {origin}." in result.stderr
+
+
+def test_sequence_model_needs_a_table(tag_model, run, tmp_path):
+    (tmp_path / "new.svm").write_text("1 1:2\n")
+    result = run("predict", tag_model, tmp_path / "new.svm")
+    assert result.exit_code == 1 and "needs the column `sentence`, but" in result.stderr
+    assert "Pass a table." in result.stderr
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])

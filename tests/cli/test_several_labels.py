@@ -78,7 +78,7 @@ def test_scores_are_those_of_python(files, run):
 
 def test_scores_are_shown_as_tables(files, run):
     result = run("evaluate", files / "m.skops", files / "test.csv")
-    for word in ("joint log loss", "Hamming loss", "subset error", "F1 of rows", *LABELS):
+    for word in ("joint log loss", "Hamming loss", "subset error", "mean F1 per row", *LABELS):
         assert word in result.stdout
 
 
@@ -171,6 +171,7 @@ def test_rows_without_a_label_may_be_dropped(run, tmp_path):
         "fit", tmp_path / "train.csv", *NAMED, "--drop-missing-target", "--fixed", "--out", tmp_path / "m.skops"
     )
     assert result.exit_code == 0 and "fit on 59 rows" in result.stderr
+    assert "dropped 1 row with a missing value in a label column" in result.stderr
     scored = run("evaluate", tmp_path / "m.skops", tmp_path / "train.csv", "--drop-missing-target", "--json")
     assert json.loads(scored.stdout)["rows"] == 59
 

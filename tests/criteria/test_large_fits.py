@@ -43,7 +43,7 @@ def test_many_rows_are_left_out_by_landmarks_and_the_user_is_told(monkeypatch):
     exact = KernelLogisticClassifier(criterion=None, rate=0.3, random_state=0).fit(X, wrong)
     change_policy(monkeypatch, influence, largest_work=1e6, largest_rank=1500)
     rough = clone(exact).fit(X, wrong)
-    assert rough.loo_method_.startswith("low rank (150)")
+    assert rough.loo_method_.startswith("low-rank approximation (rank 150)")
     assert np.isin(flipped, rough.suspects(40)["row"]).mean() >= 0.9
     monkeypatch.undo()
     assert exact.loo_method_ == "exact"

@@ -269,6 +269,6 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("kind", UNKNOWN)
-def test_value_that_cannot_be_recognised_is_refused(kind):
-    with pytest.raises(ValueError, match="`kernel` cannot be recognised in another process: .*use checkpoint=None"):
+def test_value_that_cannot_be_compared_is_refused(kind):
+    with pytest.raises(ValueError, match="whether `kernel` is the same: .*use checkpoint=None"):
         known(UNKNOWN[kind]())

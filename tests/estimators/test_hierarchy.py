@@ -295,7 +295,7 @@ ERRORS = {
     "loo of coarse labels": ({"criterion": "loo"}, coarse_labels(), "labels are inner nodes"),
     "unknown tying": ({"tying": "tied"}, Y, "`tying` must be one of"),
     "unknown node in tying": ({"tying": {"arts": 1}}, Y, "'arts', which is not a node"),
-    "tying too short": ({"tying": [0, 1]}, Y, "one group label per node with siblings"),
+    "tying too short": ({"tying": [0, 1]}, Y, "one group label for each node that has siblings"),
     "variances too many": ({"variance": [1.0, 2.0], "tying": "level"}, Y, "3 with tying='level'"),
     "too many columns": ({}, np.full((len(X), 7), 1 / 7), "over the 6 leaves or over all 10 nodes"),
     "not a distribution": ({}, np.ones((len(X), 6)), "row 0 sums to 6"),

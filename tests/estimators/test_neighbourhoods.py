@@ -235,7 +235,8 @@ def test_hostile_rows_are_fitted(points, labels, landmarks):
 def test_closed_form_leave_one_out_is_close_to_refits():
     model = plain()
     refits = model.exact_loo()
-    assert model.loo_method_ == "exact; within neighbourhoods, mean over 2 partitions"
+    told = "exact; each row is left out of its own neighbourhood, and results are averaged over 2 partitions"
+    assert model.loo_method_ == told
     np.testing.assert_allclose(model.loo_proba_, refits, atol=0.05)
     assert np.abs(model.loo_proba_ - refits).mean() < 5e-3 < np.abs(model.predict_proba(X) - refits).mean()
 

@@ -94,7 +94,7 @@ def test_search_without_a_final_model_is_refused_with_advice():
 
 def test_search_is_not_saved_but_its_best_estimator_is_named(tmp_path):
     search = GridSearchCV(fixed(), {"variance": [1.0, 10.0]}, cv=2).fit(X, NAMES)
-    with pytest.raises(ValueError, match="Save the `best_estimator_` of a search"):
+    with pytest.raises(ValueError, match="For a search, save its `best_estimator_`"):
         logikern.save_model(search, tmp_path / "model.skops")
 
 

@@ -149,4 +149,4 @@ def test_lines_are_shown_if_the_logging_set_up_hides_them(level, capsys, logger)
 
 def test_failed_evaluation_is_called_so(capsys, logger):
     _log_evaluation(1, Record("shared", 1, 50, np.inf, np.inf, False, 3, 0.25))
-    assert shown_lines(capsys) == ["evaluation 1 (shared): failed, 0.2 s"]
+    assert shown_lines(capsys) == ["evaluation 1 (shared): failed; took 0.2 s"]

@@ -132,7 +132,7 @@ def test_folds_in_closed_form_are_those_that_are_fitted():
 
 def test_leave_one_out_refuses_folds_that_overlap():
     splits = [(np.arange(60), np.arange(60, 120)), (np.arange(60), np.arange(60, 120))]
-    with pytest.raises(ValueError, match="holds out each row in exactly one split"):
+    with pytest.raises(ValueError, match="each row is held out exactly once"):
         KernelRegressor(cv=splits).fit(X, Y)
 
 

@@ -95,7 +95,7 @@ def test_operator_can_be_overruled(operator):
 
 
 def test_features_of_a_kernel_without_any_are_refused():
-    with pytest.raises(ValueError, match="needs kernels with finitely many known features"):
+    with pytest.raises(ValueError, match="needs kernels with an explicit, finite-dimensional feature map"):
         choose((Linear(), Gaussian()), table(), operator="features")
 
 

@@ -64,7 +64,7 @@ def test_baseline_of_labels_has_their_shares(labels_page):
     truth = pictures(1)[1].to_numpy()
     shares = truth.mean(axis=0)
     expected = -np.log(np.where(truth == 1, shares, 1 - shares)).sum(axis=1).mean()
-    assert f"{expected:.4f}" in labels_page.text and "labels independently" in labels_page.text
+    assert f"{expected:.4f}" in labels_page.text and "each label independently" in labels_page.text
 
 
 def test_reliability_of_labels_is_pooled(labels_page):

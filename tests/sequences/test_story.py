@@ -25,9 +25,9 @@ def test_explanation_has_every_learned_value(searched):
     assert "Final model: 7 learned hyperparameters." in told
     assert f"Kernel: Gaussian, rate {own.positions.kernels[0].rate:.3g} for all inputs." in told
     assert f"Variance: {own.positions.variances[0]:.3g}. Bias variance: 16." in told
-    mean = f"their mean is counted in the training labels, with pseudocount {own.pseudocount:.3g}."
-    assert f"Scores of transitions: variance {own.transition_variance:.3g}; {mean}" in told
-    assert f"is added with weight {own.piecewise:.3g} (piecewise)." in told
+    mean = f"mean estimated from the transition counts of the training labels, with pseudocount {own.pseudocount:.3g}"
+    assert f"Prior of the transition scores: variance {own.transition_variance:.3g}; {mean}." in told
+    assert f"plus {own.piecewise:.3g} (`piecewise`) times the log loss of each position on its own." in told
     before, after = own.window
     assert f"has weight 1: {before:.2g} at -1, {after:.2g} at +1." in told
 
@@ -50,7 +50,7 @@ def test_explanation_has_the_search_and_the_fit(searched):
 
 def test_explanation_of_fixed_hyperparameters():
     told = words(KernelSequenceClassifier(criterion=None, piecewise=0.0, pseudocount=np.inf).fit(X, Y).explain())
-    assert "Final model: fixed hyperparameters, without a search." in told and "their mean is zero." in told
+    assert "Final model: fixed hyperparameters, without a search." in told and "mean zero." in told
     assert not any(part in told for part in ("piecewise", "neighbouring inputs", "Criterion", "Cost"))
 
 

@@ -136,9 +136,9 @@ def test_groups_are_numbered_as_they_appear(labels):
     "tying, fragment",
     [
         ("seperate", "'shared'"),
-        (["a", "b"], "2 labels instead of 3"),
-        (5, "plain group label"),
-        ([[1], [2], [3]], "plain"),
+        (["a", "b"], r"for each class \(3\), but has 2"),
+        (5, "hashable group label"),
+        ([[1], [2], [3]], "hashable"),
     ],
 )
 def test_what_is_no_tying_is_refused(tying, fragment):

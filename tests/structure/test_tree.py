@@ -313,7 +313,7 @@ def test_single_top_may_have_the_group_of_all():
     "tying, fragment",
     [
         ("levels", "'level', 'scaled'"),
-        (["x"], "1 labels instead of 7"),
+        (["x"], r"each node that has siblings \(7\), but has 1"),
         ({"c": 1}, "no group for the node 'd'"),
         ({"c": 1, "z": 2}, "names 'z', which is not a node"),
     ],

@@ -188,7 +188,7 @@ def test_checkpoint_of_another_function_is_refused(path, change):
         tuned(second, **settings).fit(X[::2], NAMES[::2])
 
 
-def test_checkpoint_of_a_function_that_cannot_be_recognised_is_refused(path, forbidden):
+def test_checkpoint_of_a_function_that_cannot_be_compared_is_refused(path, forbidden):
     lock = threading.Lock()
 
     def kernel(left, right):
@@ -196,7 +196,7 @@ def test_checkpoint_of_a_function_that_cannot_be_recognised_is_refused(path, for
             return float(left @ right)
 
     forbidden()
-    with pytest.raises(ValueError, match="`kernel` cannot be recognised in another process: an object of type lock"):
+    with pytest.raises(ValueError, match="whether `kernel` is the same: an object of type lock"):
         tuned(kernel, checkpoint=path).fit(X, NAMES)
 
 

@@ -1,4 +1,4 @@
-"""`logikern decide`: a model file and a table in, decisions of smallest expected loss out."""
+"""`logikern decide`: a model file and a table in, decisions with the smallest expected loss out."""
 
 from logikern.cli import options
 from logikern.cli.reading.sources import STANDARD, Reading
@@ -35,7 +35,7 @@ def decide(
     messages: Messages = Messages(),
 ) -> None:
     from logikern.cli.models import load_classifier
-    from logikern.cli.reading.inputs import read_inputs
+    from logikern.cli.reading.inputs import KEEP, read_inputs
     from logikern.cli.reading.losses import check_loss
     from logikern.cli.writing.decisions import decided_rows
     from logikern.cli.writing.outputs import beside, require_table, write_table
@@ -43,7 +43,7 @@ def decide(
     require_table(out)
     check_loss(rule.loss)
     loaded, keep = load_classifier(model, "decide"), list(dict.fromkeys(keep or ()))
-    inputs = read_inputs(loaded, data, reading, keep)
+    inputs = read_inputs(loaded, data, reading, dict.fromkeys(keep, KEEP))
     for note in inputs.notes:
         messages.info(note)
     table = decided_rows(loaded, inputs.X, rule)

@@ -19,8 +19,8 @@ the scores are root mean squared error, mean absolute error, R^2 and log loss. S
 For a sequence model, the scores are the log loss per row (given its whole sequence), the error of the most probable
 label sequences, and scores of whole sequences.
 
-For a multilabel model, the scores are the joint log loss of label sets, Hamming loss, subset error and F1,
-each for the decisions that are best for that score, with a table of the labels.
+For a multilabel model, the scores are the joint log loss of label sets, and Hamming loss, subset error and F1. For
+each of the last three, the label sets are chosen to optimise that score. A table of the labels follows.
 
 The target is the column that the model was fitted to predict, unless `--target` names another.
 

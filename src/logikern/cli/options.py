@@ -57,12 +57,17 @@ KnownTargetOption = Annotated[
 ]
 KnownSequenceOption = Annotated[
     str | None,
-    typer.Option("--sequence", metavar="COL", help="Column that marks sequences (default: as in the fit)."),
+    typer.Option(
+        "--sequence",
+        metavar="COL",
+        help="Column with the identifier of each row's sequence (default: as in the fit).",
+    ),
 ]
 OptionalDataArgument = Annotated[
     str | None, typer.Argument(metavar="[DATA]", help="The table that the model was fitted on.")
 ]
-DropOption = Annotated[bool, typer.Option("--drop-missing-target", help="Drop rows without a target.")]
+DROP_HELP = "Drop rows without a target, or with a missing value in a label column."
+DropOption = Annotated[bool, typer.Option("--drop-missing-target", help=DROP_HELP)]
 KeepOption = Annotated[
     list[str] | None, typer.Option("--keep", metavar="COL", help="Copy a column to the output. Repeatable.")
 ]
@@ -113,7 +118,12 @@ TreeLossOption = Annotated[
     ),
 ]
 InnerNodeOption = Annotated[
-    bool, typer.Option("--allow-inner", help="Choose an inner node if its expected taxonomic loss is smaller.")
+    bool,
+    typer.Option(
+        "--allow-inner",
+        help="Allow inner nodes of the class tree as predictions: choose one if its expected taxonomic loss is "
+        "smaller than that of every leaf.",
+    ),
 ]
 
 _columns = partial(typer.Option, rich_help_panel="Columns")
@@ -162,12 +172,17 @@ class Columns:
         _columns(
             "--sequence",
             metavar="COL",
-            help="Column that marks sequences (sentences, signals), which are then labelled as a whole. Rows must be "
-            "in order.",
+            help="Column with the identifier of each row's sequence (sentence, signal). Each sequence is labelled as "
+            "a whole, so its rows must be in their original order.",
         ),
     ] = None
     text: Annotated[
-        list[str], _columns("--text", metavar="COL", help="Text column: tf-idf and a linear kernel. Repeatable.")
+        list[str],
+        _columns(
+            "--text",
+            metavar="COL",
+            help="Treat a column as text: convert it to tf-idf features and use a linear kernel. Repeatable.",
+        ),
     ] = field(default_factory=list)
     categorical: Annotated[
         list[str],
@@ -186,9 +201,7 @@ class Columns:
             "an input.",
         ),
     ] = None
-    drop_missing_target: Annotated[bool, _columns("--drop-missing-target", help="Drop rows without a target.")] = (
-        False
-    )
+    drop_missing_target: Annotated[bool, _columns("--drop-missing-target", help=DROP_HELP)] = False
     hierarchy: Annotated[
         str,
         _model(
@@ -211,7 +224,8 @@ class Model:
         _model(
             "--kernel",
             **one_of(KernelName) | {"metavar": "NAME"},
-            help=f"{', '.join(KernelName)} (default: auto; regression: gaussian; text and wide svmlight: linear).",
+            help=f"Kernel: {', '.join(KernelName)} (default: auto; gaussian for regression; linear for text, and for "
+            "svmlight files with many features that are mostly zero).",
         ),
     ] = None
     tying: Annotated[
@@ -227,7 +241,9 @@ class Model:
     bias_variance: Annotated[float | None, _model("--bias-variance", help="Prior variance of the class biases.")] = (
         None
     )
-    class_weight: Annotated[str | None, _model("--class-weight", help="'balanced' or LABEL=WEIGHT,...")] = None
+    class_weight: Annotated[
+        str | None, _model("--class-weight", help="Class weights: 'balanced' or LABEL=WEIGHT,...")
+    ] = None
     window: Annotated[
         int | None,
         _model(
@@ -258,7 +274,11 @@ class Learning:
     ] = None
     checkpoint: Annotated[
         str | None,
-        _learning("--checkpoint", metavar="PATH", help="Save the search; an interrupted fit resumes from it."),
+        _learning(
+            "--checkpoint",
+            metavar="PATH",
+            help="Save the progress of the search to PATH, so that an interrupted fit can be resumed.",
+        ),
     ] = None
     cv: Annotated[
         int | None, _learning("--cv", metavar="N", help="Number of cross-validation folds (default: 5).")
@@ -287,7 +307,14 @@ class Learning:
 class Computation:
     """Arguments of the estimator that control the computation; None is the estimator's default."""
 
-    solver: Annotated[str | None, _computation("--solver", help="auto, newton, exact, kcg or smo.")] = None
+    solver: Annotated[
+        str | None,
+        _computation(
+            "--solver",
+            help="Solver of the final fit: auto, newton, exact, kcg (conjugate gradients) or smo (pairwise "
+            "coordinate ascent).",
+        ),
+    ] = None
     operator: Annotated[
         OperatorName | None,
         _computation("--operator", **one_of(OperatorName), help="How kernel products are computed."),

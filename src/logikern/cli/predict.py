@@ -17,7 +17,7 @@ output file sets its format; '-' writes CSV to standard output. For regression, 
 `standard_deviation`, the root mean squared error on rows held out during the fit.
 
 A sequence model labels the rows of each sequence together: `predicted` is the most probable labelling of the
-whole sequence, and each row has its own probabilities. Rows of a sequence must be in order.
+whole sequence, and each row has its own probabilities. Rows of a sequence must be in their original order.
 
 With a class tree, the output also has `path`, the path to the predicted node, and `probability`. `--loss` sets the
 loss to minimise, and `--allow-inner` allows inner nodes as decisions.
@@ -64,8 +64,7 @@ def predict(
     keep = list(dict.fromkeys(keep or ()))
     loaded = load_model(model)
     column = find_sequence_column(model, sequence, has_sequences(loaded))
-    option = "`--keep`" if column is None else "`--keep`, `--sequence` or the model file"
-    inputs = read_inputs(loaded, data, reading, with_sequence(keep, column), option)
+    inputs = read_inputs(loaded, data, reading, with_sequence(keep, column))
     for note in inputs.notes:
         messages.info(note)
     table = _decided(loaded, inputs, loss.value if loss else None, allow_inner, column)
@@ -77,7 +76,7 @@ def predict(
 predict.__doc__ = HELP
 
 
-def _decided(model: Any, inputs: Any, loss: str | None, allow_inner: bool, sequence: str | None) -> Any:
+def _decided(model: Any, inputs: Any, loss: str | None, allow_inner: bool, sequence: Any) -> Any:
     from logikern.cli.models import has_label_sets, is_regression, tree_of
     from logikern.cli.preprocessing import final_step
     from logikern.cli.reading.sequences import read_sequence_names
@@ -100,5 +99,5 @@ def _decided(model: Any, inputs: Any, loss: str | None, allow_inner: bool, seque
         own = final_step(model)
         return numbers_with_deviations(model.predict(inputs.X), own.outputs_, own.held_out_rmse_)
     if sequence is not None:
-        return labelled_sequences(model, inputs.X, read_sequence_names(inputs.table[sequence]))
+        return labelled_sequences(model, inputs.X, read_sequence_names(inputs.table[sequence.name]))
     return labelled_probabilities(model.predict_proba(inputs.X), model.classes_)

@@ -20,8 +20,8 @@ def as_indicator(values: Any, name: str) -> Mask:
     if table.ndim != 2 or not table.shape[1]:
         raise ValueError(
             f"`{name}` must be an indicator matrix with a row per case and a column per label, but has shape "
-            f"{table.shape!r}. Only binary classification is supported for each label. {_ADVICE} If every row has "
-            "exactly one class, use KernelLogisticClassifier."
+            f"{table.shape!r}. Only binary classification is supported: each label is either present or absent. "
+            f"{_ADVICE} If every row has exactly one class, use KernelLogisticClassifier."
         )
     wrong = np.argwhere((table != 0) & (table != 1))
     if wrong.size:

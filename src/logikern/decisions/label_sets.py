@@ -1,4 +1,4 @@
-"""Distributions over sets of labels, and the sets of smallest expected loss."""
+"""Distributions over sets of labels, and the sets with the smallest expected loss."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -120,7 +120,7 @@ def subset_decision(distribution: SetDistribution) -> Mask:
 
 
 def f1_decision(distribution: SetDistribution) -> Mask:
-    """The set of largest expected F1 = 2 |true and chosen| / (|true| + |chosen|), which is 1 for two empty sets.
+    """The set with the largest expected F1 = 2 |true and chosen| / (|true| + |chosen|), or 1 for two empty sets.
 
     Exact for any distribution, from the probabilities P(label l is present, s labels are present) alone
     (Dembczynski, Waegeman, Cheng & Huellermeier 2011). For a set of k labels, label l contributes
@@ -156,7 +156,7 @@ def presence_by_size(distribution: SetDistribution) -> tuple[Array, Array]:
     return joint, empty
 
 
-# Loss -> the set of smallest expected loss for each row.
+# Loss -> the set with the smallest expected loss for each row.
 DECISIONS: dict[str, Callable[[SetDistribution], Mask]] = {
     "hamming": hamming_decision,
     "subset": subset_decision,
@@ -165,7 +165,7 @@ DECISIONS: dict[str, Callable[[SetDistribution], Mask]] = {
 
 
 def decide_sets(distribution: SetDistribution, loss: str) -> Mask:
-    """The set of smallest expected loss for each row, (n, L)."""
+    """The set with the smallest expected loss for each row, (n, L)."""
     n, n_labels = distribution.marginals.shape
     step = max(1, TILE_ENTRIES // (n_labels**2 + len(distribution.sets)))
     tiles = [distribution.rows(slice(start, start + step)) for start in range(0, n, step)]

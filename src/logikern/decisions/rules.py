@@ -1,4 +1,4 @@
-"""Decisions of smallest expected loss, with the option to abstain (Chow, 1970)."""
+"""Decisions with the smallest expected loss, with the option to abstain (Chow, 1970)."""
 
 import numbers
 from collections.abc import Callable, Sequence

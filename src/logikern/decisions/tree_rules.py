@@ -25,7 +25,7 @@ def decide_on_tree(
     allow_inner: bool = False,
     reject_cost: float | None = None,
 ) -> DecisionResult:
-    """The node of smallest expected loss for each case: a leaf, or any node with `allow_inner`.
+    """The node with the smallest expected loss for each case: a leaf, or any node with `allow_inner`.
 
     Ties go to the first node, in the order of `tree.classes`, or of `tree.labels` with `allow_inner`. There a parent
     precedes its children, so that ties go to the less specific node. The root cannot be decided; use

@@ -32,17 +32,17 @@ class ColumnError(ValueError):
     row : int or None, default=None
         The first row with the problem, counted from 0.
     rule : str, default=""
-        What was expected; follows the row in the message.
+        What was expected of the argument; follows the row in the message, but is not part of `describe`.
     """
 
     def __init__(self, column: str, cause: str, problem: str, row: int | None = None, rule: str = "") -> None:
         self.column, self.cause, self.problem, self.row, self.rule = column, cause, problem, row, rule
-        super().__init__(f"Column {self.describe()}. {ADVICE[cause]}")
+        super().__init__(f"Column {self.describe()}{rule}. {ADVICE[cause]}")
 
     def describe(self, first: int = 0) -> str:
         """Column and problem, with rows counted from `first`."""
         where = "" if self.row is None else f" in row {self.row + first}"
-        return f"`{self.column}` {self.problem}{where}{self.rule}"
+        return f"`{self.column}` {self.problem}{where}"
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.column, self.cause, self.problem, self.row, self.rule)
@@ -62,11 +62,11 @@ SENTENCES = {
     "constant": "is left out: all its values are equal.",
     "alone": "is constant, and no other column varies: there is nothing to learn from.",
     "identifier": "is left out: almost all of its {count} values are distinct, so it looks like an identifier or "
-    "prose. Drop it, name it in `categorical_features` to use it as a category, or turn prose into numbers with "
-    "TfidfVectorizer in a pipeline.",
+    "prose. To use it, name it in `categorical_features` (categories), or turn it into numbers with TfidfVectorizer "
+    "in a pipeline (prose). To avoid this warning, drop it from the table.",
     "index": "is left out: it looks like the index of a pandas frame. Rename it to use it.",
     "counter": "looks like an identifier: its {count} whole numbers are all distinct. Drop it if it does not help "
-    "prediction.",
+    "to predict the target.",
     "spelled": "holds numbers stored as text; they are treated as numbers. Convert them to numbers, or name the "
     "column in `categorical_features` if they are categories.",
     "pooled": "has {count} levels. The most frequent ones have one input each, and the others share one.",

@@ -25,7 +25,8 @@ class Findings:
     """Counts of missing values, and unseen levels."""
 
     missing_numbers: int
-    missing_levels: int
+    missing_levels: int  # in columns that had missing values in the training data, where these are a level
+    unseen_gaps: int  # missing categories in all other columns
     unseen: tuple[Unseen, ...]
 
 
@@ -36,7 +37,8 @@ def inspect(encoder: Encoder, X: Any) -> Findings:
     gaps = [np.isnan(read_numbers(columns[place], KINDS[kind])).sum() for place, kind in kinds]
     found = [_inspect_levels(levels, columns[levels.place]) for levels in encoder.levels]
     missing = sum(n_missing for n_missing, _ in found)
-    return Findings(int(sum(gaps)), missing, tuple(unseen for _, unseen in found if unseen.n_rows))
+    known = sum(n for (n, _), levels in zip(found, encoder.levels, strict=True) if levels.has_missing)
+    return Findings(int(sum(gaps)), known, missing - known, tuple(unseen for _, unseen in found if unseen.n_rows))
 
 
 def _inspect_levels(levels: Levels, column: Column) -> tuple[int, Unseen]:

@@ -29,9 +29,9 @@ class Levels:
         return len(self.names) + self.has_missing + self.has_rest
 
     def input_names(self, column: str) -> list[str]:
-        """Names of the inputs, `colour=red` or `colour is missing`."""
+        """Names of the inputs: `colour=red`, `colour is missing`, `colour=(other levels)`."""
         missing = [f"{column} is missing"] if self.has_missing else []
-        rest = [f"{column} is another level"] if self.has_rest else []
+        rest = [f"{column}=(other levels)"] if self.has_rest else []
         return [f"{column}={name}" for name in self.names] + missing + rest
 
     def number(self, values: Sequence[Any]) -> Indices:

@@ -144,8 +144,8 @@ def _refuse_types(name: str, values: list[Any]) -> set[type]:
     if any(issubclass(kind, NESTED_TYPES) for kind in kinds):
         row = _first(values, lambda value: isinstance(value, NESTED_TYPES))
         shown = "record" if isinstance(values[row], dict) else "list"
-        # scikit-learn's checks expect these words.
-        rule = ", but every value in the argument must be a string or a number"
+        # scikit-learn's checks expect "argument must be a string or a number".
+        rule = ", but every value in the `X` argument must be a string or a number"
         raise NestedValueError(name, "nested", f"holds a {shown}", row, rule)
     if any(issubclass(kind, complex | np.complexfloating) for kind in kinds):
         raise ColumnError(name, "complex", "holds complex numbers")

@@ -159,9 +159,9 @@ def _has_audience(level: int) -> bool:
 
 def _log_evaluation(verbose: int, record: Record) -> None:
     found = f"criterion {record.value:.5f}" if record.usable else "failed"
-    best = f", best on {record.n_points} rows {record.best:.5f}" if math.isfinite(record.best) else ""
+    best = f" (best on {record.n_points} rows: {record.best:.5f})" if math.isfinite(record.best) else ""
     told = (record.evaluation, record.stage, found, best, record.seconds)
-    log(verbose >= 1, "evaluation %d (%s): %s%s, %.1f s", *told, evaluation=record)
+    log(verbose >= 1, "evaluation %d (%s): %s%s; took %.1f s", *told, evaluation=record)
 
 
 class FinalFit:
@@ -186,4 +186,5 @@ class FinalFit:
         if self.last is not None:
             seconds = time.monotonic() - self.began
             told = (self.last.step, self.last.loss, self.last.gradient_norm, seconds)
-            log(self.verbose >= 1, "final fit: %d steps, total penalised loss %.6g, gradient %.1e, %.1f s", *told)
+            message = "final fit: %d steps, total penalised loss %.6g, gradient %.1e; took %.1f s"
+            log(self.verbose >= 1, message, *told)

@@ -64,7 +64,7 @@ class SearchPlan:
         stages = self.growth.stages
         inner = f"{'dense' if self.rungs[0].is_exact else 'iterative'}, {self.rungs[0].operator.dtype.name}"
         return (
-            f"{how} on {sizes}; stages {', '.join(stages)}; inner fits {inner}, tolerance "
+            f"{how} on {sizes}; stages: {', '.join(stages)}; fits during the search: {inner}, tolerance from "
             f"{self.effort.first_tolerance:g} to {self.effort.last_tolerance:g}"
             f"{'; adaptive temperature' if self.sharpen else ''}."
         )

@@ -182,7 +182,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
 
     _words = Words(
         "output",
-        "the number of outputs times half the log of the mean squared held-out error relative to the variance of y",
+        "half the log of (mean squared held-out error / variance of y), multiplied by the number of outputs",
     )
 
     def __init__(

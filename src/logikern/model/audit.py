@@ -66,6 +66,11 @@ class AuditPolicy:
 
 DEFAULT_POLICY = AuditPolicy()
 
+
+class UnreadModelError(ValueError):
+    """A model file that may be valid, but is not read; the message says what to do."""
+
+
 _OURS: tuple[type, ...] = (
     *KERNELS.values(),
     Sum,
@@ -164,10 +169,11 @@ def audit(
     schema = json.loads(archive.read(SCHEMA))
     if not isinstance(schema, dict) or schema.get("protocol", 0) < OLDEST_PROTOCOL:
         raise ValueError("it has no description that this version understands")
+    unpacked = 0
     for node in nodes(schema, policy.max_depth):
         _audit_node(node)
         if "file" in node:
-            limit -= _audit_array(archive, node, limit)
+            unpacked += _audit_array(archive, node, unpacked, limit)
     return schema
 
 
@@ -212,20 +218,20 @@ def _audit_node(node: dict[str, Any]) -> None:
         allowed = kind in _LOADERS.get(loader, ())
     if not allowed:
         raise ValueError(
-            f"it contains `{kind}` (loaded as {loader}), but only plain values, arrays and the types of logikern and "
+            f"it contains `{kind}` (loaded as {loader}), but only plain values, arrays, and types from logikern and "
             "scikit-learn are allowed"
         )
 
 
-def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], limit: float) -> int:
-    """Check the header of the array of a node, and return its unpacked size in bytes."""
+def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], before: int, limit: float) -> int:
+    """Check the header of an array that follows `before` unpacked bytes, and return its own unpacked bytes."""
     name = node["file"]
     if node["__loader__"] != "SparseMatrixNode":
-        _audit_size(archive.getinfo(name).file_size, limit)
+        _audit_size(before + archive.getinfo(name).file_size, limit)
         return _audit_header(archive, name)
     content = io.BytesIO(archive.read(name))
     with zipfile.ZipFile(content) as parts:
-        _audit_size(sum(part.file_size for part in parts.infolist()), limit)
+        _audit_size(before + sum(part.file_size for part in parts.infolist()), limit)
         size = sum(_audit_header(parts, part) for part in parts.namelist())
     content.seek(0)
     matrix: Any = sparse.load_npz(content)
@@ -238,8 +244,9 @@ def _audit_array(archive: zipfile.ZipFile, node: dict[str, Any], limit: float) -
 
 def _audit_size(size: int, limit: float) -> None:
     if size > limit:
-        raise ValueError(
-            f"it unpacks to {size:.3g} bytes, but only {limit:.3g} are allowed; raise `size_limit` if you trust it"
+        raise UnreadModelError(
+            f"it unpacks to at least {size:.3g} bytes, but only {limit:.3g} are allowed. Raise `size_limit` if you "
+            "trust the file."
         )
 
 

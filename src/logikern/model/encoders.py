@@ -31,27 +31,33 @@ def check_encoder(encoder: Any, n_columns: int, names: Any) -> None:
 
 
 def _check_numbers(numbers: Any, n_columns: int) -> None:
-    _require(isinstance(numbers, Numbers), "its encoder has no numbers")
-    complaint = "its encoder has numbers outside the table"
-    for places, bound in ((numbers.places, n_columns), (numbers.gaps, len(numbers.places))):
-        _require(_are_whole(places) and bool(np.all(np.diff(places) > 0)), complaint)
+    _require(isinstance(numbers, Numbers), "its encoder has no record of numeric columns")
+    invalid = "its encoder has an invalid record of numeric columns"
+    outside = "its encoder refers to numeric columns that the table does not have"
+    for places, bound, complaint in (
+        (numbers.places, n_columns, outside),
+        (numbers.gaps, len(numbers.places), invalid),
+    ):
+        _require(_are_whole(places) and bool(np.all(np.diff(places) > 0)), invalid)
         _require(not len(places) or (places[0] >= 0 and places[-1] < bound), complaint)
-    _require(_are_whole(numbers.kinds), complaint)
+    _require(_are_whole(numbers.kinds), invalid)
     known = bool(np.all((numbers.kinds >= 0) & (numbers.kinds < len(KINDS))))
-    _require(known, "its encoder has numbers of an unknown type")
+    _require(known, "its encoder has numeric columns of an unknown type")
     same = _are_finite(numbers.medians) and len(numbers.medians) == len(numbers.places) == len(numbers.kinds)
-    _require(same, "its encoder does not have a median for each number")
+    _require(same, "its encoder does not have a median for each numeric column")
 
 
 def _check_levels(levels: Any, n_columns: int) -> None:
-    complaint = "its encoder has levels outside the table"
-    _require(isinstance(levels, tuple) and all(isinstance(own, Levels) for own in levels), complaint)
+    invalid = "its encoder has an invalid record of categorical columns"
+    outside = "its encoder refers to categorical columns that the table does not have"
+    _require(isinstance(levels, tuple) and all(isinstance(own, Levels) for own in levels), invalid)
     for own in levels:
-        _require(type(own.place) is int and 0 <= own.place < n_columns, complaint)
+        _require(type(own.place) is int, invalid)
+        _require(0 <= own.place < n_columns, outside)
         is_list = isinstance(own.names, tuple) and all(isinstance(name, str) for name in own.names)
-        _require(is_list and len(set(own.names)) == len(own.names), "its encoder has levels that are not distinct")
-        _require(type(own.has_missing) is bool and type(own.has_rest) is bool, complaint)
-        _require(own.n_inputs > 0, complaint)
+        _require(is_list and len(set(own.names)) == len(own.names), "categories of its encoder are not distinct")
+        _require(type(own.has_missing) is bool and type(own.has_rest) is bool, invalid)
+        _require(own.n_inputs > 0, invalid)
 
 
 def _check_notes(notes: Any, n_columns: int) -> None:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from logikern import __version__
 from logikern.kernels import FunctionKernel, Kernel
-from logikern.model.audit import TRUSTED, audit, file_size
+from logikern.model.audit import TRUSTED, UnreadModelError, audit, file_size
 from logikern.model.integrity import check_loaded, check_steps, final_step, is_ours
 from logikern.model.objects import build, has_only_ours
 from logikern.model.sequences import pack_features, unpack_features
@@ -46,8 +46,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : one of the estimators of logikern, or Pipeline
-        A fitted model. A pipeline has transformers of scikit-learn and ends in one of the estimators.
+    model : one of logikern's estimators, or Pipeline
+        A fitted model. A pipeline has scikit-learn transformers and ends in one of logikern's estimators.
     path : str or path
     """
     write_model(model, path, {})
@@ -59,13 +59,13 @@ def write_model(model: Any, path: str | os.PathLike[str], notes: Mapping[str, st
     if not is_ours(estimator):
         raise ValueError(
             f"`model` must be {EXPECTED}, or a Pipeline that ends in one, but is of type {type(model).__name__}. "
-            "Save the `best_estimator_` of a search, and other estimators with skops."
+            "For a search, save its `best_estimator_`. Save other estimators with skops."
         )
     check_is_fitted(estimator)
     if isinstance(estimator.kernel, FunctionKernel) or not isinstance(estimator.kernel, str | Kernel):
         raise ValueError(
             f"A model with the function {estimator.kernel!r} as kernel cannot be saved: a model file holds no "
-            "code. Use a kernel of logikern or kernel='precomputed', or save the model with pickle."
+            "code. Use one of logikern's own kernels or kernel='precomputed', or save the model with pickle."
         )
     write_atomically(Path(os.path.realpath(path)), _pack(model, notes))
 
@@ -95,7 +95,7 @@ def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None)
 
     Returns
     -------
-    model : one of the estimators of logikern, or Pipeline
+    model : one of logikern's estimators, or Pipeline
     """
     path = Path(path)
     if path.is_dir():
@@ -107,6 +107,8 @@ def load_model(path: str | os.PathLike[str], *, size_limit: float | None = None)
     with open(path, "rb") as stream:
         try:
             return _unpack(stream, size_limit)
+        except UnreadModelError as error:
+            raise ValueError(f"`{path}` was not read: {error}") from error
         # A hostile file may raise any error, at any depth of the libraries that read it.
         except Exception as error:
             reason = str(error) or type(error).__name__
@@ -225,9 +227,11 @@ def _check_header(archive: zipfile.ZipFile) -> None:
     if type(number) is not int or number < 1:
         raise ValueError(f"its format is {number!r}, but {FORMAT} is expected")
     if number != FORMAT:
-        raise ValueError(
-            f"its format is {number}, but this version of logikern, {__version__}, reads format {FORMAT}; "
-            f"the file was written by logikern {header.get('logikern')!r}: install that version, or fit again"
+        writer = header.get("logikern")
+        needed = f"logikern {writer}, which" if isinstance(writer, str) else "the version of logikern that"
+        raise UnreadModelError(
+            f"its format is {number}, but logikern {__version__} reads format {FORMAT}. Install {needed} wrote the "
+            "file, or fit again."
         )
 
 

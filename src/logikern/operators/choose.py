@@ -245,8 +245,8 @@ def choose(
     matrices, room = n_matrices * n * n * dtype.itemsize, POLICY.matrix_fraction * memory
     if operator == "features" and any(kernel.features(X[:1]) is None for kernel in kernels):
         raise ValueError(
-            "`operator='features'` needs kernels with finitely many known features, "
-            f"but the kernels are {kernels!r}. Pass 'dense', 'tiled' or 'auto'."
+            "`operator='features'` needs kernels with an explicit, finite-dimensional feature map, but the kernels "
+            f"are {kernels!r}. Pass 'dense', 'tiled' or 'auto'."
         )
     _check_fast(operator, kernels, X)
     exact, spare = "dense" if matrices <= room else "tiled", max(0.0, room - matrices) / len(kernels)
@@ -260,7 +260,8 @@ def choose(
         return Choice("dense", dtype, reason, memory, spare)
     exceeds = f"{_describe(n_matrices, matrices)}, above {POLICY.matrix_fraction:.0%} of the {_size(memory)} allowed"
     if n >= POLICY.fast_from and all(_is_fast(kernel, X) for kernel in kernels):
-        reason = f"{exceeds}: products are sums over nearby points or Fourier modes if these are faster than tiles."
+        how = "as sums over nearby points or Fourier modes, or tile by tile where that is faster"
+        reason = f"{exceeds}: products are computed {how}."
         return Choice("fast", dtype, reason, memory, fast_memory=room / n_matrices)
     return Choice("tiled", dtype, f"{exceeds}: kernel values are recomputed tile by tile in every product.", memory)
 

@@ -311,7 +311,7 @@ class _Growth:
             return
 
         def learn(rung: SearchData, number: int) -> Specification | None:
-            own = self._find_factors(rung, f"{COUPLING} without part {number}")
+            own = self._find_factors(rung, f"{COUPLING}, fold {number + 1} held out")
             return None if own is None else own.specification
 
         if not is_given and self.rung.unseen is None and found.value < best.value:

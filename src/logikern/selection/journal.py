@@ -22,6 +22,8 @@ FORMAT = 6
 # parts of it unprotected, among them the shapes of arrays.
 HEADER = re.compile(rb"logikern search (\d+) ([0-9a-f]{64})\n")
 LONGEST_HEADER = 128
+# The file may be something else that the user needs.
+FOREIGN_ADVICE = "Choose another path. Delete it only if you do not need it."
 # Characters of a fingerprint in the name of a file.
 NAME_LENGTH = 16
 
@@ -167,12 +169,12 @@ def read(path: Path, fingerprint: str) -> Journal:
     if not path.exists():
         return Journal(path, fingerprint)
     if not path.is_file():
-        raise _unreadable(path, "is not a file")
+        raise _unreadable(path, "is not a file", FOREIGN_ADVICE)
     with open(path, "rb") as stream:
         header = HEADER.fullmatch(stream.readline(LONGEST_HEADER))
         content = stream.read() if header else b""
     if header is None:
-        raise _unreadable(path, "has no checkpoint header")
+        raise _unreadable(path, "has no checkpoint header", FOREIGN_ADVICE)
     if int(header[1]) != FORMAT:
         raise ValueError(
             f"The checkpoint `{path}` was written by another version of logikern. Delete it to start again, or "
@@ -198,11 +200,8 @@ def read(path: Path, fingerprint: str) -> Journal:
     return Journal(path, fingerprint, entries)
 
 
-def _unreadable(path: Path, reason: str) -> ValueError:
-    return ValueError(
-        f"`checkpoint` must be a file that an earlier search wrote, but `{path}` {reason}. "
-        "Delete it, or choose another path."
-    )
+def _unreadable(path: Path, reason: str, advice: str = "Delete it, or choose another path.") -> ValueError:
+    return ValueError(f"`checkpoint` must be a file that an earlier search wrote, but `{path}` {reason}. {advice}")
 
 
 def _numbers(entry: Entry) -> tuple[float, ...]:

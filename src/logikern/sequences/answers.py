@@ -211,18 +211,19 @@ class SequenceAnswers:
 
 def _describe_chains(own: FieldSpecification, transition: Array, labels: Array) -> list[str]:
     """One line each for the prior of transitions, the pairs of labels, the loss of positions, and the window."""
-    mean = "their mean is zero"
+    mean = "mean zero"
     if np.isfinite(own.pseudocount):
-        mean = f"their mean is counted in the training labels, with pseudocount {own.pseudocount:.3g}"
-    lines = [f"Scores of transitions: variance {own.transition_variance:.3g}; {mean}."]
+        counted = "the transition counts of the training labels"
+        mean = f"mean estimated from {counted}, with pseudocount {own.pseudocount:.3g}"
+    lines = [f"Prior of the transition scores: variance {own.transition_variance:.3g}; {mean}."]
     order, n_named = np.argsort(transition, axis=None, kind="stable"), min(NAMED_PAIRS, transition.size // 2)
     likely, unlikely = order[::-1][:n_named], order[:n_named]
     named = [_name_pairs(transition, chosen, labels) for chosen in (likely, unlikely)]
     lines.append(f"Highest scores: {named[0]}. Lowest: {named[1]}.")
     if own.piecewise:
         lines.append(
-            "The log loss of each position without its neighbours is added with weight "
-            f"{own.piecewise:.3g} (piecewise)."
+            f"The training loss is the log loss of the sequences plus {own.piecewise:.3g} (`piecewise`) times the "
+            "log loss of each position on its own."
         )
     if own.window:
         told = [f"{weight:.2g} at {step}" for step, weight in zip(_steps_of(own), own.window, strict=True)]

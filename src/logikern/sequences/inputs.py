@@ -43,7 +43,7 @@ class SequenceRows:
         return SequenceRows(self.rows[self.rows_of(chosen)], join_lengths(np.diff(self.offsets)[chosen]))
 
     def spread(self, values: Array) -> Array:
-        """Values of sequences (S,) for each of their rows, (n,)."""
+        """Repeat the value of each sequence, (S,), for all of its rows, (n,)."""
         return np.repeat(values, np.diff(self.offsets))
 
     def locate(self, row: int) -> str:

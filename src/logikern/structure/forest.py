@@ -160,7 +160,7 @@ class InnerNodes(Forest):
         self.class_parents: Indices = np.array([self._place.get(parent, len(self)) for parent in parents], np.intp)
 
     def place(self, number: int) -> int:
-        """The inner node of a latent function."""
+        """The position of a latent function among the inner nodes."""
         return self._place[number]
 
     @cached_property

@@ -11,7 +11,7 @@ import numpy as np
 SEPARATOR = "/"
 FORMS = (
     "a dict from child to parent, a nested dict, paths such as 'physics/optics' or ('physics', 'optics'), "
-    "rows (child, parent), a directed graph of networkx, or 'paths' to read it from the labels"
+    "rows (child, parent), a directed networkx graph, or 'paths' to read it from the labels"
 )
 
 Label = Hashable

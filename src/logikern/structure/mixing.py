@@ -55,7 +55,7 @@ class Mixing(ABC):
 
     def inherit_groups(self, groups: Mapping[Any, Any]) -> list[Any]:
         """The group of each latent function from groups of named nodes."""
-        raise ValueError("`tying` as a dict needs a hierarchy. Pass a list with a group per class.")
+        raise ValueError("`tying` as a dict needs a hierarchy. Pass a list with one group for each class.")
 
     def describe(self, members: Indices) -> str:
         """Some latent functions in words."""

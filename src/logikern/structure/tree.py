@@ -182,7 +182,7 @@ class Tree(Mixing):
 
     @property
     def unit(self) -> str:
-        return "node with siblings"
+        return "node that has siblings"
 
     @property
     def groupings(self) -> dict[str, Indices]:

@@ -50,8 +50,8 @@ def tie(tying: str | Sequence[Any] | Mapping[Any, Any], mixing: Mixing) -> Tying
         if tying not in named:
             near = difflib.get_close_matches(tying.lower(), ["auto", *named], n=1)
             raise ValueError(
-                f"`tying` must be one of {sorted(named)}, or a list with a group per {mixing.unit}, but is {tying!r}."
-                + (f" Did you mean {near[0]!r}?" if near else "")
+                f"`tying` must be one of {sorted(named)}, or a list with one group for each {mixing.unit}, but is "
+                f"{tying!r}." + (f" Did you mean {near[0]!r}?" if near else "")
             )
         return named[tying]
     groups = _numbered(_group_labels(tying, mixing))
@@ -85,11 +85,12 @@ def _group_labels(tying: Any, mixing: Mixing) -> list[Any]:
         dict.fromkeys(labels)
     except TypeError:
         raise ValueError(
-            f"`tying` must be a name or a list with a plain group label per {mixing.unit}, but is {tying!r}."
+            f"`tying` must be a name or a list with one hashable group label for each {mixing.unit}, but is "
+            f"{tying!r}. Use numbers or strings as labels."
         ) from None
     if len(labels) != mixing.n_latent:
         raise ValueError(
-            f"`tying` as a list must have one group label per {mixing.unit}, but has {len(labels)} labels instead of "
-            f"{mixing.n_latent}. Pass them in the order of `classes_`, or of `tree_.branches` for a hierarchy."
+            f"`tying` as a list must have one group label for each {mixing.unit} ({mixing.n_latent}), but has "
+            f"{len(labels)}. Pass them in the order of `classes_`, or of `tree_.branches` for a hierarchy."
         )
     return labels

@@ -16,7 +16,7 @@ from logikern.encoding.tables import read_columns
 
 # Cause of an error -> what a user of the command line can do about it.
 ADVICE = {
-    "nested": "Split it into columns, or pass `--ignore {quoted}`.",
+    "nested": "Every value must be a string or a number: split it into columns, or pass `--ignore {quoted}`.",
     "complex": "Split it into two columns, or pass `--ignore {quoted}`.",
     "mixed": "Correct the values, or pass `--categorical {quoted}` or `--ignore {quoted}`.",
     "mixed dates": "Correct the values, or pass `--categorical {quoted}` or `--ignore {quoted}`.",
@@ -27,15 +27,16 @@ ADVICE = {
 # Cause of a note -> a warning.
 WARNINGS = {
     "identifier": "dropped column `{column}`, which looks like an identifier: almost all of its {count} "
-    "values are distinct. Pass `--ignore {quoted}`, `--text {quoted}` if it holds prose, or `--categorical {quoted}` "
-    "to use it.",
+    "values are distinct. To use it, pass `--text {quoted}` (prose) or `--categorical {quoted}` (categories). To "
+    "drop it without this warning, pass `--ignore {quoted}`.",
     "index": "dropped column `{column}`, which looks like the index of a pandas frame. Rename it to use it.",
     "counter": "column `{column}` looks like an identifier: all of its {count} values are distinct. Pass "
-    "`--ignore {quoted}` if it does not help predict the class.",
+    "`--ignore {quoted}` if it does not help to predict the target.",
     "spelled": "column `{column}` holds numbers stored as text; they are used as numbers. Pass "
     "`--categorical {quoted}` if they are categories.",
-    "pooled": "column `{column}` has {count} levels; the most frequent ones become one input each. Pass "
-    "`--ignore {quoted}`, or `--text {quoted}` if it holds prose.",
+    "pooled": "column `{column}` has {count} levels. The most frequent ones become one input each, and the others "
+    "share one. If the column holds prose, pass `--text {quoted}`; if it does not help to predict the target, pass "
+    "`--ignore {quoted}`.",
 }
 IDENTIFIERS = ("identifier", "index")  # causes of notes on columns that are dropped because they name rows
 
@@ -115,13 +116,15 @@ def refuse_nested(frame: pd.DataFrame, names: Sequence[str]) -> None:
 
 def gap_notes(findings: Findings | None, missing_text: int, medians: str) -> list[str]:
     """Sentences that say how missing values are treated."""
-    numbers, levels = (0, 0) if findings is None else (findings.missing_numbers, findings.missing_levels)
-    found = {
-        f"imputed {count(numbers, 'missing number')} with {medians}": numbers,
-        f"treated {count(levels, 'missing category')} as a level": levels,
+    found = Findings(0, 0, 0, ()) if findings is None else findings
+    told = {
+        f"imputed {count(found.missing_numbers, 'missing number')} with {medians}": found.missing_numbers,
+        f"treated {count(found.missing_levels, 'missing category')} as a separate level": found.missing_levels,
+        f"treated {count(found.unseen_gaps, 'missing category')} as unseen, because their columns had no missing "
+        "values in the training data": found.unseen_gaps,
         f"treated {count(missing_text, 'missing text')} as empty": missing_text,
     }
-    return [note for note, number in found.items() if number]
+    return [note for note, number in told.items() if number]
 
 
 def unseen_notes(findings: Findings) -> list[str]:

@@ -1,6 +1,6 @@
 """DATA as inputs of a fitted model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,8 @@ from logikern.encoding.encoder import Encoder
 from logikern.encoding.inspection import inspect
 
 SVMLIGHT_LABEL = "svmlight label"
+# What may name a column besides the inputs, for error messages.
+KEEP, TARGET_OPTION, MODEL_FILE = "`--keep`", "`--target`", "the model file"
 
 
 @dataclass(frozen=True)
@@ -37,19 +39,17 @@ def read_inputs(
     model: Any,
     data: str,
     reading: Reading,
-    others: Sequence[str] = (),
-    option: str = "`--keep`",
+    origins: Mapping[str, str],
     numeric: Sequence[str] = (),
 ) -> Inputs:
     """Read DATA for `model`.
 
-    `others` are additional columns that the user named in `option`; they keep their spelling, except for the
-    `numeric` ones.
+    `origins` has additional columns, each with what names it: an option or the model file. They keep their spelling,
+    except for the `numeric` ones.
     """
-    source = open_source(data, reading.format)
+    source, others = open_source(data, reading.format), list(origins)
     if source.format == "svmlight":
-        if others:
-            raise typer.BadParameter("svmlight has no column names: remove the options that name columns.")
+        _refuse_names(origins, source)
         return _sparse_inputs(model, source, reading)
     roles, encoder = roles_of(model), encoder_of(model)
     levels = () if encoder is None else [encoder.column_names[own.place] for own in encoder.levels]
@@ -57,7 +57,8 @@ def read_inputs(
     notes: list[str] = []
     named = [*others, *(wanted_columns(model) or ())]
     table = read_table(source, reading, as_text, named=named, tell=notes.append)
-    require_columns(table, others, source, option)
+    for name, origin in origins.items():
+        require_columns(table, [name], source, origin)
     if roles is not None:
         found = _inputs_by_role(encoder, roles, table, source, others)
     else:
@@ -107,13 +108,27 @@ def _inputs_as_given(model: Any, table: pd.DataFrame, source: Source, others: Se
     return Inputs(table[names].to_numpy(dtype=np.float64 if is_plain else object), table, ())
 
 
+def _refuse_names(origins: Mapping[str, str], source: Source) -> None:
+    """Reject named columns for svmlight: some options can be removed, but other columns need a table."""
+    needed = [name for name, origin in origins.items() if origin not in (KEEP, TARGET_OPTION)]
+    if needed:
+        raise _needs_columns(needed, source)
+    if origins:
+        options = " and ".join(dict.fromkeys(origins.values()))
+        raise typer.BadParameter(f"svmlight has no column names: remove {options}.")
+
+
+def _needs_columns(names: Sequence[str], source: Source) -> ValueError:
+    needed = f"the column{'s' if len(names) > 1 else ''} {name_list(names)}"
+    return ValueError(
+        f"the model needs {needed}, but `{source.name}` is svmlight, which has no column names. Pass a table."
+    )
+
+
 def _sparse_inputs(model: Any, source: Source, reading: Reading) -> Inputs:
     names = wanted_columns(model)
     if names is not None:
-        raise ValueError(
-            f"the model needs the columns {name_list(names)}, but `{source.name}` is svmlight, which has no "
-            "column names. Pass a table."
-        )
+        raise _needs_columns(names, source)
     found, notes = read_svmlight(source, reading), []
     surplus = found.features.shape[1] - int(model.n_features_in_)
     if surplus > 0:

@@ -36,6 +36,13 @@ def missing_labels(table: pd.DataFrame, names: Sequence[str], drop: bool) -> np.
     return np.any([missing_targets(table[name], drop) for name in names], axis=0)
 
 
+def dropped_note(missing: np.ndarray, of_labels: bool) -> str:
+    """A sentence about rows that `--drop-missing-target` dropped; empty if there are none."""
+    n_dropped = int(missing.sum())
+    why = "with a missing value in a label column" if of_labels else "without a target"
+    return f"dropped {count(n_dropped, 'row')} {why}" if n_dropped else ""
+
+
 def read_label_sets(table: pd.DataFrame, hierarchy: str, encoding: str | None, messages: Messages) -> LabelledSets:
     """The columns as labels, or as nodes of a tree; nodes without a column of their own are added."""
     frame = pd.DataFrame({name: _presence(table[name]) for name in table.columns})

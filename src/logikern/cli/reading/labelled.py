@@ -10,11 +10,15 @@ import typer
 
 from logikern.cli.models import has_label_sets, has_sequences, is_regression, tree_of
 from logikern.cli.preprocessing import final_step
-from logikern.cli.reading.cells import count
-from logikern.cli.reading.inputs import SVMLIGHT_LABEL, Inputs, read_inputs
-from logikern.cli.reading.label_columns import known_label_sets, label_columns, missing_labels
+from logikern.cli.reading.inputs import MODEL_FILE, SVMLIGHT_LABEL, TARGET_OPTION, Inputs, read_inputs
+from logikern.cli.reading.label_columns import dropped_note, known_label_sets, label_columns, missing_labels
 from logikern.cli.reading.labels import known_labels, measurements, missing_targets
-from logikern.cli.reading.sequences import find_sequence_column, read_sequence_names, with_sequence
+from logikern.cli.reading.sequences import (
+    SequenceColumn,
+    find_sequence_column,
+    read_sequence_names,
+    with_sequence,
+)
 from logikern.cli.reading.sources import STANDARD, Reading, format_of
 from logikern.cli.session.messages import Messages
 from logikern.model.persistence import read_notes
@@ -33,7 +37,7 @@ class LabelledSource:
     target: str | None = None
     drop_missing_target: bool = False
     keep: tuple[str, ...] = ()  # further columns of DATA
-    sequence: str | None = None  # the column that marks sequences
+    sequence: SequenceColumn | None = None
 
 
 @dataclass(frozen=True)
@@ -69,23 +73,17 @@ def read_labelled(model: Any, source: LabelledSource, messages: Messages) -> Lab
     if has_label_sets(model):
         return _read_sets(model, source, messages)
     target = source.target or _remembered(source)
-    option = " or ".join(
-        [
-            *(["`--keep`"] if source.keep else []),
-            *(["`--sequence`"] if source.sequence else []),
-            *["`--target`" if source.target else "the model file"],
-        ]
-    )
-    others = with_sequence(source.keep, source.sequence)
-    named = [*([target] if target else []), *(name for name in others if name != target)]
+    origins = with_sequence(source.keep, source.sequence)
+    if target:
+        origins[target] = TARGET_OPTION if source.target else MODEL_FILE
     numeric = [target] if target and is_regression(model) else []
-    inputs = read_inputs(model, source.data, source.reading, named, option, numeric)
+    inputs = read_inputs(model, source.data, source.reading, origins, numeric)
     for note in inputs.notes:
         messages.info(note)
     known = _label(model, inputs, target, source.drop_missing_target, messages)
     if source.sequence is None:
         return known
-    return replace(known, sequences=read_sequence_names(known.table[source.sequence]))
+    return replace(known, sequences=read_sequence_names(known.table[source.sequence.name]))
 
 
 def _read_sets(model: Any, source: LabelledSource, messages: Messages) -> LabelledRows:
@@ -93,12 +91,12 @@ def _read_sets(model: Any, source: LabelledSource, messages: Messages) -> Labell
     if source.target is not None:
         raise typer.BadParameter("the model has several labels, each with a column of its own: remove `--target`.")
     names = label_columns(final_step(model), read_notes(source.model_file))
-    inputs = read_inputs(model, source.data, source.reading, names, "the model file")
+    inputs = read_inputs(model, source.data, source.reading, dict.fromkeys(names, MODEL_FILE))
     for note in inputs.notes:
         messages.info(note)
     missing = missing_labels(inputs.table, names, source.drop_missing_target)
     if missing.any():
-        messages.info(f"dropped {count(int(missing.sum()), 'row')} without a label")
+        messages.info(dropped_note(missing, of_labels=True))
     rows = np.flatnonzero(~missing)
     sets = known_label_sets(final_step(model), inputs.table[names].iloc[rows])
     return LabelledRows(inputs.take(rows), sets, rows, inputs.table, None)
@@ -115,7 +113,7 @@ def _label(model: Any, inputs: Inputs, target: str | None, drop: bool, messages:
     column = inputs.table[target or _label_column(inputs)]
     missing = missing_targets(column, drop)
     if missing.any():
-        messages.info(f"dropped {count(int(missing.sum()), 'row')} without a target")
+        messages.info(dropped_note(missing, of_labels=False))
     rows = np.flatnonzero(~missing)
     return LabelledRows(inputs.take(rows), _known(model, column.iloc[rows]), rows, inputs.table, target)
 

@@ -1,15 +1,24 @@
-"""The column that marks sequences, in a training table and for a fitted model."""
+"""The column with the identifiers of sequences, in a training table and for a fitted model."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import typer
 
 from logikern.cli.reading.cells import levels, row_names
+from logikern.cli.reading.inputs import KEEP, MODEL_FILE
 from logikern.model.persistence import read_notes
 
 SEQUENCE = "sequence"  # note in a model file
+
+
+class SequenceColumn(NamedTuple):
+    """The column with the identifiers of sequences, and what names it: an option or the model file."""
+
+    name: str
+    origin: str
 
 
 def read_sequence_names(column: pd.Series) -> np.ndarray:
@@ -32,8 +41,8 @@ def require_several(names: np.ndarray) -> None:
         )
 
 
-def find_sequence_column(model_file: str, given: str | None, labels_sequences: bool) -> str | None:
-    """The column that marks sequences: from `--sequence`, or as in the fit; None without sequences."""
+def find_sequence_column(model_file: str, given: str | None, labels_sequences: bool) -> SequenceColumn | None:
+    """The column with the identifiers of sequences: from `--sequence`, or as in the fit; None without sequences."""
     if not labels_sequences:
         if given is not None:
             raise typer.BadParameter(
@@ -41,14 +50,17 @@ def find_sequence_column(model_file: str, given: str | None, labels_sequences: b
                 "`--sequence`."
             )
         return None
-    column = given or read_notes(model_file).get(SEQUENCE)
-    if column is None:
+    if given:
+        return SequenceColumn(given, "`--sequence`")
+    noted = read_notes(model_file).get(SEQUENCE)
+    if noted is None:
         raise typer.BadParameter(
-            f"`{model_file}` labels sequences: pass `--sequence COL`, the column that marks them."
+            f"`{model_file}` labels sequences: pass `--sequence COL`, the column with the identifier of each row's "
+            "sequence."
         )
-    return column
+    return SequenceColumn(noted, MODEL_FILE)
 
 
-def with_sequence(others: Sequence[str], column: str | None) -> list[str]:
-    """The named columns, with the column of sequences."""
-    return list(dict.fromkeys([*others, *([] if column is None else [column])]))
+def with_sequence(keep: Sequence[str], column: SequenceColumn | None) -> dict[str, str]:
+    """The columns besides the inputs, each with what names it."""
+    return dict.fromkeys(keep, KEEP) | ({} if column is None else {column.name: column.origin})

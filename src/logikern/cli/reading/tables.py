@@ -46,8 +46,8 @@ def read_table(
     return frame
 
 
-def require_columns(frame: pd.DataFrame, names: Iterable[str], source: Source, option: str) -> None:
-    """Reject names that the table does not have, and suggest similar ones."""
+def require_columns(frame: pd.DataFrame, names: Iterable[str], source: Source, origin: str) -> None:
+    """Reject names that the table does not have, and suggest similar ones; `origin` is the option that names them."""
     for name in names:
         if name in frame.columns:
             continue
@@ -57,7 +57,7 @@ def require_columns(frame: pd.DataFrame, names: Iterable[str], source: Source, o
             f"Did you mean {' or '.join(f'`{own}`' for own in near)}?" if near else f"Columns: {name_list(columns)}."
         )
         raise ValueError(
-            f"`{source.name}` has no column `{name}`, which {option} names. {hint}{_separator_hint(columns)}"
+            f"`{source.name}` has no column `{name}`, which is named by {origin}. {hint}{_separator_hint(columns)}"
         )
 
 
@@ -101,7 +101,10 @@ def _read_delimited(source: Source, reading: Reading, as_text: Sequence[str], mi
     commas = comma_columns(frame, as_text) if reading.decimal is None else []
     if has_sure_comma(frame, commas):
         frame = parse(io.StringIO(text), decimal=",")
-        notes.append(f"read ',' as the decimal mark of {name_list(commas)}; pass `--decimal .` to read it as text")
+        these = "this column" if len(commas) == 1 else "these columns"
+        notes.append(
+            f"read ',' as the decimal mark in {name_list(commas)}; pass `--decimal .` to read {these} as text"
+        )
     elif commas:
         notes.append(f"the values of {name_list(commas)} are text. If ',' is their decimal mark, pass `--decimal ,`")
     frame.attrs[NOTES] = tuple(notes)

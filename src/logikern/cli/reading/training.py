@@ -21,7 +21,13 @@ from logikern.cli.reading.columns import (
     suspicions,
 )
 from logikern.cli.reading.hierarchy import Labelled, read_labels
-from logikern.cli.reading.label_columns import LabelledSets, missing_labels, read_label_sets, refuse_both
+from logikern.cli.reading.label_columns import (
+    LabelledSets,
+    dropped_note,
+    missing_labels,
+    read_label_sets,
+    refuse_both,
+)
 from logikern.cli.reading.labels import measurements
 from logikern.cli.reading.sequences import read_sequence_names
 from logikern.cli.reading.sources import Reading, Source, open_source
@@ -106,7 +112,7 @@ def _table_training_set(source: Source, reading: Reading, columns: Columns, mess
     _refuse_wordless(prepared, roles.text)
     findings = None if encoder is None else inspect(encoder, inputs[list(encoder.column_names)])
     empty_text = [name for name in columns.text if name not in roles.text]
-    _report(roles, empty_text, int(missing.sum()), messages)
+    _report(roles, empty_text, dropped_note(missing, bool(columns.label)), messages)
     for note in gap_notes(findings, missing_text, "column medians"):
         messages.info(note)
     for suspicion in suspicions(encoder):
@@ -213,11 +219,11 @@ def _refuse_wordless(frame: pd.DataFrame, text: Sequence[str]) -> None:
             )
 
 
-def _report(roles: Roles, empty_text: Sequence[str], n_dropped: int, messages: Messages) -> None:
+def _report(roles: Roles, empty_text: Sequence[str], dropped: str, messages: Messages) -> None:
     counts = {"numeric": roles.numeric, "categorical": roles.categorical, "text": roles.text}
     messages.info("inputs: " + ", ".join(f"{len(names)} {kind}" for kind, names in counts.items() if names))
-    if n_dropped:
-        messages.info(f"dropped {count(n_dropped, 'row')} without a target")
+    if dropped:
+        messages.info(dropped)
     constant = [*roles.constant, *empty_text]
     if constant:
         messages.info(f"dropped {count(len(constant), 'constant column')}: {name_list(constant)}")

@@ -42,7 +42,7 @@ class Progress:
             return "first evaluation"
         record = self.records[-1]
         value = f"criterion {record.value:.5f}" if record.usable else "failed"
-        best = f", best on {record.n_points} rows {record.best:.5f}" if math.isfinite(record.best) else ""
+        best = f" (best on {record.n_points} rows: {record.best:.5f})" if math.isfinite(record.best) else ""
         return f"{record.stage}, evaluation {record.evaluation}: {value}{best}"
 
     @property
@@ -87,7 +87,7 @@ def show_progress(
         # A fit may have several searches, each with a final fit.
         progress.step, interruption.final = None, False
         if not live:
-            messages.info(f"  {progress.state}; {in_seconds(progress.elapsed)}, {progress.rest}")
+            messages.info(f"  {progress.state}; {in_seconds(progress.elapsed)} so far, {progress.rest}")
         interruption.honour()
 
     def newton_step(step: "NewtonStep") -> None:

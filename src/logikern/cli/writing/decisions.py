@@ -1,4 +1,4 @@
-"""Decisions of smallest expected loss as a table."""
+"""A table of the decisions with the smallest expected loss."""
 
 from typing import Any
 

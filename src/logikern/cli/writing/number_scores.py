@@ -56,9 +56,9 @@ def _explained(true: np.ndarray, errors: np.ndarray) -> Estimate:
 def named_scores(scores: NumberScores) -> Iterator[tuple[str, Estimate | float | None]]:
     """Each score with its name for a reader."""
     yield "RMSE", scores.rmse
-    yield "RMSE of the mean target", scores.baseline_rmse
+    yield "RMSE of always predicting the mean", scores.baseline_rmse
     yield "mean absolute error", scores.mean_absolute_error
     yield "R^2", scores.r2
     if scores.log_loss is not None:
         yield "log loss", scores.log_loss
-        yield "log loss of a normal distribution of the target", scores.baseline_log_loss
+        yield "log loss of a normal distribution fitted to the targets", scores.baseline_log_loss

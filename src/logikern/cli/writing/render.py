@@ -142,7 +142,7 @@ def _print_set_scores(scores: SetScores, console: Any) -> None:
         "joint log loss of the label frequencies": (f"{scores.baseline_joint_log_loss:.4f}", ""),
         "Hamming loss": _with_interval(found["hamming_loss"], ".4f"),
         "subset error": _with_interval(found["subset_error"], ".2%"),
-        "F1 of rows": _with_interval(found["f1"], ".4f"),
+        "mean F1 per row": _with_interval(found["f1"], ".4f"),
     }
     console.print(_intervals(f"{scores.rows} rows", values))
     console.print(_table_of("labels", "label", scores.per_label))

@@ -28,7 +28,7 @@ class DecisionMixin:
         reject_label: Any = None,
         allow_inner: bool = False,
     ) -> Array:
-        """The decisions of smallest expected loss.
+        """The decisions with the smallest expected loss.
 
         Parameters
         ----------

@@ -118,7 +118,8 @@ SHARINGS_OF_LABEL_SETS = {
     "shared": "All functions, of labels and of label sets, share one kernel and one variance.",
     "level": "All functions share one kernel; functions of labels have one variance, and label sets have another.",
     "leaf": "All functions share one kernel; functions of labels have one variance, and each label set has its own.",
-    "separate": "Functions of labels and functions of label sets have a kernel and a variance each.",
+    "separate": "All functions of labels share one kernel and one variance; all functions of label sets share "
+    "another kernel and variance.",
     "leaves": "Functions of labels share a kernel and a variance; each label set has its own kernel and variance.",
 }
 
@@ -127,7 +128,8 @@ SHARINGS_OF_LABEL_KERNELS = {
     "shared": "The covariance of two classes is the product of one kernel, one variance and the label kernel.",
     "level": "One kernel; the part that classes share has one variance, and class-specific parts have another.",
     "leaf": "One kernel; the part that classes share has one variance, and each class-specific part has its own.",
-    "separate": "The part that classes share and the class-specific parts have a kernel and a variance each.",
+    "separate": "The part that classes share has one kernel and one variance; all class-specific parts share another "
+    "kernel and variance.",
     "leaves": "The part that classes share and each class-specific part have their own kernel and variance.",
 }
 OTHER_SHARINGS: dict[type, dict[str, str]] = {

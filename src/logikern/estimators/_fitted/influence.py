@@ -66,13 +66,15 @@ class InfluenceMixin:
 
     @property
     def loo_method_(self) -> str:
-        """How `loo_proba_` is computed: "exact" (given the Newton step), or "low rank" with the rank."""
+        """How `loo_proba_` is computed: "exact" (given the Newton step) or by a low-rank approximation."""
         rank = self._loo_rank()
-        told = f"low rank ({rank}), which overestimates losses" if rank else "exact"
+        told = f"low-rank approximation (rank {rank}), which overestimates losses" if rank else "exact"
         if not isinstance(self.model_, NeighbourhoodModel):
             return told
-        fixed = ", others held fixed" if is_coupled(self.model_) else ""
-        return f"{told}; within neighbourhoods{fixed}, mean over {len(self.model_.members)} partitions"
+        fixed = " with the other neighbourhoods fixed" if is_coupled(self.model_) else ""
+        n_partitions = len(self.model_.members)
+        averaged = f", and results are averaged over {n_partitions} partitions" if n_partitions > 1 else ""
+        return f"{told}; each row is left out of its own neighbourhood{fixed}{averaged}"
 
     @property
     def loo_log_loss_(self) -> float:

@@ -52,7 +52,7 @@ def predict_decisions(
     reject_label: Any = None,
     allow_inner: bool = False,
 ) -> Array:
-    """The decisions of smallest expected loss.
+    """The decisions with the smallest expected loss.
 
     Parameters
     ----------

@@ -50,17 +50,18 @@ _IDLE = {
 
 
 class _UnknownValueError(Exception):
-    """A value that another process could not recognise."""
+    """A value without a fingerprint that is the same in every process."""
 
 
 def fingerprint(name: str, value: Any) -> str:
-    """A text that identifies a value; a ValueError, which names it, if another process could not recognise it."""
+    """A text that identifies a value in every process; a ValueError, which names it, if there is none."""
     try:
         return _Reader().read(value).hex()
     except (_UnknownValueError, RecursionError) as error:
         raise ValueError(
-            f"A `checkpoint` is valid only for the same data and settings, but `{name}` cannot be recognised in "
-            f"another process: {error}. Give its class a `__reduce__` or `__getstate__`, or use checkpoint=None."
+            "A `checkpoint` can be resumed only with the same data and settings, but a resumed fit could not check "
+            f"whether `{name}` is the same: {error}. Give its class a `__reduce__` or `__getstate__`, or use "
+            "checkpoint=None."
         ) from error
 
 

@@ -68,8 +68,8 @@ def whole_folds(folds: Folds) -> Indices:
     held_out, kept = folds.held_out > 0, folds.kept > 0
     if not (held_out.sum(axis=0) == 1).all() or (held_out == kept).any():
         raise ValueError(
-            "`criterion` is 'loo', which needs a `cv` that holds out each row in exactly one split, and in every "
-            "split keeps all rows that are not held out, but this `cv` does not. Pass None, a number of folds or "
+            "With criterion='loo', the splits of `cv` must be a partition: each row is held out exactly once, and "
+            "every split keeps all other rows. The given `cv` is not a partition. Pass cv=None, a number of folds or "
             "other splits, or use criterion='cv'."
         )
     return held_out.argmax(axis=0)

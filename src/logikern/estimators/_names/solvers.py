@@ -1,4 +1,4 @@
-"""Solvers by name, each with its memory, and the solvers of inner fits."""
+"""Solvers by name, with the memory that each needs, and the solvers used for inner fits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

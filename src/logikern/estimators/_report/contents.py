@@ -36,7 +36,7 @@ def report(model: Any, X: Any, y: Any, out: Any = None, groups: Any = None) -> s
 
     Parameters
     ----------
-    model : classifier of logikern, or a scikit-learn Pipeline or search that contains one
+    model : one of logikern's classifiers, or a scikit-learn Pipeline or search that contains one
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         As for `model.predict`.
     y : array of shape (n_samples,) or (n_samples, n_labels)

@@ -60,7 +60,7 @@ def describe_label_sets(model: Any, classifier: Any, X: Any, y: Any, origin: Ori
         labels=_labels(found, truth, names),
         words=Words(
             sample=f"{n} rows with {n_labels} labels",
-            baseline="labels independently, with their shares in these rows",
+            baseline="each label independently, with its frequency in these rows as the probability",
             cases="Here each pair of a row and a label is a case: the label is either present or absent.",
         ),
     )
@@ -93,7 +93,7 @@ def _labels(found: SetLosses, truth: Mask, names: list[str]) -> Table:
         for one in scores
     )
     hidden = len(names) - len(rows)
-    note = "Recall and precision of decisions with probability above one half."
+    note = "For recall and precision, a label counts as predicted if its probability is above one half."
     more = f" {hidden} labels with fewer rows are not shown." if hidden else ""
     return Table(("label", "rows", "mean probability", "recall", "precision", "log loss"), rows, note + more)
 

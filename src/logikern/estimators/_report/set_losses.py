@@ -35,7 +35,7 @@ class SetLosses:
     """What a model, or the baseline, predicts for rows with known label sets, and its losses."""
 
     marginals: Array  # (n, L): probability of each label
-    decided: dict[str, Mask]  # (n, L): for each loss, the sets of smallest expected loss
+    decided: dict[str, Mask]  # (n, L): for each loss, the sets with the smallest expected loss
     each: Array  # (n, 4): see `SET_SCORES`
 
 

@@ -102,7 +102,7 @@ class LabelSetAnswers:
         return self.decide(X, "hamming")
 
     def decide(self, X: Any, loss: str = "hamming") -> Indices:
-        """The label set of smallest expected loss for each row, as indicators (n_samples, n_labels).
+        """The label set with the smallest expected loss for each row, as indicators (n_samples, n_labels).
 
         Parameters
         ----------

@@ -18,7 +18,10 @@ _ADVICE = "`node_indicators(y, hierarchy)` makes such a frame."
 
 
 def read_label_tree(hierarchy: Any, names: Array | None, n_labels: int) -> Tree:
-    """The tree whose nodes are the columns of y, with these names or in the order of its labels."""
+    """Read the hierarchy whose nodes are the columns of y.
+
+    Columns are matched by `names`; if `names` is None, they must be in the order of the tree's `labels`.
+    """
     if names is None and isinstance(hierarchy, str) and hierarchy == "paths":
         raise ValueError(
             "`hierarchy='paths'` reads the tree from the labels, but the columns of `y` have no names. Pass a frame "

@@ -47,8 +47,9 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
     tying : {"auto", "shared", "scaled", "separate"}, default="auto"
         "shared": one kernel and one variance for all labels (or label sets); "scaled": one kernel, a variance for
         each; "separate": a kernel and a variance for each. "auto" grows from shared to separate as long as that is
-        better. In the coupled structure, functions of labels and functions of label sets have a variance each with
-        "shared", and a kernel each with "separate"; with "scaled", each label set has its own variance.
+        better. In the coupled structure, all functions of labels share one variance with "shared", and all functions
+        of label sets share another; with "separate", the two groups also have different kernels; with "scaled", each
+        label set has its own variance.
     rate : float, sequence of float or None, default=None
         As in `KernelLogisticClassifier`.
     variance : float or None, default=None

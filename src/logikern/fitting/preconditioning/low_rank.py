@@ -56,7 +56,10 @@ class CovarianceFactors:
 
     @cached_property
     def forest(self) -> ClassForest:
-        """The forest along which residuals couple classes at a point; without one, they do not couple them."""
+        """The forest along which residuals couple classes at a point.
+
+        If the mixing has no forest, a flat one, so that residuals do not couple classes.
+        """
         return self.mixing.forest or Flat(self.mixing.n_classes).forest
 
     @property
