@@ -22,6 +22,8 @@ DOCS = ROOT / "docs"
 QUICK_WARNING = "**These are quick versions on a few rows. They show that everything runs; values mean nothing.**"
 QUICK_FOLDER = ROOT / "build" / "quick"
 WIDTH = 118
+# Minutes of a part above which it is run only if it is named.
+LONG = 30
 NUMBER = re.compile(r"[*<> ]*[-+]?\d[\d,.]*(e[-+]?\d+)?\**( ([±(\[:]|\+-).*)?$")
 Results = Mapping[str, Stored | None]
 
@@ -241,4 +243,6 @@ def _reason_to_skip(part: Part, results: Path, chosen: argparse.Namespace) -> st
         return "" if part.has_quick else "left out, it has no quick version"
     if not chosen.again and parts.state(part, results) == "current":
         return "current, not run again (AGAIN=1 runs it)"
+    if part.minutes > LONG and not chosen.part:
+        return f"left out, it takes about {part.minutes:g} min (PART={part.name} runs it)"
     return ""

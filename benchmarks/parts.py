@@ -1,8 +1,8 @@
 """Parts of a generated page: the commands that make each one, its stored result, and whether that is current.
 
 A result is current if it was made by the present code with the present settings: its file keeps a fingerprint of the
-commands, of the benchmark scripts that they import and of the library. Comments, docstrings, `report.py`, which
-writes results, and the layers `cli`, `dask` and `reporting` do not count.
+commands, of the benchmark scripts that they import and of the library. Comments, docstrings, sentences for people,
+`report.py`, which writes results, and the layers `cli`, `dask` and `reporting` do not count.
 """
 
 import ast
@@ -167,9 +167,11 @@ def _library() -> str:
 
 
 def _code(path: Path) -> str:
-    """The source without comments and docstrings."""
+    """The source without comments, docstrings, and strings with a space, which are for people."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            node.value = "..."
         if isinstance(node, Documented) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree)
