@@ -164,6 +164,16 @@ def test_first_stage_may_have_alternatives():
     assert [row.split("  ")[-1] for row in rows(model)] == ["first model", "better: final", "not better"]
 
 
+def test_small_losses_are_told_apart():
+    model = with_verdicts(
+        Verdict("shared", 2, 2.4e-5, np.nan, np.nan, True, "first model"),
+        Verdict("scaled", 4, 1.1e-5, 1.3e-5, 2e-6, True, "better"),
+    )
+    model.criterion_value_ = 1.1e-5
+    assert "0.000011" in rows(model)[-1] and "0.000013" in rows(model)[-1]
+    assert "Criterion 0.000011 on" in model.explain()
+
+
 def test_model_that_settings_demand_is_told_so():
     model = with_verdicts(
         Verdict("shared", 2, 0.5, np.nan, np.nan, True, "first model"),

@@ -151,23 +151,31 @@ def _compared(verdicts: tuple[Verdict, ...], final: Verdict, records: tuple[Reco
     """A table with a row for each model."""
     own = [record.n_points for record in records if record.stage == verdicts[-1].stage]
     width = max(len("model"), *(len(verdict.stage) for verdict in verdicts))
-    lines = [f"{'model':{width}}  learned  criterion     gain   noise"]
+    decimals = _decimals(*(verdict.value for verdict in verdicts))
+    wide = decimals + 3
+    lines = [f"{'model':{width}}  learned  criterion  {'gain':>{wide}}  {'noise':>{wide - 1}}"]
     for verdict in verdicts:
         is_first = np.isnan(verdict.gain)
-        gain, noise = ("-", "-") if is_first else (f"{verdict.gain:z.4f}", f"{verdict.noise:.4f}")
+        gain, noise = ("-", "-") if is_first else (f"{verdict.gain:z.{decimals}f}", f"{verdict.noise:.{decimals}f}")
         fate = verdict.fate + " on unseen rows" * (verdict.n_unseen > 0 and not _is_structure(verdict))
         fate += ": final" * (verdict is final)
-        told = f"{verdict.n_parameters:7}  {verdict.value:9.4f}  {gain:>7}  {noise:>6}"
+        told = f"{verdict.n_parameters:7}  {verdict.value:9.{decimals}f}  {gain:>{wide}}  {noise:>{wide - 1}}"
         lines.append(f"{verdict.stage:{width}}  {told}  {fate.removeprefix('first model: ')}")
     return [f"Models compared, on {(own or [_most_rows(records)])[-1]} rows:", *lines]
+
+
+def _decimals(*values: float) -> int:
+    """Enough decimals to tell small losses apart."""
+    return 4 if min(map(abs, values)) >= 0.001 else 6
 
 
 def _criterion(fitted: dict[str, Any], records: tuple[Record, ...], words: Words) -> list[str]:
     """The criterion of the final model, and how far it can be trusted."""
     method = fitted.get("criterion_method_", "")
     by = f" by {method}" if method else ""
+    value = fitted["criterion_value_"]
     lines = [
-        f"Criterion {fitted['criterion_value_']:.4f} on {_most_rows(records)} rows{by}: {words.criterion}.",
+        f"Criterion {value:.{_decimals(value)}f} on {_most_rows(records)} rows{by}: {words.criterion}.",
         "It is optimistic, because the search minimised it. Score new rows for a fair estimate.",
     ]
     if np.isfinite(fitted.get("held_out_error_", np.nan)):
