@@ -315,10 +315,10 @@ def kernel_gradient(stored: Stored) -> list[str]:
 def fast_sums(stored: Stored) -> list[str]:
     return [
         "The paper evaluates sums of kernel values with KD-trees, and shows that the gain in speed increases with "
-        "the number of points. Its elevation map and soil data are not available. Our counterparts are sums over "
-        "pairs of nearby points (*sparse*) and sums of Fourier modes (*fourier*), here for points in two dimensions; "
-        "*tiles* is the sum over all pairs. The table shows milliseconds of CPU time for one product with the kernel "
-        "matrix:",
+        "the number of points. Its elevation map and soil data are not available; our points are random, in two "
+        "dimensions. Instead of KD-trees, logikern uses sums over pairs of nearby points (*sparse*) or sums of "
+        "Fourier modes (*fourier*); *tiles* is the sum over all pairs. The table shows milliseconds of CPU time for "
+        "one product with the kernel matrix:",
         table(stored.table("CPU time of a product")),
     ]
 
