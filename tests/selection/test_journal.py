@@ -260,7 +260,7 @@ def comes_back(path):
     try:
         found = read(path, "mark")
     except ValueError as error:
-        assert str(path) in str(error) and "Delete it" in str(error)
+        assert str(path) in str(error) and "delete" in str(error).lower()
         return True
     return len(found.entries) == len(ENTRIES) and all(map(same, found.entries, ENTRIES)) and same_state(found)
 

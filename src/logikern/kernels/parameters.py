@@ -208,7 +208,7 @@ def _checked_places(name: str, value: Any, values: str, record: Any) -> tuple[in
         problem = "occurs" if wrong in used else "is missing"
         raise ValueError(
             f"`{name}` must contain every position in `{values}`, from 0 to {n_values - 1}, and no other, but "
-            f"position {wrong} {problem}. Pass one value of `{values}` for each group of inputs, and the group of "
-            "every input."
+            f"position {wrong} {problem}. For every input, pass the position of its value in `{values}`; inputs may "
+            "share a value."
         )
     return tuple(found.tolist())

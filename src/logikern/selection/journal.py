@@ -23,7 +23,7 @@ FORMAT = 6
 HEADER = re.compile(rb"logikern search (\d+) ([0-9a-f]{64})\n")
 LONGEST_HEADER = 128
 # The file may be something else that the user needs.
-FOREIGN_ADVICE = "Choose another path. Delete it only if you do not need it."
+FOREIGN_ADVICE = "Choose another path, or delete this one if you do not need it."
 # Characters of a fingerprint in the name of a file.
 NAME_LENGTH = 16
 
@@ -48,7 +48,7 @@ class Entry:
 
 @dataclass(eq=False)
 class Journal:
-    """The evaluations of a search in their order. Only the last evaluation that has a state keeps it.
+    """The evaluations of a search in their order. Only the most recent state is kept.
 
     A search is a deterministic function of the values and gradients that it is given. A resumed search runs again
     from its beginning with the answers in the journal, and then continues with new ones.
