@@ -113,7 +113,7 @@ def size_of(data: TrainingData, tying: Tying, n_points: int | None = None, **oth
 def room_for_fit(
     parameters: Parameters, data: TrainingData, resources: Resources, solver: str, size: Size, kernel: Kernel
 ) -> float:
-    """Bytes left for kernel values and preconditioner of the final fit; an error if too few are left."""
+    """Bytes left for kernel values and preconditioner of the final fit. Raises an error if too few are left."""
     n, dense = size.n_points, solver == "exact"
     needed = SOLVERS[solver].footprint(size)
     if solver == "smo" and parameters.solver == "auto":
@@ -136,7 +136,7 @@ def room_for_search(
     kernel: Kernel,
     n_cells: int = 1,
 ) -> float:
-    """Bytes left for kernel values of a search on one or several subsets of this size; an error if too few.
+    """Bytes left for kernel values of a search on one or several subsets of this size. Raises an error if too few.
 
     `criterion` is "loo" for leave-one-out, "exact" for folds with dense factors, or "newton" for folds without
     them.
@@ -265,7 +265,7 @@ def bytes_of(points: Any) -> float:
 
 
 def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, size: Size, kernel: Kernel) -> float:
-    """Bytes left for kernel values in leave-one-out after a fit; an error if too few are left.
+    """Bytes left for kernel values in leave-one-out after a fit. Raises an error if too few are left.
 
     A rank of zero means dense factors instead of landmarks.
     """
@@ -282,7 +282,7 @@ def check_leave_one_out(data: TrainingData, resources: Resources, rank: int, siz
 
 
 def refits_at_a_time(data: TrainingData, resources: Resources, size: Size, kernel: Kernel, is_bias_free: bool) -> int:
-    """The number of refits in lock-step that fit in memory; an error if not even one does."""
+    """The number of refits in lock-step that fit in memory. Raises an error if not even one does."""
     n = size.n_points
     needed = _scaled(data, n) + (size.n_kernels + temporary_matrices(kernel, data)) * size.matrix
     one = footprint.exact(size) if is_bias_free else footprint.refits(size, 1)
@@ -293,7 +293,7 @@ def refits_at_a_time(data: TrainingData, resources: Resources, size: Size, kerne
 
 
 def prediction_tile(model: Any, X: Any, memory_limit: float | None) -> int:
-    """Kernel values that prediction may compute at a time; an error if not even one row fits."""
+    """Kernel values that prediction may compute at a time. Raises an error if not even one row fits."""
     models = getattr(model, "models", (model,))
     first, n_new = models[0], X.shape[0]
     n_classes = len(models) if len(models) > 1 else first.n_classes

@@ -71,9 +71,10 @@ def resolve(
     given: GivenRows,
     resources: Resources,
 ) -> FitPlan:
-    """Decide everything that the parameters leave open; an error if memory is too small.
+    """Decide everything that the parameters leave open. Raises an error if memory is too small.
 
-    The first of the alternatives needs the most memory. Splitters get the rows as passed to `fit`.
+    `alternatives[0]` must be the alternative that needs the most memory: the plan is made for it. `given` has the
+    rows as passed to `fit`, for splitters.
     """
     start = alternatives[0].start
     if parameters.criterion is None:

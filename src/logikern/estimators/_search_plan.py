@@ -85,7 +85,7 @@ def plan_search(
     given: GivenRows,
     resources: Resources,
 ) -> SearchPlan:
-    """Criterion, subsets, folds and operators of a search; an error if memory is too small."""
+    """Criterion, subsets, folds and operators of a search. Raises an error if memory is too small."""
     n, n_classes = len(data.weights), len(data.classes)
     criterion = "loo" if leaves_one_out(parameters, n, n_classes) else "cv"
     identity = identify(parameters, data, given.groups)

@@ -130,9 +130,9 @@ class KernelLogisticClassifier(
         always raises.
     solver : {"auto", "newton", "exact", "kcg", "smo"} or Solver, default="auto"
         Solver of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3);
-        "kcg" is conjugate gradients in function space, one product per step; "smo" is ascent over pairs of classes,
-        from rows of a kernel matrix that it never stores; "auto" chooses by size. Any other Solver has its own
-        tolerance and budget.
+        "kcg" is conjugate gradients in function space, with one kernel product per step; "smo" is ascent over pairs
+        of classes, from rows of a kernel matrix that it never stores; "auto" chooses by size. Any other Solver has
+        its own tolerance and budget.
     operator : str, NeighbourhoodSettings or callable, default="auto"
         "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features, "sparse"
         by sums over pairs of near rows, "fourier" by Fourier modes, "fast" by the faster of these two;
@@ -152,9 +152,9 @@ class KernelLogisticClassifier(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' likelihoods.
     memory_limit : int, str or None, default=None
-        Memory that a call may use besides its data, in bytes or as text ("2GB"): `fit`, predictions, leave-one-out.
-        None uses the free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed
-        in tiles; if that is not enough, the call raises an error before its work begins.
+        Memory that `fit`, a prediction or leave-one-out may use besides its data, in bytes or as text ("2GB"). None
+        uses the free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed in
+        tiles; if that is not enough, the call raises an error before its work begins.
     n_jobs : int or None, default=None
         Maximum number of threads. None, -1 and larger numbers mean the number that the BLAS may use, which
         `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set.

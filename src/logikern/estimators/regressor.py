@@ -65,18 +65,19 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Variance of the functions in units of the noise variance, or one per variance of `tying`. None estimates it
         from the size of the kernel. With a criterion, the search starts there.
     bias_variance : float, default=16.0
-        Prior variance, in units of the noise variance, of a constant around the mean of y. 0 omits constant and mean,
-        as in KernelRidge; infinity leaves them unpenalised (with dense factors only, and not with criterion="cv").
+        Prior variance of the constant term of each output, in units of the noise variance. The constant is shrunk
+        towards the mean of y. With 0 there is no constant, and the mean is not subtracted, as in KernelRidge; with
+        infinity the constant is not penalised (with dense factors only, and not with criterion="cv").
     criterion : {"loo", "cv"}, callable or None, default="loo"
         What the search minimises, with its exact gradient. "loo" is the mean squared leave-one-out error, exact and
-        in closed form from a single fit; "cv" is the mean squared error of folds that are each fitted. A function
-        makes another `Criterion` from a `CriterionData`. None keeps hyperparameters fixed.
+        in closed form from a single fit; "cv" is the mean squared error of held-out folds, with one fit per fold. A
+        function makes another `Criterion` from a `CriterionData`. None keeps hyperparameters fixed.
     cv : int, splitter, iterable of splits or None, default=None
-        Sets of rows that are held out together. None means single rows, and five folds with criterion="cv". Folds
-        that hold out every row once may also be left out in closed form. A number of folds respects the groups of
-        `fit`. A splitter gets X, y and groups as passed to `fit`. Its splits, or given splits, refer to all these
-        rows and are restricted to the rows of the search (see `search_size`). Splits that then hold out or keep no
-        row are skipped.
+        Sets of rows that are held out together. With criterion="loo", None means single rows, or the groups of
+        `fit`; otherwise it means five folds. Folds that hold out every row once may also be left out in closed form.
+        A number of folds respects the groups of `fit`. A splitter gets X, y and groups as passed to `fit`. Its
+        splits, or given splits, refer to all these rows and are restricted to the rows of the search (see
+        `search_size`). Splits that then hold out or keep no row are skipped.
     ard : {"auto"} or bool, default="auto"
         Whether each input has its own rate (automatic relevance determination). "auto" tries it if `tying` is
         "shared" or "auto" and there are not too many inputs.
@@ -103,8 +104,9 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         the current fit. A second Ctrl-C in the same fit always raises.
     solver : {"auto", "newton", "exact", "kcg"} or Solver, default="auto"
         Solver of the final fit. "newton" needs kernel products only; "exact" factors the matrix in
-        O(n_outputs * n^3); "kcg" is conjugate gradients in function space, one product per step, to a gap of tol^2;
-        "auto" chooses by size. Any other Solver has its own tolerance and budget.
+        O(n_outputs * n^3); "kcg" is conjugate gradients in function space, with one kernel product per step, until
+        the duality gap is below tol^2 times the penalised loss; "auto" chooses by size. Any other Solver has its own
+        tolerance and budget.
     operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
         Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features, by pairs of near
         rows, by Fourier modes, or by the faster of these two. A function (kernel, X, dtype, bytes) makes another
@@ -118,9 +120,9 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         Maximum number of Newton steps, of which the squared loss takes one or two; "kcg" may take a hundred times as
         many steps.
     memory_limit : int, str or None, default=None
-        Memory that a call may use besides its data, in bytes or as text ("2GB"): `fit` and predictions. None uses the
-        free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed in tiles; if
-        that is not enough, the call raises an error before its work begins.
+        Memory that `fit` or a prediction may use besides its data, in bytes or as text ("2GB"). None uses the free
+        memory, within the limits of control groups. Kernel matrices that do not fit are recomputed in tiles; if that
+        is not enough, the call raises an error before its work begins.
     n_jobs : int or None, default=None
         Maximum number of threads. None, -1 and larger numbers mean the number that the BLAS may use, which
         `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set.

@@ -37,8 +37,9 @@ def residual_sizes(largest: Array, usual: Array, dtype: np.dtype) -> Array:
 def largest_entries(problem: Problem, dual: Array, latent: Array) -> tuple[Array, Array]:
     """Largest entries of the likelihood's gradient and of dual + that gradient, (B,) each.
 
-    They have the precision of the latents. At latents in float64 they are accurate for the dual, even if it is kept
-    in single precision; a gradient in single precision would be wrong by 1e-7 and could be zero by chance.
+    The gradient is computed in the precision of the latents. With latents in float64, both results are accurate even
+    if the dual is stored in single precision; a gradient in single precision would have an error of 1e-7, and could
+    be zero by chance.
     """
 
     def find(points: slice) -> tuple[Array, Array]:

@@ -251,7 +251,7 @@ def _audit_size(size: int, limit: float) -> None:
 
 
 def _audit_header(archive: zipfile.ZipFile, name: str) -> int:
-    """Bytes of an array; an error if it holds objects or its header disagrees with its size."""
+    """Bytes of an array. Raises an error if it holds objects or its header disagrees with its size."""
     size = archive.getinfo(name).file_size
     with archive.open(name) as stream:
         version = np.lib.format.read_magic(stream)

@@ -38,9 +38,10 @@ class SequenceAnswers:
     _model: SequenceModel
 
     def _table(self, given: GivenSequences, is_chosen: bool, reset: bool) -> Any:
-        """Rows with the number and names of their columns checked, or noted if this is a new fit.
+        """The rows as an array or a table.
 
-        With `is_chosen`, columns of an array of numbers may be categories.
+        With `reset` (in `fit`), the number and names of the columns are stored; otherwise, they must be those of the
+        fit. With `is_chosen`, columns of an array of numbers may be categories (see `categorical_features`).
         """
         rows = given.rows if self.vectorizer_ is None else self.vectorizer_.transform(given.rows)
         table = as_table(rows, is_chosen)

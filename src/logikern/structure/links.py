@@ -290,7 +290,7 @@ def _from_graph(graph: Any) -> Iterator[Link]:
 
 
 def _is_downward(before: dict[Label, list[Label]], after: dict[Label, list[Label]]) -> bool:
-    """Whether edges go from parent to child; an error if both directions or neither is possible."""
+    """Whether edges go from parent to child. Raises an error if both directions or neither is possible."""
     joined = next((node for node in before if len(before[node]) > 1), None)
     forked = next((node for node in after if len(after[node]) > 1), None)
     if joined is not None and forked is not None:

@@ -33,9 +33,10 @@ class NeighbourhoodPolicy:
     check_share : float, default=0.25
         Time of the check before the fit, relative to the fit: neighbourhoods are compared at a size that allows it.
     check_work : float, default=8.0
-        Time of the check, in units of the fit of one neighbourhood of the compared size: for each of two
-        neighbourhoods of twice the size, one fit of 1.6 times and two fits of 0.8 times as many rows; the time of a
-        fit grows with the square of its rows.
+        Time of the check, in units of the fit of one neighbourhood of the compared size. The check takes two
+        neighbourhoods of twice this size and holds out a fifth of their rows. Each of them takes one fit to 1.6 times
+        the rows of the unit, and two fits to 0.8 times the rows of the unit. The time of a fit grows with the square
+        of its rows, so the sum is 2 (1.6^2 + 2 * 0.8^2) = 7.7, which is rounded up.
     fewest_checked : int, default=100
         Rows of a neighbourhood below which there is no check.
     """
@@ -76,7 +77,7 @@ class FinalCells:
 def plan_cells(
     parameters: Parameters, data: TrainingData, model: Specification, resources: Resources
 ) -> FinalCells | None:
-    """The division; None for an exact fit. An error if memory is too small or the request is impossible."""
+    """The division; None for an exact fit. Raises an error if memory is too small or the request is impossible."""
     operator, is_asked = parameters.operator, parameters.divides
     reason = _obstacle(parameters, data, model)
     if is_asked and reason:

@@ -266,7 +266,7 @@ def check_magnitude(X: Any) -> None:
 
 
 def check_largest(X: Any) -> float:
-    """The largest magnitude of inputs; an error if its square overflows."""
+    """The largest magnitude of inputs. Raises an error if its square overflows."""
     values = X.data if is_sparse(X) else X
     largest = float(max(values.max(), -values.min())) if values.size else 0.0
     if largest > LARGEST_INPUT:

@@ -26,7 +26,7 @@ class Encoded(NamedTuple):
 def as_table(X: Any, is_chosen: bool = False) -> Any:
     """X if it must be read column by column; None for arrays of numbers and inputs that scikit-learn rejects.
 
-    With `is_chosen`, columns of an array of numbers may be categories.
+    With `is_chosen`, columns of an array of numbers may be categories (see `categorical_features`).
     """
     if is_sparse(X):
         return None

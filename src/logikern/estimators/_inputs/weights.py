@@ -18,7 +18,7 @@ def weigh_rows(
     tree: Tree | None = None,
     may_vanish: bool = False,
 ) -> Array:
-    """Sample weights times class weights, (n,); an error if all are zero, unless `may_vanish`.
+    """Sample weights times class weights, (n,). Raises an error if all are zero, unless `may_vanish`.
 
     Labels are positions in `classes`, or in the labels of a tree if some label is an inner node.
     """

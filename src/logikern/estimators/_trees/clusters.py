@@ -78,9 +78,11 @@ def _group_counts(n_classes: int, policy: ClusterPolicy) -> list[int]:
 
 
 def _as_tree(levels: list[Indices], classes: Array, policy: ClusterPolicy) -> Tree | None:
-    """The tree of nested groups, (C,) numbers on each level, without groups of one class or equal to a parent.
+    """The tree of nested groups; None if no group is left.
 
-    Names of groups begin with their number, and are distinct from all classes. None if no group is left.
+    `levels` holds, for each level, the number of each class's group, (C,). Groups that contain only one class, or
+    the same classes as their parent, are left out. A group has a name such as "group 1: a, b", which differs from
+    the names of all classes.
     """
     leaves: list[Any] = classes.tolist()
     labels: list[str] = []

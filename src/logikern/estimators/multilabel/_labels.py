@@ -162,7 +162,7 @@ def _check_varying(table: LabelTable) -> None:
 
 
 def rarest_labels(indicator: Mask) -> Indices:
-    """For each row, one more than the number of its rarest label, or 0 without labels: strata for subsets and folds.
+    """1 + the index of the rarest label of each row, or 0 for rows without labels: strata for subsets and folds.
 
     Rare labels are then spread over folds, as in the iterative stratification of Sechidis, Tsoumakas & Vlahavas
     (2011).

@@ -88,7 +88,7 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
     max_iter : int, default=60
         Maximum number of Newton steps.
     memory_limit : int, str or None, default=None
-        Memory that a call may use besides its data, in bytes or as text ("2GB").
+        Memory that `fit` or a prediction may use besides its data, in bytes or as text ("2GB").
     n_jobs : int or None, default=None
         Maximum number of threads.
     random_state : int, RandomState instance or None, default=None
