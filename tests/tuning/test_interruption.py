@@ -18,6 +18,7 @@ from logikern import KernelLogisticClassifier, KernelRegressor
 from logikern.criteria.cross_validation import CrossValidation
 from logikern.criteria.leave_one_out.criterion import LeaveOneOut
 from logikern.estimators._callbacks import FinalFit
+from logikern.fitting.newton import descent
 from tests.tuning import slow_search
 from tests.tuning.samples import NAMES, X, default_fit, tuned
 
@@ -187,6 +188,16 @@ def test_second_interruption_raises_in_the_final_fit(monkeypatch):
     monkeypatch.setattr(FinalFit, "log_step", interrupt_at(3, FinalFit.log_step))
     with pytest.raises(KeyboardInterrupt):
         tuned(on_interrupt="keep").fit(X, NAMES)
+
+
+@pytest.mark.parametrize(
+    "owner, method", [(FinalFit, "log_step"), (descent._Iteration, "measure")], ids=["final fit", "search"]
+)
+def test_interruption_is_a_plain_keyboard_interrupt(owner, method, monkeypatch):
+    monkeypatch.setattr(owner, method, interrupt)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        tuned().fit(X, NAMES)
+    assert type(caught.value) is KeyboardInterrupt
 
 
 def test_second_interruption_raises_in_a_later_model_of_one_vs_rest(monkeypatch):

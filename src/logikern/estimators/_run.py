@@ -1,7 +1,7 @@
 """A fit according to its plan: search, final fit, and a report of both."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -199,9 +199,18 @@ def solve(
     return result, covariance, plan.operator.reason
 
 
-def threads(n_jobs: int | None) -> contextlib.AbstractContextManager[None]:
-    """A context with at most this many threads; None and -1 mean the number that the BLAS may use."""
-    return own_threads(None if n_jobs == -1 else n_jobs)
+@contextlib.contextmanager
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """A context with at most this many threads; None and -1 mean the number that the BLAS may use.
+
+    An interrupted fit leaves it with a plain KeyboardInterrupt. After a subclass, Python would exit with status 1,
+    and a shell loop would continue.
+    """
+    with own_threads(None if n_jobs == -1 else n_jobs):
+        try:
+            yield
+        except InterruptedFitError:
+            raise KeyboardInterrupt from None
 
 
 def stored_points(data: TrainingData) -> Any:
