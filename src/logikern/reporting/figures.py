@@ -38,12 +38,13 @@ def draw_reliability(found: Assessment) -> str:
             np.array([getattr(own.accuracy, name) for own in found.bins]) for name in ("low", "value", "high")
         )
         upper.fill_between(confidence, low, high, color=FIRST, alpha=0.2, linewidth=0, label="95 % interval")
-        upper.plot(confidence, accuracy, color=FIRST, marker="o", markersize=4, label="observed")
+        upper.plot(confidence, accuracy, color=FIRST, marker="o", markersize=4, clip_on=False, label="observed")
         upper.vlines(confidence, low, high, color=FIRST, linewidth=1.0)
-        start = _round_down(min(*confidence, *low))
+        start = _round_down(min(found.confidence.min(), *low))
         upper.set(ylabel="share correct", xlim=(start, 1.0), ylim=(start, 1.0))
         upper.legend(loc="upper left")
-        lower.hist(found.confidence, bins=N_COLUMNS, range=(start, 1.0), color=FIRST)
+        # Rounding may lift a probability above 1.
+        lower.hist(np.minimum(found.confidence, 1.0), bins=N_COLUMNS, range=(start, 1.0), color=FIRST)
         lower.set(xlabel="probability of the predicted class", ylabel="rows")
         return to_svg(figure, "reliability")
 
@@ -62,7 +63,7 @@ def draw_search(records: Sequence[Record]) -> str:
         figure = new_figure(5.2, 3.2 + 0.2 * len({record.stage for record in records}))
         axes = plot_search(records, figure.subplots())
         axes.legend().remove()
-        figure.legend(*axes.get_legend_handles_labels(), fontsize="small", loc="outside lower left")
+        figure.legend(*axes.get_legend_handles_labels(), fontsize="small", handlelength=4, loc="outside lower left")
         return to_svg(figure, "search")
 
 
