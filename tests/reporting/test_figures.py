@@ -9,6 +9,7 @@ pytest.importorskip("matplotlib")
 
 from logikern.reporting import figures
 from logikern.reporting.assessment import assess
+from logikern.reporting.document import Words
 from logikern.selection.search import Record
 
 
@@ -29,6 +30,11 @@ def test_histogram_counts_every_row(found):
     found = replace(found, confidence=np.append(found.confidence[1:], 0.01))
     _, lower = figures.draw_reliability(found).axes
     assert sum(bar.get_height() for bar in lower.patches) == 500
+
+
+def test_reliability_names_its_cases(found):
+    _, lower = figures.draw_reliability(found, Words(cases="cases", prediction="prediction")).axes
+    assert lower.get_ylabel() == "cases" and lower.get_xlabel() == "probability of the prediction"
 
 
 def test_dashes_in_the_legend_are_long_enough_to_see():
