@@ -64,3 +64,22 @@ def test_inner_nodes_are_not_judged_below_themselves():
     true = np.array([0, 2, 4])  # a, a/x, a/x/1
     errors = confuse_on_tree(np.array(["a", "a/x", "a/x/1"]), true, np.full((3, tree.n_classes), 0.25), tree)
     assert [int(matrix.counts.sum()) for matrix in errors.matrices] == [3, 2]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"the same long beginning {number}" for number in range(3)],
+        [f"the beginning {number} and a long end" for number in range(3)],
+        [("region", "the same long beginning", str(number)) for number in range(3)],
+    ],
+)
+def test_long_names_stay_apart(names):
+    matrix = confuse(np.array([0, 1, 2]), np.array([1, 2, 0]), names)
+    assert len(set(matrix.names)) == 3
+    assert {own.true for own in matrix.confused} == {own.predicted for own in matrix.confused} == set(matrix.names)
+
+
+def test_long_names_keep_their_ends():
+    names = ["region A/very long district name 4", "b"]
+    assert confuse(np.array([0, 1]), np.array([0, 1]), names).names == ("region A/ve…trict name 4", "b")

@@ -83,6 +83,18 @@ def test_label_without_rows_has_no_recall(labels):
     assert "None" not in text.partition("What was learned")[0]
 
 
+def test_rows_without_labels_say_so(labels):
+    X, truth = pictures(1)
+    losses = read_page(logikern.report(labels, X, truth * 0)).text.partition("Largest losses The rows")[2]
+    assert "(no label)" in losses
+
+
+def test_words_are_those_of_label_sets(labels_page):
+    text = labels_page.text.partition("Reliability")[2]
+    assert "correct in 80 % of the cases" in text and "whose true label set got" in text
+    assert "true class" not in text and "predicted class" not in text
+
+
 def test_scores_of_rows_and_of_sequences_resample_sequences(tagger, tagger_page):
     X, tags, groups = tokens(1)
     own = tagger.predict_proba(X, groups=groups)[np.arange(N), np.searchsorted(tagger.classes_, tags)]

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import logikern
+from logikern.estimators._report import contents
 from logikern.reporting import page as layout
 from tests.reporting.pages import dangers, read_page
 
@@ -20,7 +22,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 SCRIPT, LINK, LONG = "<script>alert('x')</script>", "](javascript:alert(1))", "w" * 10_000
-QUOTES = "\"' onmouseover=alert(1) {{ 7 * 7 }} {% raw %}"
+QUOTES = "{{ 7 * 7 }} {% raw %} \"' onmouseover=alert(1)"
 
 
 def hostile_table(n_rows: int = 90, seed: int = 0) -> pd.DataFrame:
@@ -112,6 +114,16 @@ def test_page_forbids_everything_active(iris_page):
 
 def test_page_is_inert_and_closed(iris_page):
     assert dangers(iris_page) == [] and iris_page.misplaced == [] and iris_page.open == []
+
+
+def test_names_in_sentences_are_code(iris, monkeypatch):
+    monkeypatch.setattr(contents, "INFLUENCE", replace(contents.INFLUENCE, largest_work=0.0))
+    assert "Use <code>suspects</code> instead." in logikern.report(*iris)
+
+
+def test_matrix_states_its_width_for_print(iris_page):
+    (style,) = [own["style"] for _, own in iris_page.elements if own.get("class") == "matrix"]
+    assert 16 < int(style.removeprefix("--width: ")) < 60
 
 
 def test_links_lead_to_sections(iris_page):

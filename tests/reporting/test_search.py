@@ -52,7 +52,7 @@ def test_search_without_failures_has_no_crosses():
 
 
 def test_legend_names_stages_and_points():
-    expected = ["shared, 50 rows", "scaled, 50 rows", "finish on 80 rows, 80 rows", "failed"]
+    expected = ["shared, 50 rows", "scaled, 50 rows", "finish on 80 rows", "failed"]
     assert labels(plot_search(RECORDS)) == expected
 
 

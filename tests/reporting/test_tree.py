@@ -146,6 +146,26 @@ def test_variances_that_are_all_missing_can_be_drawn():
     assert len(set(dots(plot_tree(WIDE, variances=np.full(10, np.nan))).get_sizes())) == 1
 
 
+def test_different_variances_have_a_legend():
+    assert plot_tree(WIDE, variances=np.arange(10.0)).get_legend().get_title().get_text() == "variance"
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-9])
+def test_equal_variances_have_no_legend(spread):
+    assert plot_tree(WIDE, variances=12.3 + spread * np.arange(10)).get_legend() is None
+
+
+def test_labels_stand_outside_the_dots():
+    ax = plot_tree(WIDE, variances=np.arange(10.0))
+    for text, area in zip(ax.texts, dots(ax).get_sizes(), strict=True):
+        assert max(text.xyann) > np.sqrt(area) / 2
+
+
+def test_edges_are_solid(pyplot):
+    with pyplot.rc_context({"axes.prop_cycle": pyplot.cycler(linestyle=["-", "--"])}):
+        assert {line.get_linestyle() for line in plot_tree(WIDE).lines} == {"-"}
+
+
 def test_large_tree_shows_where_cases_go_astray(scores):
     ax = plot_tree(WIDE, scores, max_nodes=5)
     assert texts(ax) == ["a (+3)", "b", "b1", "b2 (+2)", "b3"]

@@ -227,6 +227,15 @@ def test_rows_of_the_table_are_not_wrapped():
     assert len(rows(model)) == 2
 
 
+def test_long_verdict_continues_below_its_beginning():
+    model = with_verdicts(
+        Verdict("shared", 4, 0.5, np.nan, np.nan, True, "first model"),
+        Verdict("Gaussian + Laplacian, standardised, shared", 6, 0.4, 0.1, 0.02, True, "better", 300),
+    )
+    _, line, *others = rows(model)
+    assert others and {len(rest) - len(rest.lstrip()) for rest in others} == {line.index("better")}
+
+
 TERMS = ["learned", "criterion", "gain", "noise", "better", "shared", "rate", "variance", "bias variance"]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from logikern.decisions.tree_errors import SiblingConfusion, confused_siblings
 from logikern.decisions.tree_scores import LevelScores, level_scores
 from logikern.numerics.outcome import Array, Indices
-from logikern.reporting.wording import cut
+from logikern.reporting.wording import cut_apart
 from logikern.structure.taxonomy import ancestors_at, labels_of
 from logikern.structure.tree import Tree
 
@@ -71,13 +71,20 @@ def confuse(
     table = np.zeros((len(shown), len(shown)), dtype=int)
     within = (place[rows] >= 0) & (place[columns] >= 0)
     table[place[rows[within]], place[columns[within]]] = counts[within]
+    wrong = np.flatnonzero(rows != columns)
+    largest = wrong[np.argsort(-counts[wrong], kind="stable")][: policy.confusions]
+    named = np.union1d(shown, np.union1d(rows[largest], columns[largest]))
+    told = dict(zip(named, cut_apart([names[number] for number in named], policy.characters), strict=True))
     return Matrix(
         title,
-        tuple(cut(names[number], policy.characters) for number in shown),
+        tuple(told[number] for number in shown),
         table,
         totals[shown],
         n_classes - len(shown),
-        _largest(rows, columns, counts, totals, names, policy),
+        tuple(
+            Confused(told[rows[pair]], told[columns[pair]], int(counts[pair]), counts[pair] / totals[rows[pair]])
+            for pair in largest
+        ),
     )
 
 
@@ -104,19 +111,3 @@ def _at_depth(true: Indices, decided: Indices, depth: int, tree: Tree) -> Matrix
     place[nodes] = np.arange(len(nodes))
     names = [tree.labels[node] for node in nodes]
     return confuse(place[upper[judged]], place[lower[judged]], names, f"Depth {depth} of the tree")
-
-
-def _largest(
-    rows: Indices, columns: Indices, counts: Array, totals: Array, names: Sequence[Any], policy: ConfusionPolicy
-) -> tuple[Confused, ...]:
-    wrong = np.flatnonzero(rows != columns)
-    order = wrong[np.argsort(-counts[wrong], kind="stable")][: policy.confusions]
-    return tuple(
-        Confused(
-            cut(names[rows[pair]], policy.characters),
-            cut(names[columns[pair]], policy.characters),
-            int(counts[pair]),
-            float(counts[pair] / totals[rows[pair]]),
-        )
-        for pair in order
-    )

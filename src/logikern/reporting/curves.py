@@ -79,7 +79,7 @@ def plot_reliability(
     bins = reliability_bins(y, proba, classes, sample_weight, n_bins)
     ax = new_axes(ax)
     ax.plot([0.0, 1.0], [0.0, 1.0], color="grey", linestyle=":", label="calibrated")
-    ax.plot(bins.confidence, bins.accuracy, marker="o", label="observed")
+    ax.plot(bins.confidence, bins.accuracy, marker="o", clip_on=False, label="observed")
     ax.set(xlabel="probability of the predicted class", ylabel="share correct", xlim=(0.0, 1.0), ylim=(0.0, 1.0))
     _show_percent(ax)
     ax.legend()

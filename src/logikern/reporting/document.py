@@ -40,7 +40,10 @@ class Words:
     sample: str = ""  # in place of the number of rows
     baseline: str = "the class shares of these rows"
     resampled: str = "rows"  # for intervals
-    cases: str = ""  # a sentence about the cases of reliability and rejection
+    cases: str = "rows"  # of reliability and rejection
+    about_cases: str = ""  # a sentence about them
+    prediction: str = "predicted class"  # of a case
+    truth: str = "true class"  # of a row
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from logikern.reporting.document import Document, Table
-from logikern.reporting.wording import cut, cut_words
+from logikern.reporting.wording import cut, cut_middle, cut_words
 
 FOLDER = Path(__file__).parent
 
@@ -31,7 +31,8 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"cut": cut, "words": cut_words, "number": number, "percent": percent, "cell": cell}
+    environment.filters |= {"cut": cut, "middle": cut_middle, "words": cut_words}
+    environment.filters |= {"number": number, "percent": percent, "cell": cell}
     environment.tests["table"] = lambda value: isinstance(value, Table)
     return environment.get_template("page.html")
 
@@ -47,4 +48,4 @@ def percent(value: float) -> str:
 
 def cell(value: Any) -> str:
     """A cell of a table: numbers with few digits, anything else cut."""
-    return number(value) if isinstance(value, float) else cut(value, 40)
+    return number(value) if isinstance(value, float) else cut_middle(value)

@@ -33,7 +33,8 @@ def plot_search(records: Sequence[Record], ax: Axes | None = None) -> Axes:
     stages = list(dict.fromkeys(record.stage for record in records))
     for stage in stages:
         own = [place for place, record in enumerate(records) if record.stage == stage and record.usable]
-        label = f"{stage}, {records[own[0]].n_points} rows" if own else stage
+        extent = f"{records[own[0]].n_points} rows" if own else ""
+        label = stage if stage.endswith(extent) else f"{stage}, {extent}"
         ax.plot(seconds[own], [records[place].value for place in own], marker="o", markersize=3, label=label)
     failed = [place for place, record in enumerate(records) if not record.usable]
     if failed:

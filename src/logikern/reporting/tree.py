@@ -111,9 +111,10 @@ def plot_tree(
     for node in shown:
         parent = tree.parents[node]
         step = [tree.depths[node] - 1, tree.depths[node]]
-        drawn_on.plot(step, [heights[parent], heights[node]], color="lightgrey", linewidth=1.0, zorder=1)
+        ends = [heights[parent], heights[node]]
+        drawn_on.plot(step, ends, color="lightgrey", linestyle="-", linewidth=1.0, zorder=1)
     dots = _draw_dots(tree, shown, heights, node_scores, variances, drawn_on)
-    _draw_labels(tree, shown, heights, drawn_on)
+    _draw_labels(tree, shown, heights, dots.get_sizes(), drawn_on)
     if node_scores is not None:
         drawn_on.figure.colorbar(dots, ax=drawn_on, label="recall", shrink=0.6)
     if len(shown) < len(tree.labels):
@@ -147,6 +148,8 @@ def _draw_dots(
         vmin=0.0,
         vmax=1.0,
         plotnonfinite=True,
+        edgecolors="grey",
+        linewidths=0.8,
         zorder=2,
     )
     if variances is not None:
@@ -154,18 +157,22 @@ def _draw_dots(
         def variance(area: Any) -> Any:
             return (area - _STYLE.smallest_dot) / _STYLE.largest_growth * largest
 
-        handles, texts = dots.legend_elements("sizes", num=3, func=variance, fmt="{x:.3g}")
-        ax.legend(handles, texts, title="variance", loc="upper left", frameon=False)
+        handles, texts = dots.legend_elements("sizes", num=3, func=variance, fmt="{x:.3g}", color="grey")
+        if len(set(texts)) > 1:
+            ax.legend(handles, texts, title="variance", loc="upper left", frameon=False)
     return dots
 
 
-def _draw_labels(tree: Tree, shown: list[int], heights: Mapping[int, float], ax: Axes) -> None:
+def _draw_labels(tree: Tree, shown: list[int], heights: Mapping[int, float], areas: Array, ax: Axes) -> None:
     """Labels to the right of nodes without visible children, and above all other nodes."""
     below = _n_hidden(tree, shown)
     opened = {tree.parents[node] for node in shown}
-    for node in shown:
+    # matplotlib's area is that of the square around a dot.
+    for node, radius in zip(shown, np.sqrt(areas) / 2.0, strict=True):
         place: dict[str, Any] = (
-            {"xytext": (0, 9), "ha": "center"} if node in opened else {"xytext": (10, 0), "va": "center"}
+            {"xytext": (0, radius + 3.0), "ha": "center"}
+            if node in opened
+            else {"xytext": (radius + 3.0, 0), "va": "center"}
         )
         ax.annotate(
             _name(tree, node, below[node]),

@@ -160,7 +160,14 @@ def _compared(verdicts: tuple[Verdict, ...], final: Verdict, records: tuple[Reco
         fate = verdict.fate + " on unseen rows" * (verdict.n_unseen > 0 and not _is_structure(verdict))
         fate += ": final" * (verdict is final)
         told = f"{verdict.n_parameters:7}  {verdict.value:9.{decimals}f}  {gain:>{wide}}  {noise:>{wide - 1}}"
-        lines.append(f"{verdict.stage:{width}}  {told}  {fate.removeprefix('first model: ')}")
+        before = f"{verdict.stage:{width}}  {told}  "
+        lines += textwrap.wrap(
+            fate.removeprefix("first model: "),
+            COLUMNS - 2,
+            initial_indent=before,
+            subsequent_indent=" " * len(before),
+            break_long_words=False,
+        )
     return [f"Models compared, on {(own or [_most_rows(records)])[-1]} rows:", *lines]
 
 

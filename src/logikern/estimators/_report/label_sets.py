@@ -26,6 +26,7 @@ from logikern.reporting.relevance import shuffle_columns, take_rows
 
 # Bounds of probabilities whose logarithms are taken.
 TINY, EPSILON = np.finfo(float).tiny, np.finfo(float).eps
+EMPTY = "(no label)"  # a set without labels
 
 
 def describe_label_sets(model: Any, classifier: Any, X: Any, y: Any, origin: Origin) -> Document:
@@ -34,11 +35,19 @@ def describe_label_sets(model: Any, classifier: Any, X: Any, y: Any, origin: Ori
     names, began = [str(name) for name in classifier.classes_.tolist()], time.perf_counter()
     found = losses_of_sets(classifier, inputs, truth)
     seconds = time.perf_counter() - began
-    subject = Subject(model, classifier, X, inputs, written(truth, names), origin)
+    subject = Subject(model, classifier, X, inputs, written(truth, names, EMPTY), origin)
     assessed = _assess(found, truth)
     relevance = _relevance(subject, truth)
     n, n_labels = truth.shape
-    every, likely = np.arange(n), written(found.decided["subset"], names)
+    words = Words(
+        sample=f"{n} rows with {n_labels} labels",
+        baseline="each label independently, with its frequency in these rows as the probability",
+        cases="cases",
+        about_cases="Here each pair of a row and a label is a case: the label is either present or absent.",
+        prediction="prediction",
+        truth="true label set",
+    )
+    every, likely = np.arange(n), written(found.decided["subset"], names, EMPTY)
     return Document(
         title=circumstances.title(origin),
         facts=circumstances.facts(
@@ -46,7 +55,7 @@ def describe_label_sets(model: Any, classifier: Any, X: Any, y: Any, origin: Ori
         ),
         warnings=circumstances.doubts(subject, classifier._fitted.classifier),
         assessment=assessed,
-        figures=figures.draw_all(assessed, circumstances.records_of(classifier)),
+        figures=figures.draw_all(assessed, circumstances.records_of(classifier), words),
         matrix=None,
         tree=None,
         learned=str(classifier.explain()),
@@ -58,11 +67,7 @@ def describe_label_sets(model: Any, classifier: Any, X: Any, y: Any, origin: Ori
         reproduction=circumstances.reproduction(subject),
         versions=circumstances.versions(origin),
         labels=_labels(found, truth, names),
-        words=Words(
-            sample=f"{n} rows with {n_labels} labels",
-            baseline="each label independently, with its frequency in these rows as the probability",
-            cases="Here each pair of a row and a label is a case: the label is either present or absent.",
-        ),
+        words=words,
     )
 
 

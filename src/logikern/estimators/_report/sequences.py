@@ -61,7 +61,7 @@ def describe_sequences(model: Any, classifier: Any, X: Any, y: Any, origin: Orig
         words=Words(
             sample=f"{len(true)} rows in {len(found.each)} sequences",
             resampled="sequences",
-            cases="Each row has its own probabilities, given its whole sequence. The most probable label of a "
+            about_cases="Each row has its own probabilities, given its whole sequence. The most probable label of a "
             "row may differ from its label in the most probable sequence.",
         ),
     )

@@ -80,10 +80,10 @@ def score_labels(found: SetLosses, truth: Mask, names: list[str]) -> tuple[Label
     )
 
 
-def written(sets: Mask, names: list[str]) -> Array:
-    """Label sets as text, (n,)."""
+def written(sets: Mask, names: list[str], empty: str = "") -> Array:
+    """Label sets as text, (n,); `empty` stands for a set without labels."""
     texts = [SEPARATOR.join(name for name, own in zip(names, row, strict=True) if own) for row in sets]
-    return np.array(texts, dtype=object)
+    return np.array([text or empty for text in texts], dtype=object)
 
 
 def _score_label(name: str, proba: Array, decided: Mask, truth: Mask) -> LabelScore:

@@ -111,7 +111,7 @@ def settings(model: Any) -> str:
 def _as_text(value: Any) -> str:
     """A cell of the user's table, which may have any type and any length."""
     plain = _plain(value)
-    return f"{plain:.6g}" if isinstance(plain, float) else cut(plain)
+    return f"{plain:.6g}" if isinstance(plain, float) else cut(plain, 40)
 
 
 def _plain(value: Any) -> Any:
