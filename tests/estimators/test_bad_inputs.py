@@ -176,6 +176,7 @@ SETTINGS = {
     "tol zero": (fit(tol=0.0), "`tol` must be a positive number"),
     "max_iter true": (fit(max_iter=True), "`max_iter` must be an integer of at least 1, but is True"),
     "tol true": (fit(tol=True), "`tol` must be a positive number, but is True"),
+    "max_iter frame": (fit(max_iter=FRAME), r"but is a value of type DataFrame and shape \(30, 3\)\."),
     "max_iter zero": (fit(max_iter=0), "`max_iter` must be an integer of at least 1"),
     "max_iter a fraction": (fit(max_iter=1.5), "`max_iter` must be an integer"),
     "memory a word": (fit(memory_limit="lots"), "`memory_limit` must be a number of bytes or text such as"),
