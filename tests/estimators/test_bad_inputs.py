@@ -161,7 +161,9 @@ SETTINGS = {
     "operator": (fit(operator="sparce"), "`operator` must be one of"),
     "operator without features": (fit(operator="features"), "features"),
     "precision": (fit(precision="half"), "`precision` must be one of"),
-    "tying": (fit(tying="tied"), "`tying` must be one of"),
+    "tying": (fit(tying="tied"), r"`tying` must be one of \['auto', 'scaled', 'separate', 'shared'\]"),
+    "search_size": (fit(search_size="all"), r"must be 'auto', None \(all rows\) or an integer of at least 10"),
+    "checkpoint": (fit(checkpoint=3), "`checkpoint` must be None or a path, but is 3"),
     "tying too short": (fit(tying=[0, 1]), r"for each class \(3\), but has 2"),
     "tying a number": (fit(tying=3), "`tying` must be a name or a list"),
     "tying nested": (fit(tying=[[0], [1], [2]]), "`tying` must be a name or a list"),
@@ -198,8 +200,8 @@ SETTINGS = {
     "groups too short": (grouped([0, 1]), r"`groups` must have one group for each of the 30 rows"),
     "groups fewer than folds": (grouped(np.arange(30) % 2, cv=5), "greater than the number of|n_splits"),
     "relevance": (fit(ard="yes"), "`ard` must be 'auto', True or False"),
-    "search size": (fit(search_size=3), "`search_size` must be an integer"),
-    "search size an array": (fit(search_size=np.ones(2)), "`search_size` must be an integer"),
+    "search size": (fit(search_size=3), "`search_size` must be .* an integer"),
+    "search size an array": (fit(search_size=np.ones(2)), "`search_size` must be .* an integer"),
     "no time": (fit(max_time=0.0), "`max_time` must be a positive number"),
 }
 

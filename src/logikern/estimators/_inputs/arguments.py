@@ -2,6 +2,7 @@
 
 import difflib
 import numbers
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,10 +35,16 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 
 
-def check_whole(argument: str, value: Any, least: int) -> None:
-    """Raise unless the value is an integer of at least `least`."""
+def check_whole(argument: str, value: Any, least: int, other: str = "") -> None:
+    """Raise unless the value is an integer of at least `least`; `other` says what else may be passed."""
     if not is_number(value, numbers.Integral) or value < least:
-        raise ValueError(f"`{argument}` must be an integer of at least {least}, but is {shown(value)}.")
+        raise ValueError(f"`{argument}` must be {other}an integer of at least {least}, but is {shown(value)}.")
+
+
+def check_path(argument: str, value: Any) -> None:
+    """Raise unless the value is a path or None."""
+    if not (value is None or isinstance(value, str | os.PathLike)):
+        raise ValueError(f"`{argument}` must be None or a path, but is {shown(value)}.")
 
 
 def check_name(argument: str, value: Any, names: tuple[str, ...], other: str = "") -> None:
