@@ -73,7 +73,7 @@ def listen(estimator: Any, length: SearchLength, X: Any, y: Any, sample_weight: 
     def newton_step(step: NewtonStep) -> None:
         final_fit.log_step(step)
         if tasks is not None:
-            tasks.tell("final-fit", None, "newton-step")
+            tasks.tell("final fit", None, "Newton step")
 
     yield Listeners(evaluation, newton_step)
     final_fit.log_end()
