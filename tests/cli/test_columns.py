@@ -118,6 +118,10 @@ def test_many_levels_are_suspected():
     assert "has 110 levels" in suspected(frame)[0]
 
 
+def test_few_levels_are_not_suspected_if_one_of_them_occurs_once():
+    assert suspected(pd.DataFrame({"hypopituitary": ["f"] * 1999 + ["t"]})) == []
+
+
 def test_numbers_as_text_are_suspected():
     assert "--categorical code" in suspected(pd.DataFrame({"code": ["1", "2", "1"]}))[0]
 

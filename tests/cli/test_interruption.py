@@ -97,6 +97,14 @@ def test_checkpoint_of_other_settings_is_refused(run, table, tmp_path):
     assert result.exit_code == 1 and "belongs to other data or other settings" in result.stderr
 
 
+def test_missing_parents_of_a_new_checkpoint_folder_are_created(run, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    folder = tmp_path / "a" / "b"
+    options = ("--target", "kind", "--out", tmp_path / "m.skops", "--max-time", "0.05", "--checkpoint", folder)
+    assert run("fit", tmp_path / "t.csv", *options).exit_code == 0
+    assert len(list(folder.iterdir())) == 1
+
+
 def test_damaged_checkpoint_is_one_sentence(run, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "s.search").write_bytes(f"logikern search {FORMAT} ".encode() + 64 * b"0" + b"\n" + bytes(100))

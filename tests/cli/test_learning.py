@@ -63,7 +63,7 @@ def test_option_reaches_the_estimator(option, name, expected, learn, info):
         (["--cv", "1"], 1, "`--cv` must be at least 2 folds"),
         (["--max-time", "-3"], 1, "`--max-time` must be a positive number"),
         (["--n-starts", "0"], 1, "`--n-starts` must be an integer of at least 1"),
-        (["--checkpoint", "/no/such/folder/search"], 1, "there is no folder"),
+        (["--checkpoint", "/no/such/folder/fit.search"], 1, "there is no folder"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

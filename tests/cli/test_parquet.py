@@ -49,6 +49,18 @@ def test_type_is_fitted_and_predicted(values, fit_column, run, tmp_path):
 
 
 @pytest.mark.parametrize("name", [None, "visit"])
+def test_index_of_pandas_is_an_input_if_the_advice_is_followed(name, run, table, tmp_path):
+    named = table.sample(frac=1, random_state=0).rename_axis(name)
+    options = (tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")
+    named.to_parquet(options[0])
+    assert "To use it as an input, call `reset_index()` on the frame" in run("fit", *options).stderr
+    named.reset_index().to_parquet(options[0])
+    run("fit", *options)
+    found = json.loads(run("info", tmp_path / "m.skops", "--json").stdout)["inputs"]
+    assert (name or "index") in found["numeric"]
+
+
+@pytest.mark.parametrize("name", [None, "visit"])
 def test_index_of_pandas_is_not_an_input(name, run, table, tmp_path):
     table.sample(frac=1, random_state=0).rename_axis(name).to_parquet(tmp_path / "t.parquet")
     result = run("fit", tmp_path / "t.parquet", "--target", "kind", "--fixed", "--out", tmp_path / "m.skops")

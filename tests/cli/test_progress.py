@@ -49,10 +49,10 @@ def test_file_gets_one_line_for_each_evaluation(capsys):
     assert all(f"evaluation {number}: criterion " in line for number, line in enumerate(said[1:-2], start=1))
 
 
-def test_line_has_criterion_best_time_and_estimate(capsys):
+def test_line_has_criterion_lowest_value_time_and_estimate(capsys):
     fit_followed()
     line = capsys.readouterr().err.splitlines()[1]
-    words = ("shared", "criterion", "(best on ", " s so far, about", "left in this stage")
+    words = ("shared", "criterion", "(lowest on ", " s so far, about", "left in this stage")
     assert all(word in line for word in words)
 
 

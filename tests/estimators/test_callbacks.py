@@ -37,7 +37,7 @@ class Recorder:
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         self.events.append(("end", context.task_name))
-        if context.task_name == "newton-step" and self.count("end", "newton-step") == self.stop_after:
+        if context.task_name == "Newton step" and self.count("end", "Newton step") == self.stop_after:
             raise KeyboardInterrupt
 
     def count(self, *event):
@@ -48,7 +48,7 @@ class Recorder:
 def test_every_newton_step_is_a_task(solver):
     recorder = Recorder()
     model = fixed(solver=solver).set_callbacks(recorder).fit(X, SPECIES)
-    assert recorder.count("begin", "newton-step") == recorder.count("end", "newton-step") == len(model.trace_)
+    assert recorder.count("begin", "Newton step") == recorder.count("end", "Newton step") == len(model.trace_)
     assert recorder.events[:2] == [("setup", "fit"), ("begin", "fit")]
     assert recorder.events[-2:] == [("end", "fit"), ("teardown", "fit")]
 
@@ -131,8 +131,8 @@ def test_every_evaluation_of_every_stage_is_a_task():
     model = KernelLogisticClassifier(random_state=0).set_callbacks(recorder).fit(X, SPECIES)
     assert recorder.count("end", "evaluation") == len(model.trace_)
     stages = list(dict.fromkeys(record.stage for record in model.trace_))
-    parts = [name for event, name in recorder.events if event == "begin" and name in (*stages, "final-fit")]
-    assert parts == [*stages, "final-fit"] and len(stages) > 2
+    parts = [name for event, name in recorder.events if event == "begin" and name in (*stages, "final fit")]
+    assert parts == [*stages, "final fit"] and len(stages) > 2
 
 
 def test_growth_on_more_points_is_a_task():

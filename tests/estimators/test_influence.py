@@ -230,6 +230,12 @@ def test_model_file_keeps_no_labels(ask, tmp_path):
         ask(load_model(tmp_path / "model"))
 
 
+def test_error_about_a_model_file_names_the_command_that_finds_its_suspects(tmp_path):
+    plain_fit().save_model(tmp_path / "model")
+    with pytest.raises(AttributeError, match="run the command `logikern suspects MODEL DATA`"):
+        load_model(tmp_path / "model").suspects()
+
+
 def test_model_file_is_not_larger_for_having_asked(tmp_path):
     model = fixed().fit(X, NAMES)
     model.save_model(tmp_path / "before")

@@ -43,6 +43,7 @@ def test_wrong_labels_are_refused(y, told):
         ({"variance": [1.0, 2.0]}, "`variance` must be one number"),
         ({"tol": -1.0}, "`tol` must be"),
         ({"verbose": "much"}, "`verbose` must be"),
+        ({"checkpoint": 3}, "`checkpoint` must be None or a path"),
         ({"cv": "five"}, "`cv` must be a number of folds"),
         ({"kernel": "rbf", "rate": None}, "gaussian"),
     ],

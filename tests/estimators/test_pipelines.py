@@ -98,6 +98,18 @@ def test_search_is_not_saved_but_its_best_estimator_is_named(tmp_path):
         logikern.save_model(search, tmp_path / "model.skops")
 
 
+@every_model
+def test_deciding_by_a_model_instead_of_probabilities_is_refused_with_advice(name):
+    model, rows = fit(name)
+    with pytest.raises(ValueError, match=r"is a model of type \w+\. .* use `predict_decisions\(model, X\)`"):
+        logikern.decide(model, rows)
+
+
+def test_suspects_without_a_number_name_the_argument_for_rows():
+    with pytest.raises(ValueError, match=r"type ndarray and shape \(\d+, \d+\)\. .* `suspects\(model, X=X\)`"):
+        logikern.suspects(plain(), X, NAMES)
+
+
 @pytest.mark.parametrize("ask", [logikern.explain, logikern.suspects, lambda model: model.predict_proba(X)])
 def test_pipeline_that_is_not_fitted_is_refused(ask):
     with pytest.raises(NotFittedError):

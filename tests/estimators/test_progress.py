@@ -150,3 +150,8 @@ def test_lines_are_shown_if_the_logging_set_up_hides_them(level, capsys, logger)
 def test_failed_evaluation_is_called_so(capsys, logger):
     _log_evaluation(1, Record("shared", 1, 50, np.inf, np.inf, False, 3, 0.25))
     assert shown_lines(capsys) == ["evaluation 1 (shared): failed; took 0.2 s"]
+
+
+def test_line_names_the_lowest_criterion_on_the_same_rows(capsys, logger):
+    _log_evaluation(1, Record("shared", 2, 50, 0.5, 0.4, True, 3, 0.25))
+    assert "criterion 0.50000 (lowest on 50 rows: 0.40000)" in shown_lines(capsys)[0]

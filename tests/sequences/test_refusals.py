@@ -114,6 +114,7 @@ def test_bad_data_is_refused_before_the_fit(name):
         ({"transition_variance": -1.0}, "`transition_variance` must be a number of at least 0"),
         ({"pseudocount": 0.0}, "`pseudocount` must be a positive number"),
         ({"variance": 0.0}, "`variance` must be a positive number"),
+        ({"checkpoint": 3}, "`checkpoint` must be None or a path"),
         ({"tol": 0.0}, "`tol` must be a positive number"),
         ({"piecewise": "auto"}, "`piecewise` must be a number of at least 0"),
         ({"kernel": "precomputed"}, "must not be precomputed"),

@@ -131,11 +131,12 @@ def test_file_that_is_no_checkpoint_is_refused_and_kept(path):
     assert path.read_text() == "my notes"
 
 
-@pytest.mark.parametrize("name", ["search", "searches/"])
-def test_missing_folder_is_refused_before_any_work(name, tmp_path, forbidden):
+@pytest.mark.parametrize("name", ["nowhere/fit.search", "notes/searches", "notes/searches/"])
+def test_folder_that_is_not_created_is_refused_before_any_work(name, tmp_path, forbidden):
+    (tmp_path / "notes").write_text("a file, not a folder")
     forbidden()
     with pytest.raises(ValueError, match="`checkpoint` must be in an existing folder"):
-        tuned(checkpoint=f"{tmp_path}/nowhere/{name}").fit(X, NAMES)
+        tuned(checkpoint=f"{tmp_path}/{name}").fit(X, NAMES)
 
 
 def new_function():

@@ -60,6 +60,11 @@ def test_new_name_without_a_suffix_is_a_folder(tmp_path):
     assert len(list((tmp_path / "searches").iterdir())) == 2 * 2 + 1
 
 
+def test_missing_parents_of_a_new_folder_are_created(tmp_path):
+    tuned(checkpoint=tmp_path / "a" / "b" / "c", **SMALL).fit(X, NAMES)
+    assert len(list((tmp_path / "a" / "b" / "c").iterdir())) == 1
+
+
 def test_existing_file_without_a_suffix_is_a_file(tmp_path):
     tuned(checkpoint=tmp_path / "fit.search", **SMALL).fit(X, NAMES)
     (tmp_path / "fit.search").rename(tmp_path / "fit")

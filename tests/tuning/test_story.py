@@ -8,6 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from logikern import Gaussian, KernelRegressor, Linear, load_model
+from logikern.estimators._fitted.description import parameter_terms
 from logikern.selection.growth import Verdict
 from tests.tuning.samples import MOONS, NAMES, SIDES, X, default_fit, tuned
 
@@ -236,12 +237,52 @@ def test_long_verdict_continues_below_its_beginning():
     assert others and {len(rest) - len(rest.lstrip()) for rest in others} == {line.index("better")}
 
 
+def is_defined(term, model):
+    return any(line.startswith(f"  {term}: ") for line in sections(model)["Terms"])
+
+
+def terms_of(model):
+    return " ".join(" ".join(sections(model)["Terms"]).split())
+
+
 TERMS = ["learned", "criterion", "gain", "noise", "better", "shared", "rate", "variance", "bias variance"]
+WORDS = ["first model", "rate per column", "kernel product", "tolerance"]
+FIRST_MODELS = ["Gaussian", "Laplacian", "Gaussian + Laplacian", "standardised", "ranks"]
 
 
-@pytest.mark.parametrize("term", TERMS)
+@pytest.mark.parametrize("term", [*TERMS, *WORDS])
 def test_every_term_of_the_table_is_defined(term):
-    assert any(line.strip().startswith(f"{term}: ") for line in sections(default_fit())["Terms"])
+    assert is_defined(term, default_fit())
+
+
+@pytest.mark.parametrize("term", FIRST_MODELS)
+def test_every_word_in_the_name_of_a_first_model_is_defined(term):
+    model = with_verdicts(
+        Verdict("Gaussian + Laplacian, standardised, shared", 4, 0.5, np.nan, np.nan, True, "first model"),
+        Verdict("Laplacian, ranks, shared", 2, 0.4, 0.1, 0.02, True, "better"),
+    )
+    assert is_defined(term, model)
+
+
+def test_words_that_do_not_occur_are_not_defined():
+    assert not any(is_defined(term, default_fit()) for term in ["Laplacian", "standardised", "ranks", "unscaled"])
+
+
+def test_parameter_that_only_the_plan_names_is_defined():
+    named = "Start: kernel GaussianLaplacian(rate=1.0, roughness=2.0, share=1.0)"
+    found = [term.partition(":")[0] for term in parameter_terms((Gaussian(),), named)]
+    assert found == ["rate", "roughness", "share", "variance", "bias variance"]
+
+
+def test_gain_by_cross_validation_is_told_to_differ_from_the_difference_of_criteria():
+    assert "so the gain may differ slightly from the difference between two criteria" in terms_of(default_fit())
+
+
+def test_gain_by_leave_one_out_is_the_difference_of_criteria():
+    model = tuned(criterion="loo").fit(X, NAMES)
+    first, second = model.verdicts_[:2]
+    assert second.gain == pytest.approx(first.value - second.value, abs=1e-12)  # rounding
+    assert "the difference between two criteria" not in terms_of(model)
 
 
 def test_criterion_is_told_and_called_optimistic():

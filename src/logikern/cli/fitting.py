@@ -73,7 +73,9 @@ def check(
         )
     require_writable(out)
     if learning.checkpoint is not None:
-        if not Path(learning.checkpoint).is_dir():
+        from logikern.estimators._checkpoint import is_folder
+
+        if not is_folder(learning.checkpoint):  # a new folder is created with its parents
             require_writable(learning.checkpoint)
         if Path(learning.checkpoint).absolute() == Path(out).absolute():
             raise typer.BadParameter("`--checkpoint` and `--out` name the same file. Pass two files.")

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices, Mask
+from logikern.structure.links import shown
 from logikern.structure.tree import as_labels
 
 Labels: TypeAlias = Sequence[Any] | Array
@@ -80,13 +81,13 @@ def as_numbers(values: Any, name: str, advice: str = "") -> Array:
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"`{name}` must hold numbers, but is {values!r}.{advice}") from None
+        raise ValueError(f"`{name}` must hold numbers, but is {shown(values)}.{advice}") from None
 
 
 def check_count(value: Any, name: str) -> None:
     """Reject anything but a positive integer."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
-        raise ValueError(f"`{name}` must be a positive integer, but is {value!r}.")
+        raise ValueError(f"`{name}` must be a positive integer, but is {shown(value)}.")
 
 
 def align(y: Any, scores: Array, classes: Labels | None, sample_weight: Any) -> Cases:
@@ -119,7 +120,7 @@ def _column_names(labels: Array, n_columns: int, classes: Labels | None) -> list
     if len(names) != n_columns or len(set(names)) != n_columns:
         raise ValueError(
             f"`classes` must hold a distinct label for each of the {n_columns} columns of `proba`, "
-            f"but is {classes!r}."
+            f"but is {shown(classes)}."
         )
     return names
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from logikern.decisions.cases import Labels, as_numbers, as_probabilities
 from logikern.numerics.outcome import Array, Indices, Mask
@@ -123,11 +124,20 @@ def decide(
     >>> decided.decisions.tolist()
     [0, 1]
     """
+    _refuse_model(probabilities)
     probabilities = as_probabilities(probabilities, "probabilities")
     expected = expected_losses(probabilities, loss, classes)
     # 1 - p may round to equal values for different p.
     best = probabilities.argmax(axis=1) if loss is None else expected.argmin(axis=1)
     return reject(best, np.take_along_axis(expected, best[:, None], axis=1)[:, 0], reject_cost)
+
+
+def _refuse_model(probabilities: Any) -> None:
+    if isinstance(probabilities, BaseEstimator):
+        raise ValueError(
+            f"`probabilities` must hold numbers, but is a model of type {type(probabilities).__name__}. "
+            "Pass what `predict_proba` returns, or use `predict_decisions(model, X)` with the model and its inputs."
+        )
 
 
 def reject(decisions: Indices, expected_loss: Array, reject_cost: float | None) -> DecisionResult:

@@ -220,7 +220,7 @@ def _learn_levels(place: int, column: Column, role: Role, policy: EncodingPolicy
     if not role.named and n_present >= policy.rows_to_judge and len(counts) > policy.distinct_share * n_present:
         return _left_out(Note(place, "identifier", len(counts)))
     levels = learn_levels(place, counts, n_missing, policy)
-    notes = (Note(place, "pooled", len(counts)),) if levels.has_rest else ()
+    notes = (Note(place, "pooled", len(counts)),) if len(counts) > policy.most_levels else ()
     return _Learned(place, None, 0.0, False, levels, notes)
 
 

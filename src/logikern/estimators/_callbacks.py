@@ -73,7 +73,7 @@ def listen(estimator: Any, length: SearchLength, X: Any, y: Any, sample_weight: 
     def newton_step(step: NewtonStep) -> None:
         final_fit.log_step(step)
         if tasks is not None:
-            tasks.tell("final-fit", None, "newton-step")
+            tasks.tell("final fit", None, "Newton step")
 
     yield Listeners(evaluation, newton_step)
     final_fit.log_end()
@@ -159,8 +159,8 @@ def _has_audience(level: int) -> bool:
 
 def _log_evaluation(verbose: int, record: Record) -> None:
     found = f"criterion {record.value:.5f}" if record.usable else "failed"
-    best = f" (best on {record.n_points} rows: {record.best:.5f})" if math.isfinite(record.best) else ""
-    told = (record.evaluation, record.stage, found, best, record.seconds)
+    lowest = f" (lowest on {record.n_points} rows: {record.best:.5f})" if math.isfinite(record.best) else ""
+    told = (record.evaluation, record.stage, found, lowest, record.seconds)
     log(verbose >= 1, "evaluation %d (%s): %s%s; took %.1f s", *told, evaluation=record)
 
 

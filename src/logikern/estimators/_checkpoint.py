@@ -38,27 +38,27 @@ def open_journal(
 ) -> AbstractContextManager[Journal]:
     """The checkpoint's journal, for use by one search; the journal of a search with other partitions is rejected.
 
-    The checkpoint is a file, or a folder with a file for each search; a new folder is created. A partition is a
-    number of points and the sets of points that are held out together.
+    The checkpoint is a file, or a folder with a file for each search; a new folder is created, with missing parents.
+    A partition is a number of points and the sets of points that are held out together.
     """
     if checkpoint is None:
         return contextlib.nullcontext(Journal())
     path, own = Path(checkpoint), fingerprint("cv", [identity, seed, partitions])
-    if not _is_folder(checkpoint):
+    if not is_folder(checkpoint):
         return opened(path, own)
     with contextlib.suppress(OSError):  # an error about a folder that is still missing follows
-        path.mkdir(exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
     return opened_in(path, own)
 
 
 def checkpoint_of(checkpoint: Any, name: int | str) -> Any:
     """The checkpoint of one of several models of an estimator; they may share a folder but not a file."""
-    if checkpoint is None or _is_folder(checkpoint):
+    if checkpoint is None or is_folder(checkpoint):
         return checkpoint
     return f"{os.fspath(checkpoint)}.{name}"
 
 
-def _is_folder(checkpoint: Any) -> bool:
+def is_folder(checkpoint: Any) -> bool:
     """Whether a checkpoint is a folder: an existing one, or a new name without a suffix or with a final slash."""
     path = Path(checkpoint)
     is_bare = not path.suffix and not path.exists()

@@ -17,6 +17,7 @@ from logikern.estimators._inputs.arguments import (
     check_choice,
     check_flag,
     check_name,
+    check_path,
     check_positive,
     check_whole,
     is_auto,
@@ -244,11 +245,12 @@ def _check_search(parameters: Parameters, criteria: tuple[str, ...]) -> None:
     check_choice("ard", parameters.ard)
     check_flag("learn_bias", parameters.learn_bias)
     if parameters.search_size is not None and not is_auto(parameters.search_size):
-        check_whole("search_size", parameters.search_size, 10)
+        check_whole("search_size", parameters.search_size, 10, "'auto', None (all rows) or ")
     check_whole("n_starts", parameters.n_starts, 1)
     if parameters.max_time is not None:
         check_positive("max_time", parameters.max_time)
     check_name("on_interrupt", parameters.on_interrupt, ("raise", "keep"))
+    check_path("checkpoint", parameters.checkpoint)
 
 
 def _check_free_bias(parameters: Parameters) -> None:

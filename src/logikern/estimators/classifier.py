@@ -122,7 +122,7 @@ class KernelLogisticClassifier(
         File to which the search is written after every evaluation. A killed fit resumes from it. It is valid for one
         fit at a time, and only for the same data and settings, including the code of functions. In a folder every
         search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ. A new name
-        without a suffix is a folder, which is created if necessary.
+        without a suffix is a folder, which is created with its parents if necessary.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
         the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps

@@ -7,7 +7,7 @@ import numpy as np
 
 from logikern.encoding.roles import list_chosen
 from logikern.encoding.scaling import SCALINGS
-from logikern.estimators._inputs.arguments import check_positive, is_number, suggest
+from logikern.estimators._inputs.arguments import check_path, check_positive, is_number, suggest
 from logikern.estimators._inputs.data import is_precomputed
 from logikern.estimators._inputs.start import make_kernel
 from logikern.estimators._parameters import check_running
@@ -60,6 +60,7 @@ def check_settings(settings: dict[str, Any]) -> None:
     list_chosen(settings["categorical_features"])
     check_window(settings["window"])
     check_positive("tol", settings["tol"])
+    check_path("checkpoint", settings["checkpoint"])
     if settings["max_time"] is not None:
         check_positive("max_time", settings["max_time"])
     for name in ("bias_variance", "transition_variance", "piecewise"):

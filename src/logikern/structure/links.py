@@ -55,7 +55,9 @@ def _from_name(name: str, labels: Any) -> Reading:
 
 
 def shown(value: Any) -> str:
-    """A value for a message, shortened if it is long or deep."""
+    """A value for a message, shortened if it is long or deep; only type and shape of arrays and frames."""
+    if getattr(value, "shape", ()):
+        return f"a value of type {kind(value)} and shape {tuple(value.shape)}"
     short = reprlib.Repr()
     short.maxlevel, short.maxtuple, short.maxstring, short.maxother = 3, 8, 80, 80
     return short.repr(plain(value))

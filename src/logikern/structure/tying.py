@@ -50,8 +50,8 @@ def tie(tying: str | Sequence[Any] | Mapping[Any, Any], mixing: Mixing) -> Tying
         if tying not in named:
             near = difflib.get_close_matches(tying.lower(), ["auto", *named], n=1)
             raise ValueError(
-                f"`tying` must be one of {sorted(named)}, or a list with one group for each {mixing.unit}, but is "
-                f"{tying!r}." + (f" Did you mean {near[0]!r}?" if near else "")
+                f"`tying` must be one of {['auto', *sorted(named)]}, or a list with one group for each "
+                f"{mixing.unit}, but is {tying!r}." + (f" Did you mean {near[0]!r}?" if near else "")
             )
         return named[tying]
     groups = _numbered(_group_labels(tying, mixing))

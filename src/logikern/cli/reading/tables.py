@@ -39,7 +39,10 @@ def read_table(
         tell(note)
     index = [name for name in frame.attrs.pop(INDEX, ()) if name not in named]
     if index:
-        tell(f"dropped the index that pandas wrote: {name_list(index)}")
+        tell(
+            f"dropped the index that pandas wrote: {name_list(index)}. To use it as an input, call `reset_index()` "
+            "on the frame before you write it"
+        )
     frame = frame.drop(columns=index)
     if frame.shape[0] == 0:
         raise ValueError(f"`{source.name}` has a header but no rows. It needs at least one row.")

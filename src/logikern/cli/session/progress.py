@@ -42,8 +42,8 @@ class Progress:
             return "first evaluation"
         record = self.records[-1]
         value = f"criterion {record.value:.5f}" if record.usable else "failed"
-        best = f" (best on {record.n_points} rows: {record.best:.5f})" if math.isfinite(record.best) else ""
-        return f"{record.stage}, evaluation {record.evaluation}: {value}{best}"
+        lowest = f" (lowest on {record.n_points} rows: {record.best:.5f})" if math.isfinite(record.best) else ""
+        return f"{record.stage}, evaluation {record.evaluation}: {value}{lowest}"
 
     @property
     def rest(self) -> str:

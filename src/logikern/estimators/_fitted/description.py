@@ -1,5 +1,6 @@
 """A fitted model in words: its kernels, which classes share them, and its variances."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,21 @@ PARAMETERS = {
 }
 
 
+# Other words of a table of models and of a plan.
+WORDS = {
+    "first model": "one of the models with which the search begins; it refines the best of them.",
+    "Gaussian": "kernel for smooth functions; it decays with the squared distance of two rows.",
+    "Laplacian": "kernel for functions with steps; it decays with the sum of absolute differences.",
+    "Gaussian + Laplacian": "weighted mean of both kernels, called GaussianLaplacian in Python.",
+    "standardised": "numbers are divided by their standard deviation.",
+    "ranks": "numbers are replaced by their ranks, so only their order counts.",
+    "unscaled": "numbers are used as they are.",
+    "rate per column": "each column has its own rate, instead of one rate for all columns.",
+    "kernel product": "product of a kernel matrix with vectors; these products take most of the time.",
+    "tolerance": "a fit ends when its gradient is below this; a smaller one is slower and more exact.",
+}
+
+
 def describe_model(found: Specification, names: Array, unit: str, encoder: Encoder | None) -> list[str]:
     """One line each for kernel, sharing and variances, and for the temperature if there is one.
 
@@ -77,10 +93,16 @@ def _kernels(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:
     return f"{'Kernel' if len(kernels) == 1 else f'{len(kernels)} kernels'}: {', '.join([kind, *told])}."
 
 
-def parameter_terms(kernels: tuple[Kernel, ...]) -> list[str]:
-    """The meaning of the parameters in a description of a model with these kernels."""
+def parameter_terms(kernels: tuple[Kernel, ...], text: str = "") -> list[str]:
+    """The meaning of the parameters in a description of a model with these kernels, and of those set in a text."""
     known = {name.partition("[")[0].rpartition(".")[2] for name in kernels[0].parameter_names}
-    return [f"{name}: {told}" for name, told in PARAMETERS.items() if name in known | {"variance", "bias variance"}]
+    known |= {"variance", "bias variance"} | set(re.findall(r"\b(\w+)=", text))
+    return [f"{name}: {told}" for name, told in PARAMETERS.items() if name in known]
+
+
+def word_terms(text: str) -> list[str]:
+    """The meaning of words that occur in a text about a fit."""
+    return [f"{word}: {told}" for word, told in WORDS.items() if re.search(rf"\b{re.escape(word)}s?\b", text)]
 
 
 def _inputs(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:

@@ -9,6 +9,7 @@ from logikern.estimators._fitted.frames import labelled_frame
 from logikern.estimators._inputs.data import names_of_rows
 from logikern.model.integrity import is_ours, labels_sequences
 from logikern.numerics.outcome import Array
+from logikern.structure.links import shown
 
 
 def explain(model: Any) -> str:
@@ -39,6 +40,11 @@ def suspects(model: Any, n_suspects: int | None = None, X: Any = None) -> Any:
     frame with the columns row, label, probability, likely, loss
         See `KernelLogisticClassifier.suspects`.
     """
+    if getattr(n_suspects, "shape", ()):
+        raise ValueError(
+            f"`n_suspects` must be an integer or None, but is {shown(n_suspects)}. The model knows its training rows "
+            "and labels: use `suspects(model)`, or `suspects(model, X=X)` to get the index of X."
+        )
     found = our_estimator(model).suspects(n_suspects)
     names = names_of_rows(X)
     return found if names is None else found.set_axis(names[found["row"]], axis=0)

@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from logikern.estimators._fitted.description import describe_model, parameter_terms, sharings_of
+from logikern.estimators._fitted.description import describe_model, parameter_terms, sharings_of, word_terms
 from logikern.estimators._inputs.alternatives import TITLES
 from logikern.estimators._inputs.data import is_precomputed, takes_objects
+from logikern.estimators._names.criteria import CRITERIA
 from logikern.model import persistence
 from logikern.model.neighbourhoods import NeighbourhoodModel
 from logikern.numerics.outcome import Outcome
 from logikern.reporting.search import plot_search
 from logikern.selection.judgement import Verdict
 from logikern.selection.search import Record
-from logikern.structure.specification import Specification
 
 COLUMNS = 100
 FIRST = "for a first model, its criterion plus the prior term is the lowest so far."
@@ -36,6 +36,11 @@ UNSEEN_TERMS = {
     "is compared on {n_unseen} rows that the search has not seen, where its gain may be smaller or absent.",
     "better": "the gain on unseen rows is positive, or exceeds twice the noise if the model adds kernels; " + FIRST,
 }
+# Why gains on the rows of the search are not differences of the criterion, if it is computed by cross-validation.
+CORRECTED = (
+    " The criterion is also corrected for the tolerance of the fits during the search, so the gain may differ "
+    "slightly from the difference between two criteria."
+)
 # Stages that learn how classes are related.
 STRUCTURE_TERMS = {
     "coupling": "factors that classes share. They are judged on rows that were not used to learn them: rows that the "
@@ -62,8 +67,9 @@ def explain(fitted: dict[str, Any], words: Words) -> str:
     words : Words
     """
     model, compared, result = _story(fitted, words)
-    terms = _terms(fitted["verdicts_"], fitted["model_"].specification, words)
-    return _join([model, compared, terms, result, *_plan(fitted)])
+    plan = _plan(fitted)
+    terms = _terms(fitted["verdicts_"], fitted, [model, compared, result, *plan], words)
+    return _join([model, compared, terms, result, *plan])
 
 
 def explain_each(headings: list[str], fitted: list[dict[str, Any]], words: Words) -> str:
@@ -71,8 +77,9 @@ def explain_each(headings: list[str], fitted: list[dict[str, Any]], words: Words
     sections = []
     for heading, own in zip(headings, fitted, strict=True):
         sections += [[f"{heading}:"], *_story(own, words)]
-    terms = _terms(sum((own["verdicts_"] for own in fitted), ()), fitted[0]["model_"].specification, words)
-    return _join([*sections, terms, *_plan(fitted[0])])
+    plan = _plan(fitted[0])
+    terms = _terms(sum((own["verdicts_"] for own in fitted), ()), fitted[0], [*sections, *plan], words)
+    return _join([*sections, terms, *plan])
 
 
 def explain_sequences(fitted: dict[str, Any], described: list[str], n_learned: int, words: Words) -> str:
@@ -205,23 +212,29 @@ def _cost(records: tuple[Record, ...]) -> str:
     return f"Cost of the search: {told}{f', {failed} evaluations failed' if failed else ''}."
 
 
-def _terms(verdicts: tuple[Verdict, ...], found: Specification, words: Words) -> list[str]:
-    """The meaning of the words in the table and in the description of the model, if there is a table."""
+def _terms(
+    verdicts: tuple[Verdict, ...], fitted: dict[str, Any], sections: list[list[str]], words: Words
+) -> list[str]:
+    """The meaning of the words in the other sections, if there is a table of models."""
     if all(np.isnan(verdict.gain) for verdict in verdicts):
         return []
     n_unseen = max(verdict.n_unseen for verdict in verdicts if not _is_structure(verdict))
     told = TERMS | (UNSEEN_TERMS if n_unseen else {})
+    if fitted.get("criterion_method_") == CRITERIA["cv"].title:
+        told["gain"] += CORRECTED
     for term in ("with the prior", "requested"):
         if not any(verdict.fate.endswith(term) for verdict in verdicts):
             del told[term]
     lines = [
         f"{term}: {meaning}".format(criterion=words.criterion, n_unseen=n_unseen) for term, meaning in told.items()
     ]
+    found = fitted["model_"].specification
     names = {name for verdict in verdicts for name in verdict.stage.split(", ")}
     sharings = [f"{name}: {sentence}" for name, sentence in sharings_of(found, words.unit).items() if name in names]
     first_words = {_first_word(verdict) for verdict in verdicts}
     structures = [f"{name}: {told}" for name, told in STRUCTURE_TERMS.items() if name in first_words]
-    return ["Terms:", *lines, *structures, *sharings, *parameter_terms(found.kernels)]
+    text = "\n".join(sum(sections, []))
+    return ["Terms:", *lines, *structures, *sharings, *word_terms(text), *parameter_terms(found.kernels, text)]
 
 
 def _is_structure(verdict: Verdict) -> bool:

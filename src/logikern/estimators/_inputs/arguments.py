@@ -2,10 +2,13 @@
 
 import difflib
 import numbers
+import os
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+from logikern.structure.links import shown
 
 # Names of our kernels, solvers and criteria in other libraries and papers.
 _SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -32,16 +35,22 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 
 
-def check_whole(argument: str, value: Any, least: int) -> None:
-    """Raise unless the value is an integer of at least `least`."""
+def check_whole(argument: str, value: Any, least: int, other: str = "") -> None:
+    """Raise unless the value is an integer of at least `least`; `other` says what else may be passed."""
     if not is_number(value, numbers.Integral) or value < least:
-        raise ValueError(f"`{argument}` must be an integer of at least {least}, but is {value!r}.")
+        raise ValueError(f"`{argument}` must be {other}an integer of at least {least}, but is {shown(value)}.")
+
+
+def check_path(argument: str, value: Any) -> None:
+    """Raise unless the value is a path or None."""
+    if not (value is None or isinstance(value, str | os.PathLike)):
+        raise ValueError(f"`{argument}` must be None or a path, but is {shown(value)}.")
 
 
 def check_name(argument: str, value: Any, names: tuple[str, ...], other: str = "") -> None:
     """Raise unless the value is one of the names; `other` says what else may be passed."""
     if not (isinstance(value, str) and value in names):
-        told = f"`{argument}` must be one of {list(names)}{other and f' {other}'}, but is {value!r}."
+        told = f"`{argument}` must be one of {list(names)}{other and f' {other}'}, but is {shown(value)}."
         raise ValueError(f"{told}{suggest(value, names)}")
 
 
@@ -60,13 +69,13 @@ def suggest(value: Any, names: Iterable[str]) -> str:
 def check_choice(argument: str, value: Any) -> None:
     """Raise unless the value is "auto", True or False."""
     if not (isinstance(value, bool | np.bool_) or is_auto(value)):
-        raise ValueError(f"`{argument}` must be 'auto', True or False, but is {value!r}.")
+        raise ValueError(f"`{argument}` must be 'auto', True or False, but is {shown(value)}.")
 
 
 def check_flag(argument: str, value: Any) -> None:
     """Raise unless the value is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"`{argument}` must be True or False, but is {value!r}.")
+        raise ValueError(f"`{argument}` must be True or False, but is {shown(value)}.")
 
 
 def is_number(value: Any, kind: type = numbers.Real) -> bool:
@@ -82,4 +91,4 @@ def is_auto(value: Any) -> bool:
 def check_positive(argument: str, value: Any) -> None:
     """Raise unless the value is a positive finite number."""
     if not is_number(value) or not 0 < value < np.inf:
-        raise ValueError(f"`{argument}` must be a positive number, but is {value!r}.")
+        raise ValueError(f"`{argument}` must be a positive number, but is {shown(value)}.")

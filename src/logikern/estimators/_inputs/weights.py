@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from logikern.numerics.outcome import Array, Indices
+from logikern.structure.links import shown
 from logikern.structure.taxonomy import subtree_sums
 from logikern.structure.tree import Tree, as_labels
 
@@ -45,7 +46,7 @@ def sample_weights(n_rows: int, sample_weight: Any, may_vanish: bool = False, un
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"`sample_weight` must hold numbers, but is {sample_weight!r}. Pass one weight for each {unit}."
+            f"`sample_weight` must hold numbers, but is {shown(sample_weight)}. Pass one weight for each {unit}."
         ) from None
     if weights.shape != (n_rows,):
         raise ValueError(
