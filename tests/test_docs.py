@@ -82,7 +82,7 @@ def test_numbers_of_large_data_are_those_of_the_policies():
     page, final = " ".join((ROOT / "docs" / "large-data.md").read_text().split()), plan.USUAL
     told = (
         f"Above {final.exact_up_to:,} rows",
-        f"up to {final.undivided_up_to:,} rows are then fitted exactly",
+        f"for data of up to {final.undivided_up_to:,} rows, fits all rows exactly",
         f"by more than {final.largest_loss:.0%}".replace("%", " %"),
         f"down to {final.smallest} rows",
         f"With {policy.USUAL.neighbourhoods_from:,} rows or more",
