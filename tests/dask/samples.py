@@ -25,6 +25,7 @@ def rows(n=3000, d=5):
     random = np.random.default_rng(0)
     X = random.standard_normal((n, d))
     y = (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
+    X.flags.writeable = False  # all tests share it
     return X, np.array(["low", "middle", "high"])[y]
 
 

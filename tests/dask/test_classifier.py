@@ -99,7 +99,7 @@ def test_frames_have_categories_text_and_gaps(client):
     pandas = pytest.importorskip("pandas")
     frames = pytest.importorskip("dask.dataframe")
     X, y = rows()
-    table = pandas.DataFrame(X, columns=list("abcde"))
+    table = pandas.DataFrame(X.copy(), columns=list("abcde"))
     table["kind"] = np.where(X[:, 3] > 0.5, "warm", "cold")
     table["level"] = pandas.Categorical(np.where(X[:, 4] > 1, "up", "down"))
     table.loc[::7, "a"] = np.nan

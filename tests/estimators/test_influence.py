@@ -232,7 +232,7 @@ def test_model_file_keeps_no_labels(ask, tmp_path):
 
 def test_error_about_a_model_file_names_the_command_that_finds_its_suspects(tmp_path):
     plain_fit().save_model(tmp_path / "model")
-    with pytest.raises(AttributeError, match="run the command `logikern suspects MODEL DATA`"):
+    with pytest.raises(AttributeError, match="run the command `logikern suspects MODEL`"):
         load_model(tmp_path / "model").suspects()
 
 

@@ -132,7 +132,7 @@ def test_verbose_fit_names_structures_and_shows_evaluations(capsys):
 
 @pytest.mark.parametrize(
     "settings, told",
-    [({"on_interrupt": "stop"}, "`on_interrupt` must be"), ({"checkpoint": "nowhere/search"}, "nowhere")],
+    [({"on_interrupt": "stop"}, "`on_interrupt` must be"), ({"checkpoint": "nowhere/fit.search"}, "nowhere")],
 )
 def test_wrong_settings_are_refused(settings, told):
     with pytest.raises((ValueError, OSError), match=told):

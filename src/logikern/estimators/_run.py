@@ -203,8 +203,8 @@ def solve(
 def threads(n_jobs: int | None) -> Iterator[None]:
     """A context with at most this many threads; None and -1 mean the number that the BLAS may use.
 
-    An interrupted fit leaves it with a plain KeyboardInterrupt. After a subclass, Python would exit with status 1,
-    and a shell loop would continue.
+    An `InterruptedFitError` leaves the context as a plain KeyboardInterrupt: with a subclass, Python would exit with
+    status 1, and a shell loop would continue.
     """
     with own_threads(None if n_jobs == -1 else n_jobs):
         try:

@@ -167,7 +167,7 @@ def _draw_labels(tree: Tree, shown: list[int], heights: Mapping[int, float], are
     """Labels to the right of nodes without visible children, and above all other nodes."""
     below = _n_hidden(tree, shown)
     opened = {tree.parents[node] for node in shown}
-    # matplotlib's area is that of the square around a dot.
+    # matplotlib's `s` is the squared diameter of a dot.
     for node, radius in zip(shown, np.sqrt(areas) / 2.0, strict=True):
         place: dict[str, Any] = (
             {"xytext": (0, radius + 3.0), "ha": "center"}

@@ -38,7 +38,7 @@ def cut_middle(value: Any, length: int = 40) -> str:
 
 
 def cut_apart(values: Iterable[Any], length: int) -> list[str]:
-    """`cut_middle` of each value; a number sets those apart that would look the same."""
+    """`cut_middle` of each value; values that would look the same get different numbers."""
     shown: dict[str, None] = {}
     for value in values:
         text = own = cut_middle(value, length)

@@ -43,11 +43,12 @@ PARAMETERS = {
 
 # Other words of a table of models and of a plan.
 WORDS = {
-    "first model": "one of the models with which the search begins; it refines the best of them.",
-    "Gaussian": "kernel for smooth functions; it decays with the squared distance of two rows.",
-    "Laplacian": "kernel for functions with steps; it decays with the sum of absolute differences.",
+    "first model": "one of the models with which the search begins. The search refines the best of them.",
+    "Gaussian": "kernel for smooth functions; it decays with the squared distance between two rows.",
+    "Laplacian": "kernel for functions with steps; it decays with the sum of the absolute differences "
+    "between two rows.",
     "Gaussian + Laplacian": "weighted mean of both kernels, called GaussianLaplacian in Python.",
-    "standardised": "numbers are divided by their standard deviation.",
+    "standardised": "numbers are scaled to mean 0 and standard deviation 1.",
     "ranks": "numbers are replaced by their ranks, so only their order counts.",
     "unscaled": "numbers are used as they are.",
     "rate per column": "each column has its own rate, instead of one rate for all columns.",
@@ -94,7 +95,7 @@ def _kernels(kernels: tuple[Kernel, ...], encoder: Encoder | None) -> str:
 
 
 def parameter_terms(kernels: tuple[Kernel, ...], text: str = "") -> list[str]:
-    """The meaning of the parameters in a description of a model with these kernels, and of those set in a text."""
+    """The meaning of the parameters of these kernels, and of parameters that a text shows as `name=value`."""
     known = {name.partition("[")[0].rpartition(".")[2] for name in kernels[0].parameter_names}
     known |= {"variance", "bias variance"} | set(re.findall(r"\b(\w+)=", text))
     return [f"{name}: {told}" for name, told in PARAMETERS.items() if name in known]

@@ -224,8 +224,8 @@ class InfluenceMixin:
         if data is None:
             raise AttributeError(
                 "Leave-one-out needs the training labels, which a model file does not contain. Use it before saving "
-                "the model, or run the command `logikern suspects MODEL DATA`, which recovers the labels of "
-                "unweighted fits."
+                "the model, fit again, or run the command `logikern suspects MODEL`, which can recover the labels if "
+                "the fit used no weights."
             )
         return data
 

@@ -38,8 +38,8 @@ UNSEEN_TERMS = {
 }
 # Why gains on the rows of the search are not differences of the criterion, if it is computed by cross-validation.
 CORRECTED = (
-    " The criterion is also corrected for the tolerance of the fits during the search, so the gain may differ "
-    "slightly from the difference between two criteria."
+    " Unlike the gain, the criterion is corrected for the tolerance of the fits during the search, so even a gain on "
+    "the rows of the search may differ slightly from the difference between two criteria."
 )
 # Stages that learn how classes are related.
 STRUCTURE_TERMS = {
