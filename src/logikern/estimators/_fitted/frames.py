@@ -26,7 +26,7 @@ def labelled_frame(X: Any, values: Array, classes: Array) -> Any:
         return importlib.import_module("polars").DataFrame(values, schema=[str(name) for name in classes])
     pandas = _pandas()
     # A tuple is one label, not a label for each of several levels.
-    columns = pandas.Index(list(classes), tupleize_cols=False)
+    columns = pandas.Index(classes.tolist(), tupleize_cols=False)
     return pandas.DataFrame(values, columns=columns, index=names_of_rows(X))
 
 
