@@ -53,7 +53,10 @@ LARGE = Part(
     packages=("lightgbm",),
     has_quick=False,
 )
-SEQUENCES = Part("sequences", (("sequences.py",),), "sequences", 10)
+SEQUENCES = tuple(
+    Part(name, (("sequences.py", "--part", part),), f"sequences_{part}", minutes)
+    for name, part, minutes in (("sequences", "one", 5), ("sequences-new-words", "words", 5))
+)
 LABELS = Part("several-labels", (("multilabel.py",),), "multilabel", 15)
 REGRESSION = Part("regression", (("regression.py",),), "regression", 4)
 NOISE = Part("noise-inputs", (("noise_inputs.py",),), "noise_inputs", 2, packages=("optuna",))
@@ -76,7 +79,7 @@ need the packages in `benchmarks/requirements.txt`; a run skips the parts whose 
 [reproduction](reproduction.md) compares logikern with the papers on which it is based.
 """
 
-_PARTS = (TABLES, *GRIDS, PROCESS, *TREES, LARGE, SEQUENCES, LABELS, REGRESSION, NOISE)
+_PARTS = (TABLES, *GRIDS, PROCESS, *TREES, LARGE, *SEQUENCES, LABELS, REGRESSION, NOISE)
 PAGE = Page(
     "benchmarks.md",
     "bench",
@@ -88,7 +91,7 @@ PAGE = Page(
         Section("Gaussian process classifier", (PROCESS,), tables.processes),
         Section("Class trees", TREES, tables.trees),
         Section("Large data", (LARGE,), tables.large),
-        Section("Sequences", (SEQUENCES,), tables.sequences),
+        Section("Sequences", SEQUENCES, tables.sequences),
         Section("Several labels per row", (LABELS,), tables.labels),
         Section("Regression", (REGRESSION,), tables.regression),
         Section("Mostly uninformative inputs", (NOISE,), tables.noise),

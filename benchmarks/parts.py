@@ -108,14 +108,14 @@ def state(part: Part, results: Path) -> str:
 
 def carry_out(part: Part, results: Path, quick: bool = False) -> bool:
     """Run the commands one after the other, then mark the result as that of the code they began with."""
-    before = fingerprint(part)
+    before, path = fingerprint(part), results / f"{part.result}.json"
+    written = path.stat().st_mtime_ns if path.exists() else None
     environment = {**os.environ, "LOGIKERN_RESULTS": str(results)}
     for script, *arguments in part.commands:
         command = [sys.executable, str(HERE / script), *arguments, *(["--quick"] if quick else [])]
         if subprocess.run(command, check=False, env=environment).returncode != 0:
             return False
-    path = results / f"{part.result}.json"
-    if not path.exists():
+    if not path.exists() or path.stat().st_mtime_ns == written:
         return False
     content = json.loads(path.read_text(encoding="utf-8"))
     content["made"] |= {"fingerprint": before, "commands": part.lines()}
