@@ -109,12 +109,16 @@ def _error(accuracy: object) -> object:
 
 
 def _words_table(stored: Stored) -> list[Row]:
-    """The mean over rotations of the folds for each model, if there are several."""
+    """Means over rotations of the folds, for the models that were fitted in each rotation."""
     _, rows = _first(stored)
-    columns = ("error %", "log loss", "seconds")
+    own: dict[str, list[Row]] = {}
+    for row in rows:
+        own.setdefault(row["model"], []).append(row)
+    most = max(map(len, own.values()))
     return [
-        {"model": model, **{column: mean([row[column] for row in rows if row["model"] == model]) for column in columns}}
-        for model in dict.fromkeys(row["model"] for row in rows)
+        {"model": model, **{column: mean(row[column] for row in some) for column in ("error %", "log loss", "seconds")}}
+        for model, some in own.items()
+        if len(some) == most
     ]
 
 

@@ -21,6 +21,8 @@ NAMES = {
     "sequences, search on all words": "logikern, search on all words",
     "sequences, maximum likelihood": "logikern, maximum likelihood",
     "sequences, words held out": "logikern, folds of different words",
+    "sequences, window 3": "logikern, `window=3`",
+    "sequences, words held out, window 3": "logikern, folds of different words, `window=3`",
     "the true probabilities": "true probabilities",
     "LightGBM tuned": "LightGBM, tuned",
     "set": "data",
