@@ -114,9 +114,9 @@ def _words_table(stored: Stored) -> list[Row]:
     own: dict[str, list[Row]] = {}
     for row in rows:
         own.setdefault(row["model"], []).append(row)
-    most = max(map(len, own.values()))
+    most, columns = max(map(len, own.values())), ("error %", "log loss", "seconds")
     return [
-        {"model": model, **{column: mean(row[column] for row in some) for column in ("error %", "log loss", "seconds")}}
+        {"model": model, **{column: mean(row[column] for row in some) for column in columns}}
         for model, some in own.items()
         if len(some) == most
     ]
@@ -280,8 +280,8 @@ def large(stored: Stored) -> list[str]:
 
 def sequences(known: Stored, unseen: Stored) -> list[str]:
     return [
-        "The task is to label the letters of handwritten words. Models are trained on one fold and tested on the nine "
-        "other folds; values are means over three such folds. The peer is logikern's classifier of single letters, "
+        "The task is to label the letters of handwritten words. Models are trained on one fold and tested on the "
+        "nine other folds; values are means over three such folds. The peer is logikern's classifier of single letters, "
         "decoded with the transition frequencies of the training words. A window uses the neighbours of each letter.",
         table(_words_table(known)),
         PUBLISHED_WORDS,
