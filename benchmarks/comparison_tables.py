@@ -281,8 +281,9 @@ def large(stored: Stored) -> list[str]:
 def sequences(known: Stored, unseen: Stored) -> list[str]:
     return [
         "The task is to label the letters of handwritten words. Models are trained on one fold and tested on the "
-        "nine other folds; values are means over three such folds. The peer is logikern's classifier of single letters, "
-        "decoded with the transition frequencies of the training words. A window uses the neighbours of each letter.",
+        "nine other folds; values are means over three such folds. The peer is logikern's classifier of single "
+        "letters, decoded with the transition frequencies of the training words. A window uses the neighbours "
+        "of each letter.",
         table(_words_table(known)),
         PUBLISHED_WORDS,
         "The data contain only 55 different words. If the test words do not occur in training, the learned "

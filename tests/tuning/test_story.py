@@ -275,7 +275,7 @@ def test_parameter_that_only_the_plan_names_is_defined():
 
 
 def test_gain_by_cross_validation_is_told_to_differ_from_the_difference_of_criteria():
-    assert "so the gain may differ slightly from the difference between two criteria" in terms_of(default_fit())
+    assert "may differ slightly from the difference between two criteria" in terms_of(default_fit())
 
 
 def test_gain_by_leave_one_out_is_the_difference_of_criteria():
