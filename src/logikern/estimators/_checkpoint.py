@@ -38,9 +38,8 @@ def open_journal(
 ) -> AbstractContextManager[Journal]:
     """The checkpoint's journal, for use by one search; the journal of a search with other partitions is rejected.
 
-    The checkpoint is a file, or a folder with a file for each search; a new folder is created together with
-    its missing parents.
-    A partition is a number of points and the sets of points that are held out together.
+    The checkpoint is a file, or a folder with a file for each search; a new folder is created together with its
+    missing parents. A partition is a number of points and the sets of points that are held out together.
     """
     if checkpoint is None:
         return contextlib.nullcontext(Journal())
