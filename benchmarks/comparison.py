@@ -68,13 +68,13 @@ This page compares logikern with other methods that people might choose. It show
 generated from the files in `benchmarks/results`; the last section lists the command, the date, the commit and the
 machine for each result. Results that take hours to compute are from earlier commits.
 
-    make bench                   run the parts that are out of date and take at most half an hour, write this page
+    make bench                   run the outdated parts that take at most half an hour, and write this page
     make bench PART=large        run only one part (PART="large tables" for several parts)
     make bench AGAIN=1           also run the parts whose results are up to date
     make bench STORED=1          run nothing, and write this page from the stored results
 
-A result is up to date if it was computed with the current code and settings. The data are read from the folder that
-the environment variable `LOGIKERN_DATA` names; they are not part of the repository. The other methods, called peers,
+A result is up to date if it was computed with the current code and settings. The data are not part of the repository;
+they are read from the folder that the environment variable `LOGIKERN_DATA` names. The other methods, called peers,
 need the packages in `benchmarks/requirements.txt`; a run skips the parts whose peers are not installed. The page
 [reproduction](reproduction.md) compares logikern with the papers on which it is based.
 """

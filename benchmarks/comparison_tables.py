@@ -56,7 +56,7 @@ class Duel:
             "ours": shown[0],
             "best peer": shown[1],
             "name of the peer": shown_name(self.peer),
-            "ours / peer": f"{self.ours / self.theirs:.2f}",
+            "ratio, ours / peer": f"{self.ours / self.theirs:.2f}",
             "seconds, ours : peer": f"{number(self.our_seconds)} : {number(self.their_seconds)}",
         }
 
@@ -153,12 +153,12 @@ def summary(*found: Stored | None) -> list[str]:
     others = [own for own in every if own.score not in LOSSES]
     return [
         "Each row compares logikern with the best peer on one task. Lower scores are better, and the lower score is "
-        "bold; equal scores are both bold. Rows are sorted from the clearest win of logikern to the clearest defeat. "
-        "The section of each task describes the settings of the peers. The 31 tables of the next section are not "
-        "included.",
-        f"By log loss, {_count(by_loss)}",
+        "bold; equal scores are both bold. Rows are sorted from logikern's clearest win to its clearest defeat. The "
+        "section of each task describes the settings of the peers. The summary does not include the 31 data sets of "
+        "the next section.",
+        f"In log loss, {_count(by_loss)}",
         table([own.row() for own in by_loss]),
-        f"By error rate and other decision losses, {_count(others)}",
+        f"In error rate and other decision losses, {_count(others)}",
         table([own.row() for own in others]),
     ]
 
@@ -180,23 +180,22 @@ def tables(stored: Stored) -> list[str]:
     for row in methods:
         row["method"] = "ours" if row["method"] == own else row["method"]
     return [
-        "The benchmark has 31 real tables with numbers, categories and missing values. They have 64 to 3000 training "
-        "rows and three splits each (seeds 0, 1, 2; 70 % for training). logikern runs with default settings on the "
-        "raw tables. Peers receive imputed, standardised and one-hot encoded inputs. *LightGBM, tuned* is the best "
-        "of 24 settings by 3-fold log loss, and *SVC grid* is a 6 x 6 grid search with calibration; the other peers "
-        "run with their default settings.",
+        "The benchmark uses 31 data sets: real tables with numbers, categories and missing values. They have 64 to "
+        "3000 training rows, and three splits each (seeds 0, 1, 2; 70 % for training). logikern runs with default "
+        "settings on the raw tables. Peers receive imputed, standardised and one-hot encoded inputs. *LightGBM, "
+        "tuned* is the best of 24 settings by 3-fold log loss, and *SVC grid* is a 6 x 6 grid search with "
+        "calibration; the other peers run with their default settings.",
         "Ratios are geometric means of logikern's log loss divided by the peer's log loss; a ratio below 1 means "
         "that logikern is better. The 95 % intervals come from resampling the data sets with replacement. In the "
         "second column of ratios, losses below 0.001 are raised to 0.001, because greater certainty has no practical "
         "use. Seconds are CPU seconds on one thread for one split of all data sets, including tuning. The first "
-        "table below counts the data sets on which logikern has a lower log loss or fewer errors than the peer; "
-        "*equal* counts ties.",
+        "table compares logikern with each peer; *equal* counts ties.",
         table(against),
         table(methods),
         *map(ratios, stored.notes[1:]),
         "The next table shows the log loss on each data set, averaged over three splits; the lowest value is bold:",
         table([keep(row) for row in stored.table("Log loss by set")]),
-        figure("tables.png", "Log loss of logikern divided by the log loss of each peer, by table"),
+        figure("tables.png", "Log loss of logikern divided by the log loss of each peer, by data set"),
     ]
 
 
@@ -212,9 +211,9 @@ def grids(*found: Stored) -> list[str]:
             keys = ("model", "log loss", "error %", "seconds")
             rows.append({"set": title.partition(", ")[0], **pick(row, keys)})
     return [
-        "The data sets have no class tree. Inputs are standardised, the splits are the original ones, and each model "
-        "is run once (seed 0). The peer is an SVC with a Gaussian kernel. A 6 x 6 grid search chooses C and gamma by "
-        "5-fold accuracy, and a sigmoid calibrates the scores. On letter, the grid search uses 2000 rows. Seconds "
+        "Inputs are standardised, the splits are the original ones, and each model is run once (seed 0). The data "
+        "sets have no class tree. The peer is an SVC with a Gaussian kernel. A 6 x 6 grid search chooses C and gamma "
+        "by 5-fold accuracy, and a sigmoid calibrates the scores. On letter, the grid search uses 2000 rows. Seconds "
         "are wall-clock times of tuning and fitting on two cores.",
         table(rows),
     ]
@@ -282,12 +281,12 @@ def sequences(known: Stored, unseen: Stored) -> list[str]:
     return [
         "The task is to label the letters of handwritten words. Models are trained on one fold and tested on the "
         "nine other folds; values are means over three such folds. The peer is logikern's classifier of single "
-        "letters, decoded with the transition frequencies of the training words. A window uses the neighbours "
-        "of each letter.",
+        "letters, decoded with the transition frequencies of the training words. With a window, the model "
+        "also uses the neighbours of each letter.",
         table(_words_table(known)),
         PUBLISHED_WORDS,
         "The data contain only 55 different words. If the test words do not occur in training, the learned "
-        "transitions are misleading, unless the search holds out all copies of a word together:",
+        "transitions mislead the model, unless the search holds out all copies of a word together:",
         table(_words_table(unseen)),
     ]
 
@@ -302,7 +301,7 @@ def labels(stored: Stored) -> list[str]:
 def noise(stored: Stored) -> list[str]:
     return [
         "The data have 1000 rows with 5 informative inputs and 45 noise inputs. Values are means over five seeds. "
-        "logikern and Optuna learn a rate per input in about the same time; the grid search uses one rate for all "
-        "inputs.",
+        "The methods tune the same classifier: logikern's search and Optuna learn a rate per input, in about the "
+        "same time; the grid search uses one rate for all inputs.",
         table(stored.table("Means over seeds")),
     ]

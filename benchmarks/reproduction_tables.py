@@ -24,8 +24,8 @@ def satimage(stored: Stored) -> list[str]:
         f"are the standard deviations reported in Seeger (2008). {_satimage_settings(stored)}",
         table(rows),
         "The next table shows the error among the cases that are not rejected, if the least certain 2.5, 10 or 25 % "
-        "of the cases are rejected. The paper shows only curves; it finds mc-sep better than 1rest if between "
-        "2.5 and 25 % of the cases are rejected.",
+        "of the cases are rejected. The paper shows only curves; it finds that mc-sep is better than 1rest if "
+        "between 2.5 and 25 % of the cases are rejected.",
         table(rejected),
         figure("satimage_error_reject.png", "Error-reject curves on satimage, as in Seeger (2008), Figure 3"),
     ]
@@ -65,8 +65,7 @@ def usps(stored: Stored) -> list[str]:
     return [
         "The model has one Gaussian kernel and one variance per class. Its 20 hyperparameters are learned on 2000 of "
         "the 7291 training rows; the final fit uses all rows. Values are means and standard deviations over runs "
-        "(seeds 0, 1, ...), each with a different subset and partition. The paper uses five runs. The table "
-        "shows our results:",
+        "(seeds 0, 1, ...), each with a different subset and partition. The paper uses five runs.",
         table([mean]),
         "The next table shows the error among the cases that are not rejected:",
         table([{key: row[key] for key in row if "at" in key.split()} for row in stored.table("Error-reject")]),
@@ -166,7 +165,7 @@ def ripley(stored: Stored) -> list[str]:
     excess = " and ".join([", ".join(told[:-1]), told[-1]])
     keys = ("loss", "least", "at rate", "at variance", "test loss there", "correlation with exact")
     return [
-        "The data are Ripley's synthetic data. The model has one Gaussian kernel and an unpenalised constant. Figure "
+        "The data are Ripley's synthetic data. The model has one Gaussian kernel and an unpenalised bias. Figure "
         "1 shows the model whose rate and variance minimise the approximate leave-one-out loss:",
         table(stored.table("The model")),
         figure("ripley_model.png", "Probability of the second class, as in Cawley & Talbot (2008), Figure 1"),
@@ -190,7 +189,7 @@ def raetsch(stored: Stored) -> list[str]:
     behind = [_behind(row) for row in judged if not row["met"]]
     return [
         "Seven of the thirteen data sets are available. We use the published partitions if they are known, and "
-        "otherwise draw partitions with the published sizes (the seed is the number of the partition). The model "
+        "otherwise draw partitions of the published sizes (the seed is the number of the partition). The model "
         f"has one Gaussian kernel. {_raetsch_note(stored)} Values are means and standard errors over partitions.",
         "Columns without logikern in their name contain the published values. KLR is kernel logistic regression, "
         "tuned by 10-fold cross-validation, and LOO-KLR is tuned by leave-one-out. L-GPC and EP-GPC are Gaussian "
@@ -302,8 +301,8 @@ def kernel_gradient(stored: Stored) -> list[str]:
         "(one digit against the rest) appear in the figure of the paper, and the other data sets in its table.",
         "For each iteration of kernel CG, we count the iterations that parameter CG takes to reach the same loss. "
         "The exponent is the slope of a line fitted to the logarithms of these pairs of counts, from the third "
-        "iteration of kernel CG on; the claim is that it is 2. The other columns show the counts at the end. Where "
-        'parameter CG is "> 3000", it did not reach the last losses of kernel CG in 3000 iterations: the ratio is '
+        "iteration of kernel CG on; the paper claims that it is 2. The other columns show the counts at the end. "
+        'Where parameter CG is "> 3000", it did not reach the last losses of kernel CG in 3000 iterations: the ratio is '
         "then a lower bound, and the line is fitted to the losses that it did reach.",
         table(rows),
         f"On average over these rows (geometric mean), parameter CG takes at least {fewer:.0f} times as many "

@@ -35,12 +35,12 @@ NAMES = {
     "least": "minimum",
     "test loss there": "test loss at the minimum",
     "correlation with exact": "correlation with exact leave-one-out",
-    "ours lower": "lower log loss on",
-    "fewer errors": "fewer errors on",
-    "sets": "tables",
+    "ours lower": "data sets where logikern has the lower log loss",
+    "fewer errors": "data sets where logikern makes fewer errors",
+    "sets": "data sets",
     "Brier": "Brier score",
     "wall seconds": "wall-clock seconds",
-    "best of all": "lowest log loss on",
+    "best of all": "data sets with the lowest log loss",
     "error": "root mean squared error",
     "Gaussian process takes": "speed-up over the Gaussian process",
     "seconds, ours : theirs": "seconds, logikern : peer",
@@ -71,7 +71,7 @@ def ratios(note: str) -> str:
     """What `tables.py --summary` says about the best peers, in sentences."""
     lines = []
     for line in note.splitlines():
-        line = line.replace("- Ours has the lowest", "- logikern has the lowest").replace(" sets.", " tables.")
+        line = line.replace("- Ours has the lowest", "- logikern has the lowest").replace(" sets.", " data sets.")
         found = re.match(
             r"- Ours over the best peer of each set, (.+): geometric mean (\S+ \[.+\]), median (\S+), "
             r"above (\S+) on \d+ sets: (.+)\.$",
@@ -82,7 +82,7 @@ def ratios(note: str) -> str:
             how = "unmodified losses" if losses == "losses as they are" else "losses below 0.001 raised to 0.001"
             line = (
                 f"- With {how}, the ratio of logikern's log loss to the best peer's log loss has a geometric mean of "
-                f"{mean} and a median of {median}. It exceeds {bound} on these tables: {sets}."
+                f"{mean} and a median of {median}. It exceeds {bound} on these data sets: {sets}."
             )
         lines.append(line)
     return "\n".join(lines)
