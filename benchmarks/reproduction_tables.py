@@ -302,8 +302,8 @@ def kernel_gradient(stored: Stored) -> list[str]:
         "For each iteration of kernel CG, we count the iterations that parameter CG takes to reach the same loss. "
         "The exponent is the slope of a line fitted to the logarithms of these pairs of counts, from the third "
         "iteration of kernel CG on; the paper claims that it is 2. The other columns show the counts at the end. "
-        'Where parameter CG is "> 3000", it did not reach the last losses of kernel CG in 3000 iterations: the ratio is '
-        "then a lower bound, and the line is fitted to the losses that it did reach.",
+        'Where parameter CG is "> 3000", it did not reach the last losses of kernel CG in 3000 iterations: the ratio '
+        "is then a lower bound, and the line is fitted to the losses that it did reach.",
         table(rows),
         f"On average over these rows (geometric mean), parameter CG takes at least {fewer:.0f} times as many "
         f"iterations as kernel CG; the median exponent is {np.median([row['exponent'] for row in rows]):.2f}.",
