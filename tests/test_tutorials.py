@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 # Times, counts of steps and sizes of memory differ between machines.
-VARYING = re.compile(r"[\d.]+ (?=s\b|ms\b|GB\b|MB\b|kB\b|evaluations|kernel products|steps?\b)|threads: \d+")
+VARYING = re.compile(r"[\d.]+ (?=s\b|ms\b|GB\b|MB\b|kB\b|evaluations|kernel products|steps?\b)|\d+ threads?\b")
 
 PAGES = (
     "docs/tutorial.md",

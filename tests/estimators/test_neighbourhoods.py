@@ -329,7 +329,7 @@ def test_settings_pass_through_scikit_learn():
 def test_default_neighbourhoods_have_a_name():
     model = fixed("neighbourhoods").fit(X, Y)
     assert isinstance(model.model_, NeighbourhoodModel) and len(model.model_.members) == 3
-    assert "3 partitions into neighbourhoods of at most" in model.operator_
+    assert "rows, in 3 partitions, without landmarks" in model.operator_
 
 
 def test_answers_beside_probabilities_are_there():

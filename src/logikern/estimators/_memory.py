@@ -62,8 +62,9 @@ class Resources:
     n_threads: int
 
     def __str__(self) -> str:
-        allowed = f"`memory_limit` allows {describe(self.memory)}"
-        return allowed if self.is_given else f"{describe(self.memory)} is free"
+        kind = "memory (`memory_limit`)" if self.is_given else "free memory"
+        threads = f"{self.n_threads} thread{'' if self.n_threads == 1 else 's'}"
+        return f"{describe(self.memory)} of {kind}, {threads}"
 
     def allow(self, needed: float) -> bool:
         """Whether a call that needs this number of bytes fits."""
@@ -76,9 +77,10 @@ class Resources:
         """
         if self.allow(needed):
             return self.memory
+        total, allowed = describe(needed + footprint.MODEL.overhead), describe(self.memory)
+        limit = f"`memory_limit` allows {allowed}" if self.is_given else f"{allowed} is free"
         more = "Pass a larger `memory_limit`" if self.is_given else "Free some memory"
-        total = describe(needed + footprint.MODEL.overhead)
-        raise ValueError(f"{what} needs about {total}, which is too much: {self}. {more}, or {advice}.")
+        raise ValueError(f"{what} needs about {total}, which is too much: {limit}. {more}, or {advice}.")
 
 
 def find_resources(memory_limit: float | None) -> Resources:

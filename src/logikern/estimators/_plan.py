@@ -49,7 +49,7 @@ class FitPlan:
             *([f"First models: {names}."] if names else []),
             f"Search: {self.search or 'none; hyperparameters are fixed.'}",
             *_final_fits(self.solvers),
-            f"Resources: {self.resources}; threads: {self.resources.n_threads}.",
+            f"Resources: {self.resources}.",
         ]
         return "\n".join(lines)
 

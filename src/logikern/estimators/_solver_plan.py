@@ -152,7 +152,7 @@ def _plan_cellwise(
     """Each neighbourhood has its matrices in memory while it is fitted."""
     n_matrices = _memory.fit_matrices(model.kernels[0], data, len(model.kernels))
     found = choose(model.kernels, data.points[: cells.size], "dense", parameters.precision, cells.memory, n_matrices)
-    reason = f"{len(data.weights)} rows are divided: {cells}."
+    reason = f"{len(data.weights)} rows are divided into {cells}."
     state = state_dtype(parameters, data, resources)
     steps = int(parameters.max_iter)
     return SolverPlan("newton", replace(found, reason=reason), state, float(parameters.tol), steps, seed, cells=cells)

@@ -70,8 +70,9 @@ class FinalCells:
         return found is not None and found.gain > max(found.noise, self.largest_loss * found.loss)
 
     def __str__(self) -> str:
-        coupled = f"coupled by {self.rank} landmarks" if self.rank else "uncoupled"
-        return f"{self.n_partitions} partitions into neighbourhoods of at most {self.size} rows, {coupled}"
+        partitions = f"{self.n_partitions} partition{'' if self.n_partitions == 1 else 's'}"
+        landmarks = f"coupled by {self.rank} landmarks" if self.rank else "without landmarks"
+        return f"neighbourhoods of at most {self.size} rows, in {partitions}, {landmarks}"
 
 
 def plan_cells(
