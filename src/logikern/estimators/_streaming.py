@@ -74,24 +74,24 @@ class StreamingMixin:
 
     @available_if(_can_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add points to the fit and continue from its dual (the online mode of Memisevic 2006).
+        """Add rows to the fit and continue from its dual coefficients (the online mode of Memisevic 2006).
 
-        After every call the model equals the result of `fit` on all points so far, at fixed hyperparameters: values
-        of an earlier fit, given values, or estimates from the first points. No criterion is used. All points are
-        kept, but not the kernel matrix.
+        After each call, the model equals the result of `fit` on all rows so far, with fixed hyperparameters. These
+        are the values of an earlier fit, the values that you pass, or estimates from the first rows. There is no
+        search. All rows are stored, but not the kernel matrix.
 
         The default solver is "smo".
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
-            The new points.
+            The new rows.
         y : array of shape (n_samples,) or (n_samples, n_classes)
-            Their labels, or a distribution over the classes for each point.
+            Their labels, or a distribution over the classes for each row.
         classes : array of shape (n_classes,) or None, default=None
-            All labels that any call will contain. Needed in the first call, unless there is a hierarchy.
+            All labels that will ever be passed. Needed in the first call, unless there is a hierarchy.
         sample_weight : array of shape (n_samples,) or None, default=None
-            Weights of the new points' likelihoods.
+            Weight of each new row in the log likelihood.
 
         Returns
         -------

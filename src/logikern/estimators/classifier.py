@@ -34,160 +34,170 @@ from logikern.numerics.simplex import log_probabilities
 class KernelLogisticClassifier(
     DecisionMixin, InfluenceMixin, StreamingMixin, SearchStory, CallbackSupportMixin, ClassifierMixin, BaseEstimator
 ):
-    """Joint softmax kernel classifier, fitted by Newton's method from kernel products.
+    """Kernel classifier with one softmax over all classes, fitted by Newton's method from kernel products.
 
-    All classes are fitted together: P(class c | x) is the softmax of latent
-    functions u_c with kernel variance_c * k_c, at the minimum of the penalised
-    log likelihood (Seeger 2008).
+    All classes are fitted together. P(class c | x) is the softmax of latent functions u_c, whose kernels are
+    variance_c * k_c and which minimise the penalised negative log likelihood (Seeger 2008).
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="auto"
-        "auto" compares a Gaussian, a Laplacian and a mean of both by the criterion; it uses a linear kernel for
-        sparse inputs such as word counts, and a Gaussian if hyperparameters are fixed. Other values: "gaussian",
-        "laplacian", "gaussian_laplacian", "matern12", "matern32", "matern52", "rational_quadratic", "linear",
-        "polynomial"; "precomputed", if X holds kernel values; a Kernel object; or a function of two points, which
-        may be any objects (strings, graphs).
+        "auto" compares a Gaussian, a Laplacian and a weighted mean of the two, and chooses by the criterion. It uses
+        a linear kernel for sparse inputs such as word counts, and a Gaussian if hyperparameters are fixed. Other
+        values: "gaussian", "laplacian", "gaussian_laplacian", "matern12", "matern32", "matern52",
+        "rational_quadratic", "linear", "polynomial"; "precomputed" if X contains kernel values; a Kernel object; or a
+        function of two points, which may be any objects (strings, graphs).
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
-        Columns of X to treat as categories. "from_dtype" decides by type: text and categories have one input per
-        level, numbers and booleans one input. None allows numbers only.
+        Columns of X to treat as categories. "from_dtype" decides by type: a column of text or categories becomes one
+        input per level, and a column of numbers or booleans becomes one input. None allows only numbers.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
-        Scale of numbers: unscaled, standardised, or ranks in the training rows. Levels of categories keep 0 and 1.
-        "auto" compares these by the criterion; "raw" only if many columns share a unit, as pixels do. If
-        hyperparameters are fixed or a rate is given, "auto" standardises tables that have categories, booleans or
-        dates besides numbers, and leaves others unscaled.
+        How to scale numbers: "raw" leaves them unscaled, "standard" standardises them, and "ranks" replaces them by
+        their ranks in the training rows. The inputs for levels of categories stay 0 or 1. "auto" chooses between
+        these scales by the criterion, but tries "raw" only if many columns share a unit, as pixels do. If
+        hyperparameters are fixed or a rate is given, "auto" standardises tables that contain categories, booleans or
+        dates as well as numbers, and leaves other tables unscaled.
     hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", "learn", Mixing or None, default=None
         A tree whose leaves are the classes, in any form that `read_tree` accepts; "paths" reads it from labels such
         as "physics/optics/lasers". Classes are then similar to the extent that their paths overlap, labels may name
-        inner nodes, and classes without data get probabilities. Any other Mixing defines how classes share functions.
-        "learn" groups classes that are confused, and keeps the tree if it gains more than noise.
+        inner nodes, and classes without training rows get probabilities too. "learn" builds a tree that groups
+        frequently confused classes, and keeps it only if it improves held-out predictions by more than the noise. A
+        Mixing object defines any other linear map from latent functions to the functions of the classes.
     label_kernel : array of shape (n_classes, n_classes), frame, callable or None, default=None
-        How similar classes are a priori: a positive semidefinite matrix in the order of `classes_`, a frame with
-        labels, or a function of two labels. The covariance of two classes is the kernel of the inputs times this
-        value. With tying="auto", the search also learns how much classes have in common. If the matrix is
-        singular, the identity is added to it.
+        How similar classes are a priori: a positive semidefinite matrix in the order of `classes_`, a frame whose
+        rows and columns are labels, or a function of two labels. The covariance of two classes is the kernel of the
+        inputs times the value for these classes. With tying="auto", the search also learns how much classes have in
+        common. If the matrix is singular, the identity times the mean of its diagonal is added to it.
     coupling : "auto", int or None, default=None
-        Whether the search learns which classes are similar: loadings B of this number of factors, for a covariance of
-        kernel times (I + B B'). "auto" keeps factors only if they gain more than noise.
+        Whether the search learns which classes are similar. An integer is the number of factors: the search learns
+        loadings B, of shape (n_classes, n_factors), and the covariance is the kernel times (I + B B'). "auto" keeps
+        factors only if they improve held-out predictions by more than the noise.
     tying : str, list or dict, default="auto"
-        "shared": one kernel and one variance for all classes; "scaled": one kernel, a variance per class; "separate":
-        a kernel and a variance per class. A list has one group label per class; each group has a kernel and a
-        variance. "auto" grows from shared to separate as long as that is better. With a hierarchy, "level" has a
-        variance per level and is the coarsest that "auto" allows; "subtree" has one variance for the inner nodes and
-        one for the leaves of each subtree below the root; "separate" has a kernel and a variance per level; "leaf"
-        has a variance per leaf, and "leaves" also a kernel. A dict maps nodes, with all nodes below them, to groups.
+        Which classes share kernels and variances. "shared": one kernel and one variance for all classes; "scaled":
+        one kernel for all classes and one variance per class; "separate": one kernel and one variance per class. A
+        list has one group label per class; each group has its own kernel and variance. "auto" starts with "shared"
+        and moves towards "separate" as long as the model improves.
+        With a hierarchy, "level" has one kernel and one variance per level, and "auto" starts there. "subtree" has
+        one variance for the inner nodes and one for the leaves of each subtree below the root; "separate" has one
+        kernel and one variance per level; "leaf" has one variance per leaf, and "leaves" also has one kernel per
+        leaf. A dict maps nodes to groups; a node that is not in the dict belongs to the group of its parent.
     rate : float, sequence of float or None, default=None
-        Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
-        column of X. None estimates it from the spread of the data. With a criterion, the search starts there.
+        Inverse squared length scale of the inputs, or inverse length scale for "laplacian": one number for all
+        inputs, or one per column of X. None estimates it from the spread of the data. A search starts from this
+        value.
     variance : float, sequence of float or None, default=None
-        Variance of the latent functions, or one per variance of `tying`. None estimates it from the size of the
-        kernel. With a criterion, the search starts there.
+        Variance of the latent functions: one number, or one for each variance of `tying`. None estimates it from the
+        size of the kernel values. A search starts from this value.
     bias_variance : float, default=16.0
-        Prior variance of the bias of each class. 0 omits biases; infinity leaves them unpenalised (with dense
-        factors only, and not with criterion="cv").
+        Prior variance of the bias of each class. 0 omits biases. Infinity leaves them unpenalised, which is possible
+        only with dense factors and not with criterion="cv".
     criterion : {"cv", "loo", "auto"}, callable or None, default="cv"
-        What the search minimises, with its exact gradient. "cv" is the cross-validated log loss, "loo" the
-        leave-one-out log loss in closed form after a single fit, "auto" the cheaper of the two. A function makes
-        another `Criterion` from a `CriterionData`. None keeps hyperparameters fixed.
+        What the search minimises, using the exact gradient. "cv" is the cross-validated log loss, "loo" is the
+        leave-one-out log loss in closed form after a single fit, and "auto" is the cheaper of the two. A function
+        receives a `CriterionData` and returns a `Criterion`. None keeps all hyperparameters fixed.
     cv : int, splitter or iterable of splits, default=5
-        Folds of the criterion. A number of folds is stratified and respects the groups of `fit`. A splitter gets X, y
-        and groups as passed to `fit` (the number of the most likely class if y has distributions or paths). Its
-        splits, or given splits, refer to all these rows and are restricted to the rows of the search (see
-        `search_size`). Splits that then hold out or keep no row are skipped.
+        Folds of the criterion. A number makes stratified folds that respect the groups passed to `fit`. A splitter
+        receives X, y and groups as passed to `fit`; if y contains distributions or paths, it receives the number of
+        the most likely class of each row instead. All splits refer to the rows of X. The search restricts them to its
+        own rows (see `search_size`), and skips splits that then hold out or keep no rows.
     ard : {"auto"} or bool, default="auto"
-        Whether each input has its own rate (automatic relevance determination). "auto" tries it if `tying` is
+        Whether each input has its own rate (automatic relevance determination). "auto" tries this if `tying` is
         "auto" and there are not too many inputs.
     learn_bias : bool, default=False
-        Whether `bias_variance` is learned too.
+        Whether to learn `bias_variance` as well.
     sharpen : {"auto"} or bool, default="auto"
-        Whether the search also learns an entropy-dependent temperature; the most probable class stays the same.
-        "auto" does so for a linear kernel on inputs that are at least four fifths zero, such as word counts. For text
-        it lowers the log loss; on tables it may lower or raise it.
+        Whether the search also learns an entropy-dependent temperature, which does not change the most probable
+        class. "auto" does so for a linear kernel if at least four fifths of the input values are zero, as in word
+        counts. A temperature lowers the log loss on text; on tables, it may lower or raise it.
     one_vs_rest : bool, default=False
-        Fit a binary model per class against the rest instead of all classes together: a baseline. `binaries_` has
-        these models.
+        Whether to fit one binary model per class, against all other classes, instead of fitting all classes together.
+        This is meant as a baseline. The attribute `binaries_` contains these models.
     search_size : int, "auto" or None, default="auto"
-        Maximum number of rows in the search. None uses all rows. "auto" is 2000, or less if an evaluation would be
-        slow: for leave-one-out 1440 with two classes and 490 with ten. With more than 100 classes it is up to 20 rows
-        per class. With 4000 rows or more, "auto" finishes the search of a distance-based kernel on up to eight
-        neighbourhoods of at most 1000 rows. The final fit uses all rows. Rates, and variances for text with many
-        classes, are extrapolated, unless the search uses neighbourhoods.
+        Maximum number of rows in the search. None uses all rows. "auto" uses 2000 rows, or fewer if an evaluation
+        would be slow: about 1440 for leave-one-out with two classes, and 490 with ten. With more than 100 classes, it
+        uses up to 20 rows per class. With 4000 rows or more, "auto" finishes the search for a distance-based kernel
+        on up to eight neighbourhoods of at most 1000 rows. The final fit uses all rows. Unless the search uses
+        neighbourhoods, rates are extrapolated to the full number of rows, and so are variances for text with many
+        classes.
     optimizer : {"quasi-newton", "nelder-mead"}, default="quasi-newton"
-        How the criterion is minimised. "nelder-mead" uses values only and needs many more evaluations.
+        How to minimise the criterion. "nelder-mead" uses only values of the criterion, not gradients, and needs many
+        more evaluations.
     n_starts : int, default=1
-        Number of starts of the search: the first at estimates from the data, others at random around them.
+        Number of starting points of the search: the first is estimated from the data, and the others are drawn at
+        random around it.
     max_time : float or None, default=None
-        Seconds for the search, after which the best hyperparameters so far are used.
+        Time limit of the search in seconds. After this time, the best hyperparameters so far are used.
     checkpoint : path or None, default=None
-        File to which the search is written after every evaluation. A killed fit resumes from it. It is valid for one
-        fit at a time, and only for the same data and settings, including the code of functions. In a folder every
-        search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ. A new name
-        without a suffix is a folder, which is created with its parents if necessary.
+        File to which the search is written after every evaluation, so that a killed fit can resume from it. A file
+        serves one fit at a time, and only with the same data and settings, including the code of functions. In a
+        folder, each search has its own file: use a folder with `cross_val_score` or `GridSearchCV`, whose fits
+        differ. A new name without a suffix is taken as a folder, which is created, with its parents if necessary.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
-        the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
-        the current fit, or the partitions into neighbourhoods that are complete. A second Ctrl-C in the same fit
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends the
+        search with a warning and uses the best hyperparameters so far; in the final fit after a search, it keeps the
+        current fit, or those partitions into neighbourhoods that are complete. A second Ctrl-C during the same fit
         always raises.
     solver : {"auto", "newton", "exact", "kcg", "smo"} or Solver, default="auto"
-        Solver of the final fit. "newton" needs kernel products only; "exact" factors matrices in O(n_classes * n^3);
-        "kcg" is conjugate gradients in function space, with one kernel product per step; "smo" is ascent over pairs
-        of classes, from rows of a kernel matrix that it never stores; "auto" chooses by size. Any other Solver has
-        its own tolerance and budget.
+        Solver of the final fit. "newton" needs only kernel products; "exact" factors matrices in O(n_classes * n^3);
+        "kcg" uses conjugate gradients in function space, with one kernel product per step; "smo" updates pairs of
+        classes in turn, using rows of the kernel matrix, which it never stores; "auto" chooses by size. A Solver
+        object has its own tolerance and budget.
     operator : str, NeighbourhoodSettings or callable, default="auto"
-        "dense" stores the kernel matrix, "tiled" recomputes it, "features" replaces it by explicit features, "sparse"
-        by sums over pairs of near rows, "fourier" by Fourier modes, "fast" by the faster of these two;
-        "neighbourhoods" or NeighbourhoodSettings fit parts of the rows, as "auto" does above 12,000 rows. A function
-        (kernel, X, dtype, bytes) makes another operator.
+        How kernel products are computed. "dense" stores the kernel matrix, and "tiled" recomputes it in tiles.
+        "features" replaces it by explicit features, "sparse" by sums over pairs of nearby rows, "fourier" by Fourier
+        modes, and "fast" by the faster of "sparse" and "fourier". "neighbourhoods" or a NeighbourhoodSettings object
+        divides the rows into neighbourhoods, as "auto" does above 12,000 rows. A function that takes (kernel, X,
+        dtype, bytes) and returns an operator may also be passed.
     precision : {"auto", "single", "double"}, default="auto"
-        Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
-        latents recomputed in double before the fit counts as converged.
+        Precision of kernel products; the exact solver always uses double. "auto" uses single precision for large
+        data, and recomputes latent values in double precision before the fit counts as converged.
     state_precision : {"auto", "single", "double"}, default="auto"
-        Precision of coefficients and latents. "auto" is single if double would fill half of the memory. With
-        `bias_variance=inf` it is always double.
+        Precision of coefficients and latent values. "auto" uses single precision if double precision would fill half
+        of the memory. With `bias_variance=inf`, it is always double.
     tol : float, default=1e-4
         Tolerance for the largest component of the gradient, in units of probability.
     max_iter : int, default=60
-        Maximum number of Newton steps, and of rounds of block coordinate ascent for text before them. "kcg" may take
-        a hundred times this number of steps, and "smo" twenty times.
+        Maximum number of Newton steps, and of the rounds of block coordinate ascent that precede them for text. "kcg"
+        may take a hundred times as many steps, and "smo" twenty times as many.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes' likelihoods.
+        Weight of each class in the log likelihood.
     memory_limit : int, str or None, default=None
-        Memory that `fit`, a prediction or leave-one-out may use besides its data, in bytes or as text ("2GB"). None
-        uses the free memory, within the limits of control groups. Kernel matrices that do not fit are recomputed in
-        tiles; if that is not enough, the call raises an error before its work begins.
+        Memory that `fit`, a prediction or leave-one-out may use in addition to the data, in bytes or as text ("2GB").
+        None allows all free memory, within the limits of control groups. A kernel matrix that does not fit into
+        memory is recomputed in tiles; if even this needs too much memory, an error is raised before any work begins.
     n_jobs : int or None, default=None
-        Maximum number of threads. None, -1 and larger numbers mean the number that the BLAS may use, which
-        `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set.
+        Maximum number of threads. None, -1 and numbers that are too large mean as many threads as the BLAS may use.
+        The environment variable `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set this number.
     random_state : int, RandomState instance or None, default=None
-        Seed of all random choices: the rows of the search, its folds, pivots of the preconditioner, the order of
-        coordinate ascent, and landmarks of leave-one-out.
+        Seed of all random choices: the rows and folds of the search, the pivots of the preconditioner, the order of
+        coordinate ascent, and the landmarks of leave-one-out.
     verbose : int, default=0
-        1 shows a line for every evaluation of the search and for the final fit, 2 also every Newton step. Lines go to
-        the logger "logikern", and to standard output unless a handler of your own shows them.
+        1 prints a line for each evaluation of the search and for the final fit; 2 also prints each Newton step. The
+        lines go to the logger "logikern", and to standard output unless you have set up a handler that shows them.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (n_samples, n_classes)
-        The expansion coefficients; zero for rows of weight zero. With neighbourhoods, the mean over partitions.
+        Expansion coefficients; zero for rows of weight zero. With neighbourhoods, the mean over partitions.
     kernels_ : tuple of Kernel
-        One per kernel group.
+        One kernel for each group of classes that share a kernel.
     variances_ : array of shape (n_classes,)
-        With a hierarchy, one for each node with siblings (`node_variances_` has one entry per node).
+        Variance of the latent function of each class. With a hierarchy, there is one for each node with siblings
+        (`node_variances_` has one entry per node).
     loadings_ : array of shape (n_classes, n_factors)
-        The loadings of learned factors, if classes are coupled.
+        Loadings of the learned factors. This attribute exists only if classes are coupled.
     tree_ : Tree or None
-        The hierarchy, if there is one; None if a learned one was not better.
+        The hierarchy. This attribute exists only with a hierarchy; it is None if a learned tree was not better.
     n_iter_ : int
-        Newton steps taken.
+        Number of Newton steps.
     trace_ : tuple of Record or NewtonStep
-        The evaluations of the search; without a search, the steps of the fit.
+        Evaluations of the search or, without a search, steps of the fit.
     newton_trace_ : tuple of NewtonStep
         Steps of the final fit.
     criterion_value_ : float
-        Criterion at the learned hyperparameters: mean held-out loss per case, plus a penalty on the temperature.
+        Criterion at the learned hyperparameters: the mean held-out loss per row, plus a penalty on the temperature.
     hyperparameters_ : frame
-        Name, class or group, value and start of every hyperparameter.
+        Name, class or group, value and starting value of each hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
     stopped_early_ : str
@@ -195,17 +205,16 @@ class KernelLogisticClassifier(
     interrupted_ : bool
         Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
-        Everything that was decided before the fit; `print` shows it. A model file keeps its text.
+        All decisions made before the fit; `print` shows them. A model file contains only the printed text.
     operator_ : str
-        How products were computed, and why, as a sentence.
+        How kernel products were computed, and why, as a sentence.
     approximation_ : Approximation or None
-        Held-out loss of neighbourhoods, compared with neighbourhoods of twice the size, if the plan has
-        neighbourhoods.
+        If the plan has neighbourhoods: their held-out loss, compared with that of neighbourhoods of twice the size.
     encoder_ : Encoder
-        How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
-        Kernels of objects and matrices have no encoder.
+        How columns of X become inputs: `encoder_.input_names` are the names of the inputs, and `encoder_.columns` is
+        the column of each input. Kernels of objects and precomputed kernels have no encoder.
     n_features_in_ : int
-        Columns of X.
+        Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
 
     Examples
@@ -301,17 +310,17 @@ class KernelLogisticClassifier(
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             A frame may have columns of text, categories, booleans, dates (in days) and missing values. A missing
-            number becomes the median of its column, with an indicator as an additional input. Columns without
-            information are left out. With kernel="precomputed", X is the kernel matrix (n_samples, n_samples). With a
-            function as kernel, X is any sequence of objects.
+            number is replaced by the median of its column, and an additional input indicates that it was missing.
+            Columns without information are dropped. With kernel="precomputed", X is the kernel matrix, (n_samples,
+            n_samples). If the kernel is a function, X is any sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_classes)
-            Class labels, or a distribution over classes for every row. With a hierarchy, labels of its nodes, or
-            distributions over its leaves or over all its nodes.
+            Class labels, or a distribution over the classes for each row. With a hierarchy, labels of its nodes, or
+            distributions over its leaves or over all of its nodes.
         sample_weight : array of shape (n_samples,) or None, default=None
-            Weights of the points' likelihoods. A weight of two counts as two rows. In a search, small weights, such
-            as weights that sum to one, are treated as relative.
+            Weight of each row in the log likelihood. A weight of two counts as two rows. The search treats small
+            weights, such as weights that sum to one, as relative.
         groups : array of shape (n_samples,) or None, default=None
-            Groups that are held out together, by cross-validation and by leave-one-out.
+            Group of each row. Cross-validation and leave-one-out hold out whole groups.
 
         Returns
         -------
@@ -347,7 +356,9 @@ class KernelLogisticClassifier(
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Latent functions at the rows of X, scaled by the learned temperature: probabilities are their softmax.
+        """Values of the latent functions at the rows of X, scaled by the learned temperature.
+
+        Their softmax gives the probabilities.
 
         Returns
         -------
@@ -366,7 +377,7 @@ class KernelLogisticClassifier(
         return np.exp(self.predict_log_proba(X))
 
     def predict_proba_frame(self, X: Any) -> Any:
-        """Probabilities as a frame with one column per class and the rows named as in X.
+        """Probabilities as a frame with one column per class and the row names of X.
 
         A polars frame for polars input, a pandas frame otherwise.
         """
@@ -380,14 +391,14 @@ class KernelLogisticClassifier(
 
     @property
     def hyperparameters_(self) -> Any:
-        """Name, class or group, value and start of every hyperparameter, as a frame."""
+        """Name, class or group, value and starting value of each hyperparameter, as a frame."""
         check_is_fitted(self)
         if "binaries_" in self.__dict__:
             return stacked_frames([binary.hyperparameters_ for binary in self.binaries_], self.classes_)
         return hyperparameter_frame(self.model_.specification, self.start_, self.classes_, vars(self).get("encoder_"))
 
     def explain(self) -> str:
-        """The final model, what it was compared with, the cost and the plan of the fit, in words."""
+        """Describe the final model, the models that it was compared with, and the cost and the plan of the fit."""
         if "binaries_" not in self.__dict__:
             return super().explain()
         headings = [f"{label} against the rest" for label in self.classes_]

@@ -37,125 +37,132 @@ from logikern.numerics.outcome import Array
 class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEstimator):
     """Penalised least squares with kernels: the mean of a Gaussian process, tuned by exact leave-one-out.
 
-    The functions u_c of the outputs minimise sum_i (y_ic - u_c(x_i))^2 / 2 + |u_c|^2 / 2 in the function space of
-    variance * k. So `variance` is the variance of the function in units of the noise variance, 1 / alpha of
-    KernelRidge. The mean depends only on this number and on the kernel's parameters.
+    For each output c, the function u_c minimises sum_i (y_ic - u_c(x_i))^2 / 2 + |u_c|^2 / 2 in the function space
+    of the kernel variance * k. So `variance` is the variance of the function in units of the noise variance, which
+    is 1 / alpha in KernelRidge. The mean depends only on this number and on the parameters of the kernel.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
         "gaussian", "matern12", "matern32", "matern52", "rational_quadratic", "laplacian", "linear", "polynomial";
-        "precomputed", if X holds kernel values; a Kernel object; or a function of two points, which may be any
+        "precomputed" if X contains kernel values; a Kernel object; or a function of two points, which may be any
         objects (strings, graphs).
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
-        Columns of X to treat as categories. "from_dtype" decides by type: text and categories have one input per
-        level, numbers and booleans one input. None allows numbers only.
+        Columns of X to treat as categories. "from_dtype" decides by type: a column of text or categories becomes one
+        input per level, and a column of numbers or booleans becomes one input. None allows only numbers.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
-        Scale of numbers: unscaled, standardised, or ranks in the training rows. Levels of categories keep 0 and 1.
-        "auto" standardises tables that have categories, booleans or dates besides numbers, and leaves others
-        unscaled.
+        How to scale numbers: "raw" leaves them unscaled, "standard" standardises them, and "ranks" replaces them by
+        their ranks in the training rows. The inputs for levels of categories stay 0 or 1. "auto" standardises tables
+        that contain categories, booleans or dates as well as numbers, and leaves other tables unscaled.
     tying : {"auto", "shared", "scaled", "separate"} or list, default="shared"
-        "shared": one kernel and one variance for all outputs; "scaled": one kernel, a variance per output;
-        "separate": a kernel and a variance per output. A list has one group label per output. "auto" grows from
-        shared to separate as long as the criterion improves by more than its noise.
+        Which outputs share kernels and variances. "shared": one kernel and one variance for all outputs; "scaled":
+        one kernel for all outputs and one variance per output; "separate": one kernel and one variance per output. A
+        list has one group label per output; each group has its own kernel and variance. "auto" starts with "shared"
+        and moves towards "separate" as long as the criterion improves by more than its noise.
     rate : float, sequence of float or None, default=None
-        Inverse squared length scale of the inputs, or inverse length scale for "laplacian"; one for all, or one per
-        column of X. None estimates it from the spread of the data. With a criterion, the search starts there.
+        Inverse squared length scale of the inputs, or inverse length scale for "laplacian": one number for all
+        inputs, or one per column of X. None estimates it from the spread of the data. A search starts from this
+        value.
     variance : float, sequence of float or None, default=None
-        Variance of the functions in units of the noise variance, or one per variance of `tying`. None estimates it
-        from the size of the kernel. With a criterion, the search starts there.
+        Variance of the functions in units of the noise variance: one number, or one for each variance of `tying`.
+        None estimates it from the size of the kernel values. A search starts from this value.
     bias_variance : float, default=16.0
         Prior variance of the constant term of each output, in units of the noise variance. The constant is shrunk
-        towards the mean of y. With 0 there is no constant, and the mean is not subtracted, as in KernelRidge; with
-        infinity the constant is not penalised (with dense factors only, and not with criterion="cv").
+        towards the mean of y. With 0, there is no constant and the mean is not subtracted, as in KernelRidge.
+        Infinity leaves the constant unpenalised, which is possible only with dense factors and not with
+        criterion="cv".
     criterion : {"loo", "cv"}, callable or None, default="loo"
-        What the search minimises, with its exact gradient. "loo" is the mean squared leave-one-out error, exact and
-        in closed form from a single fit; "cv" is the mean squared error of held-out folds, with one fit per fold. A
-        function makes another `Criterion` from a `CriterionData`. None keeps hyperparameters fixed.
+        What the search minimises, using the exact gradient. "loo" is the mean squared leave-one-out error, exact and
+        in closed form after a single fit; "cv" is the mean squared error of held-out folds, with one fit per fold. A
+        function receives a `CriterionData` and returns a `Criterion`. None keeps all hyperparameters fixed.
     cv : int, splitter, iterable of splits or None, default=None
-        Sets of rows that are held out together. With criterion="loo", None means single rows, or the groups of
-        `fit`; otherwise it means five folds. Folds that hold out every row once may also be left out in closed form.
-        A number of folds respects the groups of `fit`. A splitter gets X, y and groups as passed to `fit`. Its
-        splits, or given splits, refer to all these rows and are restricted to the rows of the search (see
-        `search_size`). Splits that then hold out or keep no row are skipped.
+        Folds: sets of rows that are held out together. None means five folds or, with criterion="loo", single rows or
+        the groups passed to `fit`. With criterion="loo", folds must hold out each row exactly once, and they too are
+        held out in closed form. A number makes folds that respect the groups passed to `fit`. A splitter receives X,
+        y and groups as passed to `fit`. All splits refer to the rows of X. The search restricts them to its own rows
+        (see `search_size`), and skips splits that then hold out or keep no rows.
     ard : {"auto"} or bool, default="auto"
-        Whether each input has its own rate (automatic relevance determination). "auto" tries it if `tying` is
+        Whether each input has its own rate (automatic relevance determination). "auto" tries this if `tying` is
         "shared" or "auto" and there are not too many inputs.
     learn_bias : bool, default=False
-        Whether `bias_variance` is learned too.
+        Whether to learn `bias_variance` as well.
     search_size : int, "auto" or None, default="auto"
-        Maximum number of rows in the search. None uses all rows. "auto" is 2000; with leave-one-out it is limited by
-        the cost of an evaluation, to 2290 for one output and 1060 for ten. The final fit uses all rows, with rates
-        extrapolated to their number.
+        Maximum number of rows in the search. None uses all rows. "auto" uses 2000 rows; with leave-one-out, it uses
+        as many as the cost of an evaluation allows, 2289 for one output and 1062 for ten. The final fit uses all
+        rows, and rates are extrapolated to the full number of rows.
     optimizer : {"quasi-newton", "nelder-mead"}, default="quasi-newton"
-        How the criterion is minimised. "nelder-mead" uses values only and needs many more evaluations.
+        How to minimise the criterion. "nelder-mead" uses only values of the criterion, not gradients, and needs many
+        more evaluations.
     n_starts : int, default=1
-        Number of starts of the search: the first at estimates from the data, others at random around them.
+        Number of starting points of the search: the first is estimated from the data, and the others are drawn at
+        random around it.
     max_time : float or None, default=None
-        Seconds for the search, after which the best hyperparameters so far are used.
+        Time limit of the search in seconds. After this time, the best hyperparameters so far are used.
     checkpoint : path or None, default=None
-        File to which the search is written after every evaluation. A killed fit resumes from it. It is valid for one
-        fit at a time, and only for the same data and settings, including the code of functions. In a folder every
-        search has its own file: pass a folder for `cross_val_score` or `GridSearchCV`, whose fits differ. A new name
-        without a suffix is a folder, which is created with its parents if necessary.
+        File to which the search is written after every evaluation, so that a killed fit can resume from it. A file
+        serves one fit at a time, and only with the same data and settings, including the code of functions. In a
+        folder, each search has its own file: use a folder with `cross_val_score` or `GridSearchCV`, whose fits
+        differ. A new name without a suffix is taken as a folder, which is created, with its parents if necessary.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
-        the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
-        the current fit. A second Ctrl-C in the same fit always raises.
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends the
+        search with a warning and uses the best hyperparameters so far; in the final fit after a search, it keeps the
+        current fit. A second Ctrl-C during the same fit always raises.
     solver : {"auto", "newton", "exact", "kcg"} or Solver, default="auto"
-        Solver of the final fit. "newton" needs kernel products only; "exact" factors the matrix in
-        O(n_outputs * n^3); "kcg" is conjugate gradients in function space, with one kernel product per step, until
-        the duality gap is below tol^2 times the penalised loss; "auto" chooses by size. Any other Solver has its own
-        tolerance and budget.
+        Solver of the final fit. "newton" needs only kernel products; "exact" factors the matrix in O(n_outputs *
+        n^3); "kcg" uses conjugate gradients in function space, with one kernel product per step, until the duality
+        gap is below tol^2 times the penalised loss; "auto" chooses by size. A Solver object has its own tolerance and
+        budget.
     operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
-        Whether the kernel matrix is stored, recomputed in tiles, or replaced by explicit features, by pairs of near
-        rows, by Fourier modes, or by the faster of these two. A function (kernel, X, dtype, bytes) makes another
-        operator.
+        How kernel products are computed. "dense" stores the kernel matrix, and "tiled" recomputes it in tiles.
+        "features" replaces it by explicit features, "sparse" by sums over pairs of nearby rows, "fourier" by Fourier
+        modes, and "fast" by the faster of "sparse" and "fourier". A function that takes (kernel, X, dtype, bytes) and
+        returns an operator may also be passed.
     precision : {"auto", "single", "double"}, default="auto"
-        Precision of kernel products; the exact solver always uses double. "auto" is single for large data, with
-        function values recomputed in double before the fit counts as converged.
+        Precision of kernel products; the exact solver always uses double. "auto" uses single precision for large
+        data, and recomputes function values in double precision before the fit counts as converged.
     tol : float, default=1e-4
-        Tolerance for the largest component of the gradient, in units of the spread of y and of the largest residual.
+        Tolerance for the largest component of the gradient, relative to the spread of y and to the largest residual.
     max_iter : int, default=60
-        Maximum number of Newton steps, of which the squared loss takes one or two; "kcg" may take a hundred times as
-        many steps.
+        Maximum number of Newton steps; the squared loss needs only one or two. "kcg" may take a hundred times as many
+        steps.
     memory_limit : int, str or None, default=None
-        Memory that `fit` or a prediction may use besides its data, in bytes or as text ("2GB"). None uses the free
-        memory, within the limits of control groups. Kernel matrices that do not fit are recomputed in tiles; if that
-        is not enough, the call raises an error before its work begins.
+        Memory that `fit` or a prediction may use in addition to the data, in bytes or as text ("2GB"). None allows
+        all free memory, within the limits of control groups. A kernel matrix that does not fit into memory is
+        recomputed in tiles; if even this needs too much memory, an error is raised before any work begins.
     n_jobs : int or None, default=None
-        Maximum number of threads. None, -1 and larger numbers mean the number that the BLAS may use, which
-        `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set.
+        Maximum number of threads. None, -1 and numbers that are too large mean as many threads as the BLAS may use.
+        The environment variable `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set this number.
     random_state : int, RandomState instance or None, default=None
-        Seed of all random choices: the rows of the search, its folds, and pivots of the preconditioner.
+        Seed of all random choices: the rows and folds of the search, and the pivots of the preconditioner.
     verbose : int, default=0
-        1 shows a line for every evaluation of the search and for the final fit, 2 also every step. Lines go to the
-        logger "logikern", and to standard output unless a handler of your own shows them.
+        1 prints a line for each evaluation of the search and for the final fit; 2 also prints each step. The lines go
+        to the logger "logikern", and to standard output unless you have set up a handler that shows them.
 
     Attributes
     ----------
     dual_coef_ : array of shape (n_samples,) or (n_samples, n_outputs)
-        The expansion coefficients; zero for rows of weight zero.
+        Expansion coefficients; zero for rows of weight zero.
     kernels_ : tuple of Kernel
-        One per kernel group.
+        One kernel for each group of outputs that share a kernel.
     variances_ : array of shape (n_outputs,)
+        Variance of the function of each output, in units of the noise variance.
     n_outputs_ : int
     n_iter_ : int
-        Steps taken.
+        Number of steps.
     trace_ : tuple of Record or NewtonStep
-        The evaluations of the search; without a search, the steps of the fit.
+        Evaluations of the search or, without a search, steps of the fit.
     newton_trace_ : tuple of NewtonStep
-        The steps of the final fit.
+        Steps of the final fit.
     criterion_value_ : float
-        The minimised criterion: n_outputs / 2 times the log of `held_out_error_`.
+        Value of the criterion, which is n_outputs / 2 times the logarithm of `held_out_error_`.
     held_out_error_ : float
         Mean squared error of held-out rows at the learned hyperparameters, in units of the variance of y: about one
-        minus the expected score. It is nan for the user's own criterion.
+        minus the score to expect on new rows. It is nan for a criterion of your own.
     held_out_rmse_ : array of shape (n_outputs,)
-        Root of the mean squared error of held-out rows in units of y: the standard deviation of a prediction's error.
-        Several outputs share the same `held_out_error_`.
+        Root mean squared error of held-out rows in units of y: the standard deviation of the error of a prediction.
+        For several outputs, it assumes that all have the same `held_out_error_`.
     hyperparameters_ : frame
-        Name, outputs, value and start of every hyperparameter.
+        Name, outputs, value and starting value of each hyperparameter.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
     stopped_early_ : str
@@ -163,14 +170,14 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     interrupted_ : bool
         Whether Ctrl-C ended the search or the final fit early (see `on_interrupt`).
     plan_ : FitPlan
-        Everything that was decided before the fit; `print` shows it. A model file keeps its text.
+        All decisions made before the fit; `print` shows them. A model file contains only the printed text.
     operator_ : str
-        How products were computed, and why, as a sentence.
+        How kernel products were computed, and why, as a sentence.
     encoder_ : Encoder
-        How columns of X become inputs: `encoder_.input_names`, and `encoder_.columns` with the column of each input.
-        Kernels of objects and matrices have no encoder.
+        How columns of X become inputs: `encoder_.input_names` are the names of the inputs, and `encoder_.columns` is
+        the column of each input. Kernels of objects and precomputed kernels have no encoder.
     n_features_in_ : int
-        Columns of X.
+        Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
 
     Examples
@@ -252,14 +259,14 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             A frame may have columns of text, categories, booleans, dates (in days) and missing values. A missing
-            number becomes the median of its column, with an indicator as an additional input. Columns without
-            information are left out. With kernel="precomputed", X is the kernel matrix (n_samples, n_samples). With a
-            function as kernel, X is any sequence of objects.
+            number is replaced by the median of its column, and an additional input indicates that it was missing.
+            Columns without information are dropped. With kernel="precomputed", X is the kernel matrix, (n_samples,
+            n_samples). If the kernel is a function, X is any sequence of objects.
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,) or None, default=None
-            Weights of the points' losses: inverse variances of their noise.
+            Weight of the squared error of each row: the inverse variance of its noise.
         groups : array of shape (n_samples,) or None, default=None
-            Groups that are held out together.
+            Group of each row. The criterion holds out whole groups.
 
         Returns
         -------
@@ -295,7 +302,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
 
     @property
     def hyperparameters_(self) -> Any:
-        """Name, outputs, value and start of every hyperparameter, as a frame."""
+        """Name, outputs, value and starting value of each hyperparameter, as a frame."""
         check_is_fitted(self)
         encoder = vars(self).get("encoder_")
         frame = hyperparameter_frame(self.model_.specification, self.start_, self.outputs_, encoder)

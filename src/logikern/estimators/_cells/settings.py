@@ -10,18 +10,19 @@ NAME = "neighbourhoods"
 
 @dataclass(frozen=True)
 class NeighbourhoodSettings:
-    """How a model of large data is divided into neighbourhoods: `operator=NeighbourhoodSettings(size=5000)`.
+    """How a fit to many rows is divided into neighbourhoods: `operator=NeighbourhoodSettings(size=5000)`.
 
     Parameters
     ----------
     size : int, default=2500
-        Largest number of training rows of a neighbourhood; reduced if memory is short.
+        Largest number of training rows in a neighbourhood; reduced if memory is short.
     landmarks : int, default=0
-        Number of rows through which all neighbourhoods are coupled. Without landmarks, neighbourhoods are fitted
-        separately, which takes less time and memory. For the same time, larger neighbourhoods lower the loss more
-        than landmarks do.
+        Number of landmarks: rows that couple all neighbourhoods. Without landmarks, neighbourhoods are fitted
+        separately, which takes less time and memory. Larger neighbourhoods lower the loss more than landmarks do, for
+        the same time.
     partitions : int, default=3
-        Number of partitions into neighbourhoods; the probabilities of their models are averaged.
+        Number of ways in which the rows are divided into neighbourhoods. Each gives a model, and the probabilities of
+        these models are averaged.
     """
 
     size: int = 2500

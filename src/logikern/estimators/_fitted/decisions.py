@@ -28,23 +28,23 @@ class DecisionMixin:
         reject_label: Any = None,
         allow_inner: bool = False,
     ) -> Array:
-        """The decisions with the smallest expected loss.
+        """The decision with the smallest expected loss for each row.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
         loss : array of shape (n_classes, n_classes), callable, str or None, default=None
-            `loss[d, c]`, or `loss(d, c)` of two labels: the cost of deciding d when c is true. None, or "zero_one",
-            costs 1 for every error. Rows and columns of a frame are matched by name. With a hierarchy,
-            the loss may also be "taxonomic" (half the length of the path between the two) or "parent" (1 if their
-            parents differ).
+            The cost of deciding d when c is true, as an array `loss[d, c]` or a function `loss(d, c)` of two labels.
+            With None or "zero_one", every error costs 1. Rows and columns of a frame are matched by name. With a
+            hierarchy, the loss may also be "taxonomic" (half the length of the path between d and c) or "parent" (1
+            if d and c have different parents).
         reject_cost : float or None, default=None
-            Cost of abstaining. A row is rejected if the expected cost of every decision is higher.
+            Cost of abstaining. A row is rejected if every decision has a higher expected cost.
         reject_label : object, default=None
             Label of rejected rows in the result.
         allow_inner : bool, default=False
-            With a hierarchy, whether the decision may be an inner node if no leaf is certain enough. A matrix then
-            has a row for each node in the order of `tree_.labels`.
+            With a hierarchy, whether the decision may be an inner node if no leaf is certain enough. A loss matrix
+            then has one row per node, in the order of `tree_.labels`.
 
         Returns
         -------
@@ -73,7 +73,7 @@ class DecisionMixin:
         return classes[decided.decisions] if reject_cost is None else to_labels(decided, classes, reject_label)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of rows whose most probable class is the true class, or is at or below the true node."""
+        """Share of rows whose most probable class is the true class or lies below the true node."""
         if self.__dict__.get("tree_") is None:
             return super().score(X, y, sample_weight)  # type: ignore[misc]
         tree = self._fitted_tree()
@@ -94,7 +94,7 @@ class DecisionMixin:
         return labelled_frame(X, self.predict_node_proba(X), as_labels(self._fitted_tree().labels))
 
     def predict_paths(self, X: Any, loss: Any = "zero_one", allow_inner: bool = False) -> list[tuple[Any, ...]]:
-        """The labels from the top of the hierarchy down to the decided node, one tuple per row."""
+        """The labels on the path from the top of the hierarchy to the decided node, one tuple per row."""
         proba = self.predict_proba(X)  # type: ignore[attr-defined]
         tree = self._fitted_tree()
         return paths_of(decide_on_tree(proba, tree, loss, allow_inner).decisions, tree)

@@ -50,23 +50,23 @@ class InfluenceMixin:
 
     @property
     def loo_proba_(self) -> Array:
-        """Approximate probabilities of each training row, predicted without it, (n_samples, n_classes).
+        """Approximate leave-one-out probabilities of the training rows, (n_samples, n_classes).
 
-        One Newton step without the row, in closed form (Cawley & Talbot 2008, for any number of classes). A sample of
-        rows is checked by refits. If the closed form is far from the refits, which may happen at large variances, a
-        warning is issued.
+        Each row is predicted by the model after one Newton step without this row, in closed form (Cawley & Talbot
+        2008, for any number of classes). A sample of rows is checked by refits. A warning is issued if the closed
+        form is far from the refits, which may happen at large variances.
 
-        The attribute is computed on first access, in O(n_classes * n^3). With many rows it is computed from a few
-        landmarks, which makes it too pessimistic; see `loo_method_`. It is nan for rows without weight.
+        The attribute is computed on first access, in O(n_classes * n^3). With many rows, it is computed from a few
+        landmarks, which makes it too pessimistic; see `loo_method_`. It is nan for rows of weight zero.
 
-        In a fit by neighbourhoods, each row is left out of its neighbourhood in every partition, and probabilities
-        are averaged as in predictions.
+        If the fit is divided into neighbourhoods, each row is left out of its neighbourhood in every partition, and
+        probabilities are averaged as in predictions.
         """
         return np.exp(self._loo_log_proba())
 
     @property
     def loo_method_(self) -> str:
-        """How `loo_proba_` is computed: "exact" (given the Newton step) or by a low-rank approximation."""
+        """How `loo_proba_` is computed: "exact" (apart from the use of a single Newton step) or low-rank."""
         rank = self._loo_rank()
         told = f"low-rank approximation (rank {rank}), which overestimates losses" if rank else "exact"
         if not isinstance(self.model_, NeighbourhoodModel):
@@ -78,12 +78,12 @@ class InfluenceMixin:
 
     @property
     def loo_log_loss_(self) -> float:
-        """Weighted mean of the negative log probabilities that `loo_proba_` gives to the labels."""
+        """Weighted mean of the negative logarithms of the probabilities of the labels in `loo_proba_`."""
         data = self._training_data()
         return float(np.average(self._loo_losses(), weights=data.weights))
 
     def exact_loo(self) -> Array:
-        """`loo_proba_` by refits, each without one row, (n_samples, n_classes); slow, for reference."""
+        """Leave-one-out probabilities by one refit per row, (n_samples, n_classes); slow, for reference."""
         data, size, specification = self._training_data(), self._loo_size(), self.model_.specification
         if is_coupled(self.model_):
             raise ValueError(
@@ -109,14 +109,15 @@ class InfluenceMixin:
         Parameters
         ----------
         n_suspects : int or None, default=None
-            Number of rows; None gives all.
+            Number of rows to return; None returns all.
 
         Returns
         -------
         frame with the columns row, label, probability, likely, loss
-            `row` is the position in the training data, from 0. `label` is the given label (the most probable one of a
-            distribution) and `probability` its leave-one-out probability. `likely` is the most probable label without
-            the row. If X was a pandas frame, the result has its index: `X.loc[suspects.index]` shows the rows.
+            `row` is the position in the training data, counted from 0. `label` is the given label (for a
+            distribution, its most probable label), and `probability` is the leave-one-out probability of this label.
+            `likely` is the label that is most probable if the row is left out. If X was a pandas frame, the result
+            has the index of X: `X.loc[suspects.index]` shows the rows.
         """
         if n_suspects is not None:
             check_whole("n_suspects", n_suspects, 1)

@@ -13,7 +13,7 @@ from logikern.structure.links import shown
 
 
 def explain(model: Any) -> str:
-    """The final model, what it was compared with, the cost and the plan of the fit, in words.
+    """Describe the final model, the models that it was compared with, and the cost and the plan of the fit.
 
     Parameters
     ----------
@@ -31,9 +31,10 @@ def suspects(model: Any, n_suspects: int | None = None, X: Any = None) -> Any:
     ----------
     model : KernelLogisticClassifier, or a scikit-learn Pipeline or search that contains one
     n_suspects : int or None, default=None
-        Number of rows; None gives all.
+        Number of rows to return; None returns all.
     X : pandas frame or None, default=None
-        The rows passed to `fit`. The result gets their index, which a pipeline may hide from the classifier.
+        The rows that were passed to `fit`. The result then has their index, which a pipeline may hide from the
+        classifier.
 
     Returns
     -------
@@ -58,7 +59,7 @@ def predict_decisions(
     reject_label: Any = None,
     allow_inner: bool = False,
 ) -> Array:
-    """The decisions with the smallest expected loss.
+    """The decision with the smallest expected loss for each row.
 
     Parameters
     ----------
@@ -66,10 +67,10 @@ def predict_decisions(
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         As for `model.predict`.
     loss : array of shape (n_classes, n_classes), callable, str or None, default=None
-        `loss[d, c]`, or `loss(d, c)` of two labels: the cost of deciding d when c is true. None costs 1 for every
-        error. See `KernelLogisticClassifier.decide` for more.
+        The cost of deciding d when c is true, as an array `loss[d, c]` or a function `loss(d, c)` of two labels. With
+        None, every error costs 1. See `KernelLogisticClassifier.decide` for other values.
     reject_cost : float or None, default=None
-        Cost of abstaining.
+        Cost of abstaining. A row is rejected if every decision has a higher expected cost.
     reject_label : object, default=None
         Label of rejected rows in the result.
     allow_inner : bool, default=False
@@ -85,7 +86,7 @@ def predict_decisions(
 
 
 def predict_proba_frame(model: Any, X: Any) -> Any:
-    """Probabilities as a frame with one column per class and the rows named as in X.
+    """Probabilities as a frame with one column per class and the row names of X.
 
     Parameters
     ----------

@@ -271,12 +271,12 @@ class SearchStory:
     trace_: tuple[Any, ...]
 
     def explain(self) -> str:
-        """The final model, what it was compared with, the cost and the plan of the fit, in words."""
+        """Describe the final model, the models that it was compared with, and the cost and the plan of the fit."""
         check_is_fitted(self)
         return explain(vars(self), self._words)
 
     def plot_search(self, ax: Any = None) -> Any:
-        """Draw the criterion over the time of the search; returns the matplotlib Axes."""
+        """Plot the criterion against the time of the search, and return the matplotlib Axes."""
         check_is_fitted(self)
         if not self.verdicts_:
             raise ValueError("There is no search to draw: hyperparameters were fixed. Fit with a criterion.")
