@@ -21,17 +21,18 @@ _LOCAL = inspect.signature(KernelLogisticClassifier).parameters
 class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
     """A `KernelLogisticClassifier` for Dask arrays and frames, with the same parameters and the same result.
 
-    Workers sort rows into neighbourhoods and fit each neighbourhood in one task. The search for hyperparameters uses
-    a few thousand rows and runs in the process that calls `fit`, so checkpoints, callbacks and Ctrl-C work as usual.
+    The workers sort rows into neighbourhoods, and each neighbourhood is fitted in one task. The search for
+    hyperparameters uses a few thousand rows and runs in the process that calls `fit`, so checkpoints, callbacks and
+    Ctrl-C work as usual.
     The model contains its training rows, which must fit into the memory of that process.
 
-    Fits that are not divided (up to 12,000 rows, or a kernel without distances) run in that process as well. See
-    docs/dask.md for the network traffic, and for when a cluster is worthwhile.
+    Fits that are not divided, because they have at most 12,000 rows or a kernel that is not based on distances, run
+    in that process as well. See docs/dask.md for the network traffic, and for when a cluster is worthwhile.
 
     Parameters
     ----------
     client : distributed.Client or None, default=None
-        None uses the default client when `fit` is called. The client is not pickled.
+        The client of the cluster. None uses the default client at the time of `fit`. The client is not pickled.
     **settings :
         Parameters of `KernelLogisticClassifier`, by name.
 
@@ -39,8 +40,8 @@ class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
     ----------
     client_ : distributed.Client
         Available only while `fit` runs.
-    classes_, and others that end with an underscore :
-        Attributes of the fitted `KernelLogisticClassifier`, which `to_local` returns.
+    classes_, and other names that end with an underscore :
+        Attributes of the fitted `KernelLogisticClassifier` that `to_local` returns.
     """
 
     def __init__(self, client: Client | None = None, **settings: Any) -> None:
@@ -57,14 +58,14 @@ class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : dask array or dask dataframe of shape (n_samples, n_features)
-            Chunks of an array must have known sizes; they may differ. Chunks stay in the memory of the workers
+            The chunks of an array must have known sizes, which may differ. Chunks stay in the memory of the workers
             during the fit.
         y : dask array, dask series or frame, or array
-            Class labels, or a distribution over classes for every row.
+            Class labels, or a distribution over the classes for each row.
         sample_weight : dask array, dask series, array or None, default=None
-            Weights of the points' likelihoods.
+            Weight of each row in the log likelihood.
         groups : dask array, dask series, array or None, default=None
-            Groups that are held out together.
+            Group of each row. Cross-validation and leave-one-out hold out whole groups.
 
         Returns
         -------
@@ -133,7 +134,7 @@ class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def hyperparameters_(self) -> Any:
-        """Name, class or group, value and start of every hyperparameter, as a frame."""
+        """Name, class or group, value and starting value of each hyperparameter, as a frame."""
         return self.to_local().hyperparameters_
 
     def __sklearn_clone__(self) -> Self:

@@ -89,7 +89,7 @@ class ErrorRejectCurve:
 def error_reject_curve(
     y: Any, proba: Any, classes: Labels | None = None, sample_weight: Any = None
 ) -> ErrorRejectCurve:
-    """Error among the kept cases as a function of the rejected fraction: Seeger (2008), Figures 3 and 4.
+    """Error rate of the kept cases as a function of the rejected fraction: Seeger (2008), Figures 3 and 4.
 
     Cases are ranked by their largest score, and the class with that score is the prediction (the first one in a tie).
     Scores need not be distributions; one-vs-rest scores are accepted.
@@ -99,7 +99,7 @@ def error_reject_curve(
     y : array of shape (n,)
         True labels.
     proba : array of shape (n, C)
-        Probabilities, or any scores whose maximum measures confidence.
+        Probabilities, or other scores whose maximum measures confidence.
     classes : sequence of length C, default=None
         The label of each column of `proba`; None means the sorted labels in `y`.
     sample_weight : array of shape (n,), default=None
@@ -108,7 +108,8 @@ def error_reject_curve(
     Returns
     -------
     ErrorRejectCurve
-        With `rejected`, `error`, `thresholds`, `area`, `excess_area` and `error_at(fractions)`.
+        With the attributes `rejected`, `error`, `thresholds`, `area` and `excess_area`, and the method
+        `error_at(fractions)`.
 
     Examples
     --------
@@ -131,13 +132,13 @@ def target_information(
     prior: Any = None,
     sample_weight: Any = None,
 ) -> float:
-    """Mean of log2 p(true class) - log2 prior(true class): information in bits beyond the prior.
+    """Mean of log2 p(true class) - log2 prior(true class): the information beyond the prior, in bits.
 
-    The mean target information of Cawley & Talbot (2008), Section 4 and Table 3, for any number of classes. It is 0
-    for predictions equal to the prior, negative for worse ones, and minus infinity if a true class has probability
-    0. If the prior is uniform, or consists of the class frequencies in `y`, it equals mean log2 p(true class) +
-    entropy of the prior. The paper's formula, 1 + mean log2 p(true class), is `prior="uniform"` for two classes,
-    although its text describes an excess over the class frequencies.
+    This is the mean target information of Cawley & Talbot (2008), Section 4 and Table 3, for any number of classes.
+    It is 0 for predictions equal to the prior, negative for worse predictions, and minus infinity if a true class has
+    probability 0. If the prior is uniform, or consists of the class frequencies in `y`, the value equals mean log2
+    p(true class) + entropy of the prior. `prior="uniform"` with two classes gives the formula of the paper, 1 + mean
+    log2 p(true class), although the text of the paper describes the excess over the class frequencies.
 
     Parameters
     ----------
@@ -166,14 +167,18 @@ def target_information(
 
 
 def brier_score(y: Any, proba: Any, classes: Labels | None = None, sample_weight: Any = None) -> float:
-    """Mean over cases of sum_c (p(c) - [c is true])^2: 0 to 2.
+    """Brier score: the mean over cases of sum_c (p(c) - [c is true])^2, between 0 and 2.
 
     Parameters
     ----------
-    y, proba
-        As in `target_information`.
-    classes, sample_weight : default=None
-        As in `target_information`.
+    y : array of shape (n,)
+        True labels.
+    proba : array of shape (n, C)
+        Probabilities.
+    classes : sequence of length C, default=None
+        The label of each column of `proba`; None means the sorted labels in `y`.
+    sample_weight : array of shape (n,), default=None
+        Weights of the cases; None means equal weights.
     """
     cases = align(y, as_probabilities(proba), classes, sample_weight)
     truth = np.eye(cases.scores.shape[1])[cases.true]
@@ -183,21 +188,22 @@ def brier_score(y: Any, proba: Any, classes: Labels | None = None, sample_weight
 def joint_log_loss(
     y: Any, proba: Any, label_sets: Any = None, unseen_share: float = 0.0, sample_weight: Any = None
 ) -> float:
-    """Mean of -log P(the set of labels of a row): the log loss of sets, in nats.
+    """Log loss of label sets, in nats: the mean of -log P(label set of a row).
 
-    For independent labels it is the sum of the log losses of all labels. It is infinite if a set has probability 0.
+    For independent labels, it is the sum of the log losses of all labels. It is infinite if a set has probability 0.
 
     Parameters
     ----------
     y : array or sparse matrix of shape (n, L)
         Indicator matrix: 1 if a row has a label, else 0.
     proba : array of shape (n, L), or (n, S) with `label_sets`
-        Probabilities of the labels, which are then independent, or a distribution over the label sets.
+        Probabilities of the labels, which are taken as independent; or, with `label_sets`, a distribution over these
+        sets.
     label_sets : array of shape (S, L), default=None
-        Indicators of the sets that the columns of `proba` refer to.
+        The label sets of the columns of `proba`, as indicators.
     unseen_share : float, default=0.0
-        With `label_sets`, the share r of sets that are not listed. The probability of a set is 1 - r times its
-        probability in `proba`, plus r times the product of the marginal probabilities of its labels.
+        With `label_sets`, the probability r reserved for sets that are not listed. The probability of a set is 1 - r
+        times its probability in `proba`, plus r times the product of the marginal probabilities of its labels.
     sample_weight : array of shape (n,), default=None
         Weights of the mean.
 
@@ -256,17 +262,23 @@ def reliability_bins(
     n_bins: int = 15,
     strategy: str = "quantile",
 ) -> ReliabilityBins:
-    """Confidence and accuracy in bins of the probability of the predicted class.
+    """Mean confidence and accuracy in bins; confidence is the probability of the predicted class.
 
     Parameters
     ----------
-    y, proba
-        As in `target_information`.
-    classes, sample_weight : default=None
-        As in `target_information`.
+    y : array of shape (n,)
+        True labels.
+    proba : array of shape (n, C)
+        Probabilities.
+    classes : sequence of length C, default=None
+        The label of each column of `proba`; None means the sorted labels in `y`.
+    sample_weight : array of shape (n,), default=None
+        Weights of the cases; None means equal weights.
     n_bins : int, default=15
+        Number of bins.
     strategy : "quantile" or "uniform", default="quantile"
-        Bins of equal weight, or of equal width. Cases of equal confidence always share a bin.
+        "quantile" makes bins of equal weight, "uniform" bins of equal width. Cases of equal confidence always share a
+        bin.
     """
     cases = align(y, as_probabilities(proba), classes, sample_weight)
     _check_binning(n_bins, strategy)
@@ -288,18 +300,24 @@ def calibration_error(
     n_bins: int = 15,
     strategy: str = "quantile",
 ) -> float:
-    """sum_b share_b |confidence_b - accuracy_b| over bins of the probability of the predicted class.
+    """Expected calibration error: the mean absolute difference between confidence and accuracy of bins.
 
-    Guo, Pleiss, Sun & Weinberger (2017), eq. (3), who use "uniform" bins. Noise alone makes it positive, especially
-    if bins have few cases.
+    This is sum_b share_b |confidence_b - accuracy_b|, where b runs over bins of the probability of the predicted
+    class: Guo, Pleiss, Sun & Weinberger (2017), eq. (3), who use "uniform" bins. Noise alone makes this error
+    positive, especially if bins have few cases.
 
     Parameters
     ----------
-    y, proba
-        As in `target_information`.
-    classes, sample_weight : default=None
-        As in `target_information`.
+    y : array of shape (n,)
+        True labels.
+    proba : array of shape (n, C)
+        Probabilities.
+    classes : sequence of length C, default=None
+        The label of each column of `proba`; None means the sorted labels in `y`.
+    sample_weight : array of shape (n,), default=None
+        Weights of the cases; None means equal weights.
     n_bins : int, default=15
+        Number of bins.
     strategy : "quantile" or "uniform", default="quantile"
         As in `reliability_bins`.
     """

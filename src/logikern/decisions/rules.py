@@ -95,26 +95,28 @@ def decide(
     reject_cost: float | None = None,
     classes: Labels | None = None,
 ) -> DecisionResult:
-    """argmin_d sum_c p(c) loss[d, c], or rejection if that minimum exceeds `reject_cost`.
+    """The decision with the smallest expected loss for each case, or rejection.
 
-    Chow (1970), "On optimum recognition error and reject tradeoff". Ties go to the first decision.
+    This is argmin_d sum_c p(c) loss[d, c], or rejection if the minimum exceeds `reject_cost`: Chow (1970), "On
+    optimum recognition error and reject tradeoff". Ties go to the first decision.
     `predict_decisions` takes a model and its inputs instead of probabilities.
 
     Parameters
     ----------
     probabilities : array of shape (n, C)
-        Rows are distributions over the classes.
+        Each row is a distribution over the classes.
     loss : None, array of shape (D, C) or callable, default=None
-        None is the zero-one loss, which decides the most probable class. In an array **rows are decisions and
-        columns are true classes**: loss[d, c] is the loss of deciding d when the truth is c, so deciding class 0
-        when class 1 is true costs loss[0, 1]. Decisions need not be classes: D may differ from C. A frame is matched
-        by its names if they are the classes. A callable loss(decision_label, true_label) is called for every pair of
-        classes. Losses must be finite and non-negative.
+        None is the zero-one loss, for which the best decision is the most probable class. In an array, **rows are
+        decisions and columns are true classes**: loss[d, c] is the loss of deciding d when the truth is c, so
+        deciding class 0 when class 1 is true costs loss[0, 1]. Decisions need not be classes, so the number of
+        decisions D may differ from C. If the rows or columns of a frame are named after the classes, they are matched
+        by name. A callable loss(decision_label, true_label) is called for every pair of classes. Losses must be
+        finite and non-negative.
     reject_cost : float, default=None
         Cost of abstaining, on the scale of the losses. For the zero-one loss it is the tolerated error probability.
         None means that no case is rejected.
     classes : sequence of length C, default=None
-        Labels of the columns, for a callable loss or a frame; None means 0, ..., C - 1.
+        Labels of the columns, for a callable loss or a frame; None means the numbers 0 to C - 1.
 
     Examples
     --------
@@ -156,11 +158,12 @@ def to_labels(decided: DecisionResult, labels: Labels, reject_label: Any = None)
     Parameters
     ----------
     decided : DecisionResult
+        The result of `decide`.
     labels : sequence of length D
-        The label of each decision: the classes, unless the loss matrix has other rows.
+        The labels of the decisions: the classes, unless the rows of the loss matrix are other decisions.
     reject_label : object, default=None
-        Label of rejected cases; must differ from all labels. If it has the type of the labels (text or integers),
-        so does the result; otherwise the result is an array of objects.
+        Label of rejected cases; must differ from all labels. If it has the same type as the labels (text or
+        integers), the result has this type too; otherwise, the result is an array of objects.
     """
     names = np.asarray(labels)
     last = decided.decisions.max(initial=REJECTED)

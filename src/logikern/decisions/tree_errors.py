@@ -42,7 +42,7 @@ class NodeScores:
 
 
 def node_scores(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> NodeScores:
-    """Count how often each node of the tree is true, decided, and both.
+    """Count the cases for which each node of the tree is true, is decided, or both.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def node_scores(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) ->
     Returns
     -------
     NodeScores
-        With arrays `true`, `decided`, `both`, `recall` and `precision`, in the order of `tree.labels`.
+        With the arrays `true`, `decided`, `both`, `recall` and `precision`, in the order of `tree.labels`.
     """
     cases = align_nodes(y, decisions, tree, sample_weight)
     tree = cases.tree
@@ -107,9 +107,9 @@ class SiblingConfusion:
 def confused_siblings(
     y: Any, decisions: Any, tree: Any, sample_weight: Any = None, n_pairs: int = 10
 ) -> list[SiblingConfusion]:
-    """The pairs of siblings that are most often confused with each other, most frequent first.
+    """The pairs of siblings that are confused with each other most often, in order of decreasing frequency.
 
-    A wrong decision counts for one pair: the siblings at which its path diverges from the path to the truth. A
+    A wrong decision counts for one pair: the siblings at which its path and the path to the truth diverge. A
     decision that is an ancestor or a descendant of the truth confuses no siblings.
 
     Parameters
@@ -124,7 +124,8 @@ def confused_siblings(
     Returns
     -------
     list of SiblingConfusion
-        With `parent`, `first`, `second`, `first_as_second`, `second_as_first`, `n_cases`, `count` and `rate`.
+        With the attributes `parent`, `first`, `second`, `first_as_second`, `second_as_first`, `n_cases`, `count` and
+        `rate`.
 
     Examples
     --------

@@ -25,39 +25,39 @@ def decide_on_tree(
     allow_inner: bool = False,
     reject_cost: float | None = None,
 ) -> DecisionResult:
-    """The node with the smallest expected loss for each case: a leaf, or any node with `allow_inner`.
+    """The node with the smallest expected loss for each case: a leaf or, with `allow_inner`, any node.
 
-    Ties go to the first node, in the order of `tree.classes`, or of `tree.labels` with `allow_inner`. There a parent
-    precedes its children, so that ties go to the less specific node. The root cannot be decided; use
+    Ties go to the first node in the order of `tree.classes` or, with `allow_inner`, of `tree.labels`. There, a
+    parent precedes its children, so a tie goes to the less specific node. The root is not a possible decision; use
     `reject_cost` to abstain.
 
     Parameters
     ----------
     proba : array of shape (n, C)
-        Probabilities of the leaves, columns in the order of `tree.classes`.
+        Probabilities of the leaves, with columns in the order of `tree.classes`.
     tree : Tree
         The class tree, or anything that `read_tree` accepts.
     loss : "zero_one", "taxonomic", "parent", array or callable, default="zero_one"
         - "zero_one": the most probable leaf.
-        - "taxonomic": the node with the smallest expected half length of the path to the truth, Seeger (2008),
-          sec. 6.1. With `allow_inner` this is the deepest node of probability above 1/2, or the most probable
-          child of the root if no node exceeds 1/2.
-        - "parent": the parent whose leaf children have the largest total probability, and its most probable leaf
-          child: Seeger (2008), footnote 11. The expected loss is the probability of a wrong parent.
-        - array: rows are decisions and columns are true classes, in the order of `tree.classes`. With `allow_inner`
-          there is a row for each node, in the order of `tree.labels`. Frames are matched by their names.
+        - "taxonomic": the node for which half the length of the path to the truth has the smallest expected value
+          (Seeger 2008, sec. 6.1). With `allow_inner`, this is the deepest node with a probability above 1/2 or, if
+          there is no such node, the most probable child of the root.
+        - "parent": the most probable leaf among the children of the parent whose leaf children have the largest total
+          probability (Seeger 2008, footnote 11). The expected loss is the probability of a wrong parent.
+        - array: rows are decisions and columns are true classes, in the order of `tree.classes`. With
+          `allow_inner`, there is one row per node, in the order of `tree.labels`. Frames are matched by their names.
         - callable: loss(decision_label, true_label), called for every pair.
     allow_inner : bool, default=False
-        Whether inner nodes may be decided. "zero_one" and "parent" do not define the loss of an inner node and
-        raise an error.
+        Whether inner nodes may be decided. "zero_one" and "parent" do not define the loss of an inner node, so they
+        raise an error with `allow_inner`.
     reject_cost : float, default=None
         Cost of abstaining, on the scale of the losses. None means that no case is rejected.
 
     Returns
     -------
     DecisionResult
-        Its `decisions` are nodes, as positions in `tree.labels`, or -1 for rejected cases. `labels_of` converts
-        nodes to labels.
+        Its `decisions` are the positions of nodes in `tree.labels`, or -1 for rejected cases. `labels_of` converts
+        positions to labels.
 
     Examples
     --------

@@ -56,11 +56,11 @@ def align_nodes(
 
 
 def taxonomic_loss(y: Any, decisions: Any, tree: Any, sample_weight: Any = None) -> float:
-    """Mean half length of the path between the decision and the truth.
+    """Half the length of the path between the decision and the truth, averaged over cases.
 
-    The taxo-loss of Seeger (2008), sec. 6.1, and Cai & Hofmann (2004). Between leaves of equal depth it is the number
-    of steps up to their common ancestor: a sibling costs 1, a cousin 2. For classes without a hierarchy it is the
-    error rate.
+    This is the taxo-loss of Seeger (2008), sec. 6.1, and Cai & Hofmann (2004). Between leaves of equal depth, it is
+    the number of steps up to their closest common ancestor: a sibling costs 1, a cousin 2. For classes without a
+    hierarchy, it is the error rate.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def taxonomic_loss(y: Any, decisions: Any, tree: Any, sample_weight: Any = None)
     tree : Tree
         The class tree, or anything that `read_tree` accepts.
     sample_weight : array of shape (n,), default=None
-        Weights of the mean; None means equal weights.
+        Weights of the cases; None means equal weights.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def parent_accuracy(y: Any, decisions: Any, tree: Any, sample_weight: Any = None
     Parameters
     ----------
     y, decisions : arrays of shape (n,)
-        Labels of leaves. Inner nodes are an error.
+        Labels of leaves; an inner node raises an error.
     tree : Tree
         As in `taxonomic_loss`.
     sample_weight : array of shape (n,), default=None
@@ -104,7 +104,7 @@ def hierarchical_precision(y: Any, decisions: Any, tree: Any, sample_weight: Any
     """Share of the nodes on the paths to the decisions that are also on the path to the truth.
 
     Kiritchenko, Matwin, Nock & Famili (2006): a path consists of the node and its ancestors without the root, and
-    paths are pooled over the cases. A decision that stops early loses recall, not precision.
+    paths are pooled over the cases. A decision that stops above the truth loses recall, not precision.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def hierarchical_f1(y: Any, decisions: Any, tree: Any, sample_weight: Any = None
 
 
 def mean_reciprocal_rank(y: Any, proba: Any, tree: Any, sample_weight: Any = None) -> float:
-    """Mean of 1 / rank of the true class when classes are ranked by probability: "prec" of Seeger (2008), sec. 6.1.
+    """Mean of 1 / rank of the true class, with classes ranked by probability: "prec" of Seeger (2008), sec. 6.1.
 
     The rank is the number of classes that are at least as probable as the true one. Ties count against the model:
     equal probabilities for all C classes score 1 / C.
@@ -165,7 +165,7 @@ def mean_reciprocal_rank(y: Any, proba: Any, tree: Any, sample_weight: Any = Non
     y : array of shape (n,)
         Labels of leaves.
     proba : array of shape (n, C)
-        Probabilities or other scores, columns in the order of `tree.classes`.
+        Probabilities or other scores, with columns in the order of `tree.classes`.
     tree : Tree
         As in `taxonomic_loss`.
     sample_weight : array of shape (n,), default=None
@@ -185,16 +185,16 @@ def mean_reciprocal_rank(y: Any, proba: Any, tree: Any, sample_weight: Any = Non
 
 
 def node_log_loss(y: Any, proba: Any, tree: Any, sample_weight: Any = None) -> float:
-    """Mean of -log p(true node), where the probability of an inner node is the sum over its leaves.
+    """Mean of -log p(true node), where the probability of an inner node is the sum over the leaves below it.
 
-    Infinite if a true node has probability 0.
+    It is infinite if a true node has probability 0.
 
     Parameters
     ----------
     y : array of shape (n,)
         Labels of the true nodes, leaves or inner nodes.
     proba : array of shape (n, C)
-        Probabilities of the leaves, columns in the order of `tree.classes`.
+        Probabilities of the leaves, with columns in the order of `tree.classes`.
     tree : Tree
         As in `taxonomic_loss`.
     sample_weight : array of shape (n,), default=None
@@ -233,16 +233,16 @@ class LevelScores:
 def level_scores(y: Any, proba: Any, tree: Any, sample_weight: Any = None) -> LevelScores:
     """Accuracy and log loss at each depth of the tree.
 
-    The classes of a tree cut at a depth are the nodes of that depth and the leaves above it. The truth is then the
-    ancestor of the true node at that depth, or the true node itself if it is not deeper. If the truth is an inner
-    node above that depth, any decision below it is correct.
+    At each depth, the classes are the nodes at this depth and the leaves above it. The truth is then the ancestor of
+    the true node at this depth, or the true node itself if it is not deeper. If the truth is an inner node above this
+    depth, any decision below it is correct.
 
     Parameters
     ----------
     y : array of shape (n,)
         Labels of the true nodes, leaves or inner nodes.
     proba : array of shape (n, C)
-        Probabilities of the leaves, columns in the order of `tree.classes`.
+        Probabilities of the leaves, with columns in the order of `tree.classes`.
     tree : Tree
         As in `taxonomic_loss`.
     sample_weight : array of shape (n,), default=None
@@ -251,7 +251,7 @@ def level_scores(y: Any, proba: Any, tree: Any, sample_weight: Any = None) -> Le
     Returns
     -------
     LevelScores
-        With arrays `depth`, `n_nodes`, `accuracy` and `log_loss`, one entry per depth.
+        With the arrays `depth`, `n_nodes`, `accuracy` and `log_loss`, which have one entry per depth.
     """
     tree = read_tree(tree)
     cases = _weigh(y, proba, tree, sample_weight)

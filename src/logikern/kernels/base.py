@@ -23,9 +23,9 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 class Kernel(ABC):
-    """k(x, z; h): the similarity of two points, at parameters h. A frozen record that never holds data.
+    """k(x, z; h): the similarity of two points x and z at parameters h. It is immutable and contains no data.
 
-    A subclass is a frozen dataclass with one formula. Fields declared by `parameters.positive` are learned;
+    A subclass is a frozen dataclass with one formula. Fields that are declared by `parameters.positive` are learned;
     their names and logarithms come from the declaration.
     """
 
@@ -41,22 +41,22 @@ class Kernel(ABC):
 
     @abstractmethod
     def diagonal(self, X: Points) -> Vector:
-        """k(x, x) for every point (n,)."""
+        """k(x, x) for each point, (n,)."""
 
     @abstractmethod
     def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
-        """d/d log h of sum_ij weights_ij k(x_i, z_j), one value per parameter.
+        """Derivative of sum_ij weights_ij k(x_i, z_j) by log h, one value per parameter.
 
-        `weights` (n, m) must not be changed.
+        `weights`, (n, m), must not be changed.
         """
 
     @property
     def is_pairwise(self) -> bool:
-        """Whether every value needs its own function call, so that using symmetry halves the cost."""
+        """Whether each kernel value needs its own function call; symmetry then halves the cost."""
         return any(part.is_pairwise for part in parameters.parts(self))
 
     def fill(self, out: Matrix, X: Points, Z: Points) -> None:
-        """Write K(X, Z) into `out` (n, m) of any precision, in row tiles, so that no second matrix is made."""
+        """Write K(X, Z) into `out`, (n, m), of any precision, in row tiles that avoid a second matrix."""
         if self.is_pairwise and X is Z:
             out[...] = self(X, Z)
             return
@@ -67,16 +67,16 @@ class Kernel(ABC):
         for_each(fill, row_tiles(*out.shape))
 
     def features(self, X: Points) -> Any:
-        """F with K(X, Z) = F(X) F(Z)', array or sparse matrix, or None if no finite F is known.
+        """Explicit features F(X) with K(X, Z) = F(X) F(Z)', as an array or sparse matrix; None if none are known.
 
-        Few or sparse features make products with K cheap.
+        If there are few features, or if they are sparse, products with K are cheap.
         """
         return None
 
     def contract_gradient(self, X: Points, Z: Points, left: Matrix, right: Matrix) -> Vector:
-        """d/d log h of sum_r left[r] K(X, Z) right[r]; left (r, n), right (r, m). One value per parameter.
+        """Derivative of sum_r left[r] K(X, Z) right[r] by log h, one value per parameter.
 
-        Computed in row tiles, so memory stays bounded.
+        `left` has the shape (r, n), and `right` the shape (r, m). Row tiles keep the memory bounded.
         """
         total = np.zeros(len(self.parameter_names))
         if total.size:
@@ -92,7 +92,7 @@ class Kernel(ABC):
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names of the learned parameters: `rate`, `rate[3]`, `left.rate`."""
+        """Names of the learned parameters, such as `rate`, `rate[3]` or `left.rate`."""
         return parameters.names(self)
 
     @property
@@ -101,7 +101,7 @@ class Kernel(ABC):
         return parameters.roles(self)
 
     def with_log_parameters(self, values: Sequence[float] | Vector) -> Kernel:
-        """The same kernel at other parameters."""
+        """The same kernel with other parameters, given as logarithms."""
         return parameters.with_logarithms(self, values)
 
     def __add__(self, other: Kernel) -> Kernel:

@@ -13,15 +13,15 @@ from .base import Kernel, Matrix, Vector
 
 @dataclass(frozen=True)
 class FunctionKernel(Kernel):
-    """k(x, z) = function(x, z), called for one pair at a time; nothing is learned.
+    """k(x, z) = function(x, z); nothing is learned. The function is called for one pair at a time.
 
-    Points are a sequence of any objects: strings, graphs, rows of an array.
+    The points may be any objects: strings, graphs, or rows of an array.
 
     Parameters
     ----------
     function : callable
-        Takes two points and returns a number; symmetric and positive semidefinite. A model can be pickled
-        only if the function can: define it in a module.
+        Takes two points and returns a number; symmetric and positive semidefinite. A model can be pickled only if the
+        function can be pickled: define it in a module.
     """
 
     function: Callable[[Any, Any], float]

@@ -25,7 +25,8 @@ class GaussianLaplacian(DistanceKernel):
     rate : float or tuple of floats, default=1.0
         Inverse squared length scale: one for all inputs, or one per input. Positive; learned as log(rate).
     roughness : float, default=1.0
-        Ratio of the length scales of the Gaussian and the Laplacian. Positive; learned as log(roughness).
+        Length scale of the Gaussian divided by the length scale of the Laplacian. Positive; learned as
+        log(roughness).
     share : float, default=1.0
         Weight of the Laplacian relative to the Gaussian. Positive; learned as log(share).
     columns : tuple of int or None, default=None

@@ -15,7 +15,7 @@ from .stationary import Stationary, decay
 class Laplacian(Stationary):
     """k = exp(-s), s = sum_j rate_j |x_j - z_j|.
 
-    Every input contributes a factor of its own, so functions may change abruptly along one input and not along
+    Each input contributes its own factor, so functions may change abruptly along one input and slowly along the
     others. This suits tables whose columns mean different things.
 
     Parameters

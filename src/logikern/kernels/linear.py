@@ -15,8 +15,8 @@ from .inputs import as_points, common_dtype, inner_products, squared_norms
 class Linear(Kernel):
     """k(x, z) = x'z.
 
-    There is nothing to learn here: the variance lives in `ClassCovariance`. The inputs are the features, so
-    operators never need the matrix itself.
+    The kernel has no parameters, because the variance belongs to the classes (`variance` of the estimators). The
+    inputs are the features, so the kernel matrix is never needed.
     """
 
     def __call__(self, X: Points, Z: Points) -> Matrix:

@@ -23,16 +23,16 @@ from .parameters import RATES, positive, whole
 class Polynomial(Kernel):
     """k(x, z) = (offset + sum_j rate_j x_j z_j)^degree.
 
-    The rate keeps raw tables in range: without it, an input of 1000 gives 1e18 at degree 3.
+    The rate keeps kernel values of unscaled tables small: without it, an input of 1000 gives 1e18 at degree 3.
 
     Parameters
     ----------
     rate : float or tuple of floats, default=1.0
-        Weight of the inner product: one for all inputs, or one per input. Positive; learned as log(rate).
+        Weight of each product x_j z_j: one for all inputs, or one per input. Positive; learned as log(rate).
     offset : float, default=1.0
         Weight of the lower degrees. Positive; learned as log(offset).
     degree : int, default=3
-        At least 1; fixed.
+        At least 1. It is not learned.
     """
 
     rate: Rate = positive(1.0, per_input=True, role=RATES[0])

@@ -89,9 +89,10 @@ def reference_points(indices: Vector) -> KernelRows:
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """k(x, z) = the given value: points are `KernelRows`, and nothing is learned.
+    """k(x, z) = the given value; nothing is learned.
 
-    The matrix belongs to the data, not to the kernel: it is sliced, weighted and used for prediction like any X.
+    The matrix belongs to the data, not to the kernel: it is passed as X to `fit` and to predictions. (Internally, its
+    rows are `KernelRows`.)
     """
 
     def __call__(self, X: KernelRows, Z: KernelRows) -> Matrix:

@@ -16,15 +16,15 @@ from .stationary import Stationary, decay
 class RationalQuadratic(Stationary):
     """k = (1 + s / (2 alpha))^-alpha, s = sum_j rate_j (x_j - z_j)^2.
 
-    A mixture of Gaussian kernels over all rates; the Gaussian kernel is the limit of large alpha. Values of s
-    above 1e20 count as 1e20, which matters only for small alpha.
+    This is a mixture of Gaussian kernels over all rates; the Gaussian kernel is the limit for large alpha. Values
+    of s above 1e20 count as 1e20, which matters only for small alpha.
 
     Parameters
     ----------
     rate : float or tuple of floats, default=1.0
         Inverse squared length scale: one for all inputs, or one per input. Positive; learned as log(rate).
     alpha : float, default=1.0
-        How narrow the mixture is. Positive; learned as log(alpha).
+        Large values make the mixture narrow. Positive; learned as log(alpha).
     columns : tuple of int or None, default=None
         Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """

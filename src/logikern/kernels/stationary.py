@@ -140,12 +140,12 @@ class DistanceKernel(Kernel):
 class Stationary(DistanceKernel):
     """k(x, z) = f(s), s = sum_j rate_j |x_j - z_j|^power, with f(0) = 1.
 
-    A subclass sets `metric`, which says what s is, and implements f and its slope.
+    A subclass sets `metric`, which determines s, and implements f and its derivative.
 
     Parameters
     ----------
     rate : float or tuple of floats, default=1.0
-        Inverse length scale to the power of the metric: one for all inputs, or one per input.
+        Inverse length scale, raised to the power of the metric: one number for all inputs, or one per input.
     columns : tuple of int or None, default=None
         Position of each input's rate in `rate`, if several inputs share a rate; None means that input j has rate j.
     """
@@ -157,7 +157,7 @@ class Stationary(DistanceKernel):
     @property
     @abstractmethod
     def metric(self) -> Metric:
-        """The metric of s."""
+        """The metric that determines s."""
 
     @abstractmethod
     def to_correlation(self, distance: Matrix) -> None:
@@ -165,10 +165,10 @@ class Stationary(DistanceKernel):
 
     @abstractmethod
     def to_slope(self, distance: Matrix) -> None:
-        """Replace s by f'(s), in place; any finite value where s = 0 and f' is infinite."""
+        """Replace s by f'(s), in place; where s = 0 and f' is infinite, by any finite value."""
 
     def weigh_shape_gradient(self, distance: Matrix, weights: Matrix) -> Vector:
-        """d/d log h of sum_ij weights_ij f(s_ij) for the parameters h of f, without the rates."""
+        """Derivative of sum_ij weights_ij f(s_ij) by log h, for the parameters h of f other than the rates."""
         return np.zeros(0)
 
     @property

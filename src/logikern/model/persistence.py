@@ -47,7 +47,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : one of logikern's estimators, or Pipeline
-        A fitted model. A pipeline has scikit-learn transformers and ends in one of logikern's estimators.
+        A fitted model. A pipeline must consist of scikit-learn transformers, followed by one of logikern's
+        estimators.
     path : str or path
     """
     write_model(model, path, {})

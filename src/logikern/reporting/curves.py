@@ -20,7 +20,7 @@ MOST_POINTS = 2000  # points of a line; more would not be visible, and would mak
 
 
 def plot_error_reject(curves: ErrorRejectCurve | Mapping[str, ErrorRejectCurve], ax: Axes | None = None) -> Axes:
-    """Plot the error among the kept cases against the rejected fraction, as in Seeger (2008), Figures 3 and 4.
+    """Plot the error rate of the kept cases against the rejected fraction, as in Seeger (2008), Figures 3 and 4.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def plot_search(records: Sequence[Record], ax: Axes | None = None) -> Axes:
-    """Plot the criterion against time, one line per stage; failed evaluations are crosses at the bottom.
+    """Plot the criterion against time, with one line per stage and crosses at the bottom for failed evaluations.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _STYLE = TreeStyle()
 
 
 def render_tree(tree: Tree, columns: Mapping[str, Any] | None = None, max_nodes: int = 60) -> str:
-    """The top levels of a tree as text: one line per node, indented by depth, and one column per mapping.
+    """The top levels of a tree as text: one line per node, indented by depth, and one column per entry of `columns`.
 
     "(+12)" after a label means that 12 nodes below it are not shown.
 
@@ -42,10 +42,10 @@ def render_tree(tree: Tree, columns: Mapping[str, Any] | None = None, max_nodes:
     ----------
     tree : Tree
     columns : mapping from heading to array of shape (N,), default=None
-        A number per node in the order of `tree.labels`, such as cases, accuracy or variance. Numbers that are not
-        finite are shown as "-".
+        Values for each node in the order of `tree.labels`, such as numbers of cases, accuracies or variances. Values
+        that are not finite are shown as "-".
     max_nodes : int, default=60
-        Maximum number of nodes; only whole levels are shown.
+        Maximum number of nodes. Only complete levels are shown.
 
     Examples
     --------
@@ -80,11 +80,11 @@ def plot_tree(
     ax: Axes | None = None,
     max_nodes: int = 60,
 ) -> Axes:
-    """Draw a tree from left to right; the colour of a dot shows the recall of the node, and its area the variance.
+    """Draw a tree from left to right; the colour of a dot shows the recall of its node, and the area its variance.
 
-    If the tree has too many nodes, the parts with the most errors are shown: starting at the top, the node at which
-    most cases go wrong is expanded next. Without scores the top levels are shown. "(+12)" after a label means that 12
-    nodes below it are not shown.
+    If the tree has too many nodes, the parts with the most errors are shown: starting at the top, the next node to be
+    expanded is the one at which most cases go wrong. Without scores, the top levels are shown. "(+12)" after a label
+    means that 12 nodes below it are not shown.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ class SequenceAnswers:
         persistence.save_model(self, path)
 
     def explain(self) -> str:
-        """The final model, its transitions, the search and the fit, in words."""
+        """Describe the final model, its transitions, the search and the fit."""
         check_is_fitted(self)
         own = self.specification_
         described = describe_model(own.positions, self.classes_, WORDS.unit, self.encoder_)
@@ -78,7 +78,7 @@ class SequenceAnswers:
 
     @property
     def hyperparameters_(self) -> Any:
-        """Name, labels, value and start of every hyperparameter, as a frame."""
+        """Name, labels, value and starting value of each hyperparameter, as a frame."""
         check_is_fitted(self)
         own, first = self.specification_, self.first_specification_
         frame = hyperparameter_frame(own.positions, first.positions, self.classes_, self.encoder_)
@@ -88,7 +88,7 @@ class SequenceAnswers:
 
     @property
     def n_training_rows_(self) -> int:
-        """Number of positions of the training sequences."""
+        """Number of positions in the training sequences."""
         return self._model.positions.n_compared
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -186,7 +186,7 @@ class SequenceAnswers:
         return self._model.log_likelihoods(own.rows, own.offsets, self._number(y, own))
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
-        """Share of positions with the right label.
+        """Share of positions with the correct label.
 
         Parameters
         ----------

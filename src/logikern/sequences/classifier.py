@@ -43,84 +43,90 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
     """Kernel conditional random field: the labels of a sequence depend on its inputs and on their neighbours.
 
     The log score of labels y_1 .. y_T is sum_t u_{y_t}(x_t) + start_{y_1} + sum_t transition_{y_t y_{t+1}} +
-    end_{y_T}. The functions u_c have a kernel each, or share one (Gaussian processes); all other scores have a
-    Gaussian prior. The penalised loss is convex. Newton's method minimises it, from products with the kernel matrix
-    and with the curvature of the chains (Memisevic 2006, sec. 4.2; Seeger 2008, sec. 7.4).
+    end_{y_T}. The functions u_c are Gaussian processes, which have one kernel each or share one; all other scores
+    have a Gaussian prior. The penalised loss is convex. Newton's method minimises it, using products with the kernel
+    matrix and with the curvature of the chains (Memisevic 2006, sec. 4.2; Seeger 2008, sec. 7.4).
 
-    Hyperparameters minimise the log loss of held-out sequences, with its exact gradient.
+    The search minimises the log loss of held-out sequences, using its exact gradient.
 
     Parameters
     ----------
     kernel : str or Kernel, default="auto"
         "auto" is a Gaussian for arrays, and a linear kernel for sparse matrices and feature dicts. Other names and
-        objects as for `KernelLogisticClassifier`, without "precomputed".
+        objects are as for `KernelLogisticClassifier`, except "precomputed".
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
-        Columns to treat as categories, as for `KernelLogisticClassifier`.
+        Columns of X to treat as categories. "from_dtype" decides by type: a column of text or categories becomes one
+        input per level, and a column of numbers or booleans becomes one input. None allows only numbers.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
-        Scale of numbers: unscaled, standardised, or ranks in the training rows; sparse inputs are divided by their
-        spread only, and have no ranks. "auto" standardises tables that have categories, booleans or dates besides
-        numbers, and leaves others unscaled.
+        How to scale numbers: "raw" leaves them unscaled, "standard" standardises them, and "ranks" replaces them by
+        their ranks in the training rows. Sparse inputs are only divided by their spread, and cannot be replaced by
+        ranks. "auto" standardises tables that contain categories, booleans or dates as well as numbers, and leaves
+        other tables unscaled.
     tying : {"shared", "scaled", "separate"}, default="shared"
-        One kernel and variance for all labels; one kernel, a variance per label; or a kernel and a variance per
-        label.
+        Which labels share kernels and variances. "shared": one kernel and one variance for all labels; "scaled": one
+        kernel for all labels and one variance per label; "separate": one kernel and one variance per label.
     rate : float, sequence of float or None, default=None
-        Inverse squared length scale of the inputs, one for all or one per input. None estimates it from the data.
-        The search starts there.
+        Inverse squared length scale of the inputs: one number for all inputs, or one per input. None estimates it
+        from the spread of the data. A search starts from this value.
     variance : float or None, default=None
-        Variance of the functions. None estimates it from the size of the kernel. The search starts there.
+        Variance of the functions. None estimates it from the size of the kernel values. A search starts from this
+        value.
     bias_variance : float, default=16.0
-        Prior variance of each label's constant. It is not learned.
+        Prior variance of the constant term of each label. It is not learned.
     transition_variance : float or None, default=None
-        Prior variance of the scores of pairs of labels, first labels and last labels. The search starts at this
-        value, or at 4 if it is None. 0 fixes these scores at their prior mean.
+        Prior variance of the scores of transitions, first labels and last labels. A search starts from this value, or
+        from 4 if it is None. 0 fixes these scores at their prior mean.
     pseudocount : float or None, default=None
-        The prior mean of those scores is log(P(j | i) / P(j)), where the frequencies P(j | i) in the training labels
-        are shrunk towards P(j) by this many pseudo-observations. The search starts at this value, or at 1 if it is
-        None. Infinity means a prior mean of zero.
+        The prior mean of a transition score is log(P(j | i) / P(j)), where the frequencies P(j | i) in the training
+        labels are shrunk towards P(j) by this number of pseudo-observations; the prior means of first and last labels
+        are analogous. A search starts from this value, or from 1 if it is None. Infinity means a prior mean of zero.
     piecewise : float or None, default=None
-        Weight of the log loss of each position without its neighbours, in addition to the log loss of sequences. If
-        neighbours nearly determine the training labels, the functions learn little without it. The search starts at
-        this value, or at 1 if it is None. 0 gives the likelihood of the conditional random field alone.
+        Weight of the log loss of single positions, without their neighbours, which is added to the log loss of
+        sequences. Without it, the functions learn little if neighbours nearly determine the training labels. A search
+        starts from this value, or from 1 if it is None. With 0, only the likelihood of the conditional random field
+        counts.
     window : int or sequence of float, default=0
-        Number r of neighbours on each side whose inputs a position sees. Each neighbour adds its kernel, with a
-        weight of its own: k(x_s, x_t) + sum_d w_d k(x_{s+d}, x_{t+d}). A sequence gives the weights of the offsets -r
-        to -1 and 1 to r. The search starts at these weights, or at 0.3 if only r is given. A weight of 0 is not
-        learned.
+        Number r of neighbours on each side whose inputs count at a position. Each neighbour adds a kernel with its
+        own weight: k(x_s, x_t) + sum_d w_d k(x_{s+d}, x_{t+d}). A sequence gives the weights of the offsets -r to -1
+        and 1 to r. A search starts from these weights, or from 0.3 if only r is given. A weight of 0 is not learned.
     criterion : {"cv", None}, default="cv"
-        "cv" learns all hyperparameters above, except those that are 0 or infinite and the bias variance. None keeps
-        all hyperparameters at their starting values.
+        "cv" learns all of the hyperparameters above, except the bias variance and those that are 0 or infinite. None
+        keeps all hyperparameters at their starting values.
     cv : int or iterable of splits, default=3
-        Number of folds, which hold out whole sequences, or splits (kept, held out) of the sequence numbers, as
-        `GroupKFold` makes them; only the held-out part is used. If new sequences will differ from the training
-        sequences, hold out similar sequences together.
+        Number of folds, which hold out whole sequences; or splits (kept, held out) of the numbers of the sequences,
+        such as those of `GroupKFold`, of which only the held-out part is used. If new sequences will differ from the
+        training sequences, hold out similar sequences together.
     search_size : int, default=2000
-        Maximum number of rows of the sequences in the search, which are drawn at random. The final fit uses all
-        sequences, at the hyperparameters of the search.
+        Maximum number of rows in the search, which uses sequences drawn at random. The final fit uses all sequences,
+        at the learned hyperparameters.
     max_time : float or None, default=None
-        Seconds for the search, after which the best hyperparameters so far are used.
+        Time limit of the search in seconds. After this time, the best hyperparameters so far are used.
     checkpoint : path or None, default=None
-        File to which the search is written after every evaluation, or a folder with a file for every search. A killed
-        fit resumes from it, and ends with the same model. It is valid only for the same data and settings.
+        File to which the search is written after every evaluation, so that a killed fit can resume from it; or a
+        folder, in which each search has its own file. A resumed fit ends with the same model. A file can be used only
+        with the same data and settings.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends
-        the search with a warning and uses the best hyperparameters so far; in the final fit after a search it keeps
-        the current fit. A second Ctrl-C in the same fit always raises.
+        What Ctrl-C does. "raise" raises KeyboardInterrupt; a checkpoint keeps all evaluations so far. "keep" ends the
+        search with a warning and uses the best hyperparameters so far; in the final fit after a search, it keeps the
+        current fit. A second Ctrl-C during the same fit always raises.
     decoding : {"sequence", "positions"}, default="sequence"
-        What `predict` returns: the most probable sequence of labels, or the most probable label at each position,
-        which has fewer wrong labels on average.
+        What `predict` returns. "sequence": the most probable sequence of labels; "positions": the most probable label
+        at each position, which gives fewer wrong labels on average.
     precision : {"auto", "single", "double"}, default="auto"
-        Precision of kernel products. "auto" is single from 2000 rows on; the gradient at the end is in double.
+        Precision of kernel products. "auto" uses single precision for 2000 or more rows; the gradient at the end is
+        always computed in double precision.
     tol : float, default=1e-4
         Tolerance for the largest component of the gradient, in units of probability.
     max_iter : int, default=100
         Maximum number of Newton steps.
     n_jobs : int or None, default=None
-        Maximum number of threads. None and -1 mean the number that the BLAS may use.
+        Maximum number of threads. None, -1 and numbers that are too large mean as many threads as the BLAS may use.
+        The environment variable `OPENBLAS_NUM_THREADS` or `threadpool_limits` can set this number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the sequences of the search and of its folds.
+        Seed of all random choices: the sequences and folds of the search.
     verbose : int, default=0
-        1 shows a line for every evaluation of the search and for the final fit, 2 also every Newton step. Lines go to
-        the logger "logikern", and to standard output unless a handler of your own shows them.
+        1 prints a line for each evaluation of the search and for the final fit; 2 also prints each Newton step. The
+        lines go to the logger "logikern", and to standard output unless you have set up a handler that shows them.
 
     Attributes
     ----------
@@ -128,11 +134,11 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
     transition_ : array of shape (n_classes, n_classes)
         Score of label j (column) after label i (row).
     start_, end_ : arrays of shape (n_classes,)
-        Scores of first and of last labels.
+        Scores of first labels and of last labels.
     specification_, first_specification_ : FieldSpecification
-        Hyperparameters of the fit, and those with which the search began.
+        Hyperparameters of the fit, and hyperparameters with which the search began.
     hyperparameters_ : frame
-        Name, labels, value and start of every hyperparameter.
+        Name, labels, value and starting value of each hyperparameter.
     criterion_value_ : float
         Log loss per position of held-out sequences at the learned hyperparameters; NaN without a search.
     trace_ : tuple of Record
@@ -150,15 +156,15 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
     feature_names_in_ : array of shape (n_features_in_,)
         Names of the columns, if sequences are frames.
     n_training_rows_ : int
-        Positions of the training sequences.
+        Number of positions in the training sequences.
     n_iter_ : int
-        Newton steps of the final fit.
+        Number of Newton steps of the final fit.
     n_products_ : int
-        Products with the kernel matrix in the final fit.
+        Number of products with the kernel matrix in the final fit.
     outcome_ : Outcome
         How the final fit ended.
     vectorizer_ : DictVectorizer or None
-        The features of dicts.
+        Turns feature dicts into inputs; None if sequences are not lists of dicts.
 
     See Also
     --------
@@ -235,15 +241,16 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         Parameters
         ----------
         X : list of arrays, sparse matrices or frames of shape (length, n_features), list of lists of dicts, or table
-            The sequences. Dicts map features to numbers or strings. A table needs `groups`: an array, a sparse matrix
-            or a frame with a row for each position. Frames may have columns of text, categories, booleans and dates;
-            missing values are imputed, as in `KernelLogisticClassifier`.
+            The sequences. Dicts map features to numbers or strings. A table is an array, a sparse matrix or a frame
+            with one row for each position, and needs `groups`. Frames may have columns of text, categories, booleans
+            and dates. Missing values are imputed, as in `KernelLogisticClassifier`.
         y : list of sequences of labels, or array of shape (n_rows,) for a table
         groups : array of shape (n_rows,) or None, default=None
-            The sequence of each row of a table; its rows are in order, but need not be adjacent.
+            For a table, the sequence to which each row belongs. The rows of a sequence are in order, but need not be
+            adjacent.
         sample_weight : array of shape (n_sequences,), or (n_rows,) for a table, or None, default=None
-            Weights of the log likelihoods of sequences; rows of a sequence have the same weight. A weight of two
-            counts as two equal sequences, and a weight of zero ignores a sequence.
+            Weight of each sequence in the log likelihood; all rows of a sequence must have the same weight. A weight
+            of two counts as two equal sequences, and a sequence of weight zero is ignored.
 
         Returns
         -------

@@ -15,33 +15,33 @@ N_NAMED = 8
 
 
 def read_tree(hierarchy: Any, labels: Any = None) -> Tree:
-    """The tree that a hierarchy describes.
+    """Read a tree from any description of a hierarchy.
 
-    The root has no label and need not be named. Siblings are sorted by label, so the same hierarchy gives the same
-    tree in any form and order.
+    The root has no label and may be omitted. Siblings are sorted by label, so the tree does not depend on the form or
+    order of the description.
 
     Parameters
     ----------
     hierarchy : object
         One of
 
-        - a dict or a pandas series from child to parent; a parent that is None, or that is not a child itself, is at
-          the top;
+        - a dict or a pandas series from child to parent. A child whose parent is None is at the top, and so is a
+          parent that is not itself a child;
         - a nested dict: each value is a dict, a list, tuple or set of leaves (or of dicts), or None for a leaf. A
           dict is nested if some value is a dict, list or set, or a tuple when no node is a tuple;
         - paths, all of them strings ("physics/optics/lasers") or all tuples ("physics", "optics", "lasers");
         - rows (child, parent): pairs, or the rows of a table of two columns, in that order unless a frame names its
           columns "parent" and "child". Tuples of two are rows unless one of them is among `labels`; then they are
           paths;
-        - a `DiGraph` of networkx with edges from parent to child. If some node has several edges in and no node has
-          several edges out, edges go from child to parent;
+        - a `DiGraph` of networkx with edges from parent to child. If some node has several incoming edges and no node
+          has several outgoing edges, edges are taken as going from child to parent;
         - "paths": the labels themselves are paths. Prefixes of other labels are inner nodes;
         - a `Tree`.
 
-        Nodes of paths are identified by the whole path, a string or a tuple, so a name may occur below several
-        parents. All other nodes are identified by their label, which must be unique.
+        In paths, a node is identified by its whole path, a string or a tuple, so a name may occur below several
+        parents. In all other forms, a node is identified by its label, which must be unique.
     labels : array-like, default=None
-        The labels of the points. Needed for "paths".
+        The labels of the points. Needed only for "paths".
 
     Returns
     -------

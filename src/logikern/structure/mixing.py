@@ -40,7 +40,7 @@ class Mixing(ABC):
 
     @property
     def is_coupled(self) -> bool:
-        """Whether classes may share latent functions; otherwise K~ is block-diagonal over classes."""
+        """Whether classes may share latent functions; otherwise, the covariance is block-diagonal over classes."""
         return True
 
     @property
@@ -58,18 +58,18 @@ class Mixing(ABC):
         raise ValueError("`tying` as a dict needs a hierarchy. Pass a list with one group for each class.")
 
     def describe(self, members: Indices) -> str:
-        """Some latent functions in words."""
+        """Describe a group of latent functions in words."""
         return "functions " + ", ".join(map(str, members))
 
     @property
     def usage(self) -> Array:
-        """Sum of squares of each column of B, (P,): if B has zeros and ones, how many classes use a function."""
+        """Sum of squares of each column of B, (P,); for zeros and ones, the number of classes that use a function."""
         if self.forest is not None:
             return self.adjoint(np.ones((self.n_classes, 1)))[:, 0]
         return np.asarray((self.as_matrix() ** 2).sum(axis=0))
 
     def as_matrix(self) -> Array:
-        """B, (C, P)."""
+        """The matrix B, (C, P)."""
         return self.forward(np.eye(self.n_latent))
 
     def forward_diagonal(self, latent_diagonal: Array) -> Array:
@@ -78,15 +78,15 @@ class Mixing(ABC):
 
     @property
     def parameters(self) -> Array:
-        """Numbers on which B depends, and which a search learns, (q,)."""
+        """The numbers on which B depends and which a search learns, (q,)."""
         return np.zeros(0)
 
     def with_parameters(self, values: Array) -> "Mixing":
-        """The same map at other `parameters`."""
+        """The same map with other `parameters`."""
         return self
 
     def collect(self, by_matrix: Array) -> Array:
-        """Derivatives in the `parameters`, from derivatives in the entries of B, (C, P)."""
+        """Derivatives by the `parameters`, computed from derivatives by the entries of B, (C, P)."""
         return np.zeros(0)
 
     def couple(self, per_class: Array, variances: Array, out: Array | None = None) -> Array:
@@ -98,7 +98,10 @@ class Mixing(ABC):
         return out
 
     def couple_gradient(self, left: Array, right: Array) -> Array:
-        """Derivative of sum left . couple(right, variances) in each variance, (P,); left and right (B, C, n)."""
+        """Derivative of sum(left * couple(right, variances)) by each variance, (P,).
+
+        `left` and `right` have the shape (r, C, n).
+        """
 
         def contract(points: slice) -> Array:
             return np.einsum("bpn,bpn->p", self.adjoint(left[..., points]), self.adjoint(right[..., points]))

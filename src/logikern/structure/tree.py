@@ -16,18 +16,19 @@ from logikern.structure.mixing import Mixing, tiles
 
 @dataclass(frozen=True, eq=False)
 class Tree(Mixing):
-    """A rooted tree over labels, without its root; the ANOVA prior of Seeger (2008), sec. 3.
+    """A rooted tree whose nodes, except the root, have labels; it defines the ANOVA prior of Seeger (2008), sec. 3.
 
-    Every node with siblings has a latent function, and the function of a class is the sum over the path from the
-    root to its leaf: classes that share more of their paths are more alike. A node without siblings shares the
-    function of its parent; at the top it has no function.
+    Every node with siblings has a latent function. The function of a class is the sum of the latent functions on the
+    path from the root to its leaf, so classes that share more of their paths are more alike. A node without siblings
+    shares the function of its parent; if it is a child of the root, it has no function.
 
-    Build a tree with `read_tree`. The constructor checks its arguments.
+    Build a tree with `read_tree`. Most methods are used by the solvers: B is the matrix, of shape (C, P), that maps
+    the P latent functions to the functions of the C classes; N is the number of nodes, and n the number of points.
 
     Parameters
     ----------
     labels : tuple
-        Distinct labels of all nodes but the root, parents before their children.
+        Distinct labels of all nodes except the root, with parents before their children.
     parents : tuple of int
         Position of each node's parent in `labels`; -1 for children of the root.
     """
@@ -69,22 +70,22 @@ class Tree(Mixing):
 
     @cached_property
     def place(self) -> dict[Any, int]:
-        """Position of each label."""
+        """The position of each label in `labels`."""
         return {label: number for number, label in enumerate(self.labels)}
 
     @cached_property
     def nodes(self) -> Forest:
-        """The nodes as a forest."""
+        """The nodes as a forest: the trees below the root."""
         return Forest(self.parents)
 
     @cached_property
     def n_children(self) -> Indices:
-        """Number of children of every node, (N,)."""
+        """Number of children of each node, (N,)."""
         return np.bincount([parent for parent in self.parents if parent != ROOT], minlength=len(self.labels))
 
     @property
     def depths(self) -> Indices:
-        """Steps from the root, (N,)."""
+        """Number of steps from the root to each node, (N,)."""
         return self.nodes.depths
 
     @cached_property
@@ -105,14 +106,14 @@ class Tree(Mixing):
         return len(self.leaves)
 
     def path(self, node: int) -> list[int]:
-        """Nodes from the top down to this one."""
+        """The nodes on the path from the top to a node, which is the last one."""
         return self.nodes.path(node)
 
     # --- latent functions: one per node that has siblings ---
 
     @cached_property
     def latent_of(self) -> Indices:
-        """Latent function that each node has or shares, (N,); -1 for nodes without one."""
+        """The latent function that each node has or shares, (N,); -1 for nodes without a function."""
         n_top = self.parents.count(ROOT)
         latent_of, n_latent = np.empty(len(self.labels), dtype=np.intp), 0
         for node, parent in enumerate(self.parents):
@@ -125,7 +126,7 @@ class Tree(Mixing):
 
     @cached_property
     def branches(self) -> Indices:
-        """The nodes with latent functions of their own, (P,)."""
+        """The nodes that have their own latent function, (P,)."""
         _, first = np.unique(self.latent_of, return_index=True)
         return first[1:] if (self.latent_of == ROOT).any() else first
 
@@ -141,7 +142,7 @@ class Tree(Mixing):
 
     @property
     def leaf_latents(self) -> Indices:
-        """The last latent function of each class, (C,)."""
+        """The last latent function on the path to each class, (C,)."""
         return self.forest.leaf_latents
 
     @property
@@ -186,12 +187,12 @@ class Tree(Mixing):
 
     @property
     def groupings(self) -> dict[str, Indices]:
-        """ "level", "subtree" and "leaf": see `levels`, `subtrees` and `single_leaves`."""
+        """The groups of latent functions for `tying` "level", "subtree" and "leaf"."""
         return {"level": self.levels, "subtree": self.subtrees, "leaf": self.single_leaves}
 
     @property
     def levels(self) -> Indices:
-        """The depth of each latent function, (P,), with one more level for all functions that end in a leaf.
+        """The depth of each latent function, (P,); all functions that end in a leaf form one separate level.
 
         If leaves have different depths, a depth mixes functions that separate siblings with functions that do not.
         """
@@ -199,9 +200,10 @@ class Tree(Mixing):
 
     @property
     def subtrees(self) -> Indices:
-        """The subtree below the root of each latent function, (P,); functions that end in a leaf are separate groups.
+        """The subtree below the root to which each latent function belongs, (P,).
 
-        With one variance for both, leaves that differ a lot would force the nodes above them to differ equally.
+        The functions of a subtree that end in a leaf form a separate group. If they shared a variance with the
+        others, leaves that differ a lot would force the nodes above them to differ equally.
         """
         tops = [self.forest.latents.path(number)[0] for number in range(self.n_latent)]
         return 2 * np.array(tops) + self._ends
@@ -217,7 +219,7 @@ class Tree(Mixing):
         return np.isin(np.arange(self.n_latent), self.leaf_latents)
 
     def inherit_groups(self, groups: Mapping[Any, Any]) -> list[Any]:
-        """Nodes that are not named belong to the group of their parent."""
+        """The group of each latent function; a node that is not named belongs to the group of its parent."""
         unknown = [node for node in groups if node not in self.place]
         if unknown:
             raise ValueError(f"`tying` names {unknown[0]!r}, which is not a node of the hierarchy.")
@@ -232,14 +234,14 @@ class Tree(Mixing):
     # --- sums over subtrees ---
 
     def node_sums(self, per_class: Array) -> Array:
-        """Sum over the leaves below every node, (..., C, n) -> (..., N, n)."""
+        """The sum over the leaves below each node, (..., C, n) -> (..., N, n)."""
         total = np.zeros((*per_class.shape[:-2], len(self.labels), per_class.shape[-1]), dtype=per_class.dtype)
         total[..., self.leaves, :] = per_class
         self.nodes.rise(total)
         return total
 
     def leaf_sums(self, per_node: Array) -> Array:
-        """Sum over the path of every leaf, (..., N, n) -> (..., C, n): the transposed map."""
+        """The sum over the path to each leaf, (..., N, n) -> (..., C, n): the transpose of `node_sums`."""
         total = per_node.copy()
         self.nodes.fall(total)
         return total[..., self.leaves, :]

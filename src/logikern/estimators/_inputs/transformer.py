@@ -20,17 +20,18 @@ from logikern.numerics.outcome import Array
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Columns of a table as numbers, indicators of missing values, and one input per level of a category.
+    """Turn the columns of a table into numbers, indicators of missing values, and one input per level of a category.
 
-    `KernelLogisticClassifier` and `KernelRegressor` encode tables themselves. As a step of a ColumnTransformer, this
-    class encodes some columns while other steps encode the rest, such as TfidfVectorizer for text.
+    `KernelLogisticClassifier` and `KernelRegressor` encode tables themselves. Use this class in a ColumnTransformer
+    to encode some columns while other transformers encode the rest, such as TfidfVectorizer for text.
 
     Parameters
     ----------
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
-        Columns of X to treat as categories. "from_dtype" decides by type. None allows numbers only.
+        Columns of X to treat as categories. "from_dtype" decides by type: a column of text or categories becomes one
+        input per level, and a column of numbers or booleans becomes one input. None allows only numbers.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
-        Scale of numbers; see `KernelLogisticClassifier`.
+        How to scale numbers; see `KernelLogisticClassifier`.
 
     Attributes
     ----------
@@ -71,12 +72,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Inputs of shape (n_samples, n_inputs), an array or a sparse matrix."""
+        """The inputs as an array or a sparse matrix, (n_samples, n_inputs)."""
         check_is_fitted(self)
         return self.encoder_.transform(self._read(X, bool(self.encoder_.levels), reset=False))
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the inputs: `age`, `age is missing`, `colour=red`."""
+        """Names of the inputs, such as `age`, `age is missing` or `colour=red`."""
         check_is_fitted(self)
         return np.array(self.encoder_.input_names, dtype=object)
 

@@ -31,8 +31,8 @@ from logikern.structure.taxonomy import labels_of, lowest_equivalents, nodes_of
 def report(model: Any, X: Any, y: Any, out: Any = None, groups: Any = None) -> str:
     """A report on a fitted classifier as one HTML page: scores, calibration, errors, and what was learned.
 
-    The page needs no network and no scripts. Pass rows that the model has not seen: scores on training rows are too
-    good. The report needs matplotlib and jinja2: `pip install 'logikern[report]'`.
+    The page needs no network and no scripts. Pass rows that the model has not seen: scores on training rows are
+    optimistic. The report needs matplotlib and jinja2: `pip install 'logikern[report]'`.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def report(model: Any, X: Any, y: Any, out: Any = None, groups: Any = None) -> s
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         As for `model.predict`.
     y : array of shape (n_samples,) or (n_samples, n_labels)
-        True labels; with a hierarchy also labels of inner nodes; indicators if rows have any number of labels.
+        True labels. With a hierarchy, they may be inner nodes. If rows have any number of labels, pass indicators.
     out : path or None, default=None
-        File to write the page to.
+        File to which the page is written.
     groups : array of shape (n_samples,) or None, default=None
         The sequence of each row, for a `KernelSequenceClassifier`.
 

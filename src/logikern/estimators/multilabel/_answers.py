@@ -71,7 +71,7 @@ class LabelSetAnswers:
 
     @property
     def unseen_share_(self) -> float:
-        """The share of sets that no training row has."""
+        """The probability of a label set that no training row has."""
         check_is_fitted(self)
         return self._fitted.unseen_share
 
@@ -91,14 +91,14 @@ class LabelSetAnswers:
         return self._distribution(X).marginals
 
     def predict_proba_frame(self, X: Any) -> Any:
-        """Probabilities as a frame with one column per label and the rows named as in X.
+        """Probabilities as a frame with one column per label and the row names of X.
 
         A polars frame for polars input, a pandas frame otherwise.
         """
         return labelled_frame(X, self.predict_proba(X), self.classes_)
 
     def predict(self, X: Any) -> Indices:
-        """Indicators of the labels of probability above one half, (n_samples, n_labels)."""
+        """Indicators of the labels with a probability above one half, (n_samples, n_labels)."""
         return self.decide(X, "hamming")
 
     def decide(self, X: Any, loss: str = "hamming") -> Indices:
@@ -109,7 +109,7 @@ class LabelSetAnswers:
         X : rows to predict
         loss : {"hamming", "subset", "f1"}, default="hamming"
             "hamming": the share of wrong labels; "subset": 1 unless all labels are right; "f1": one minus the F1
-            score of the row's labels, which is 1 for two empty sets. Each is minimised exactly.
+            score of the row's labels, which is 1 for two empty sets. The expected loss is minimised exactly.
         """
         check_name("loss", loss, tuple(DECISIONS))
         return decide_sets(self._distribution(X), loss).astype(np.int64)
@@ -121,22 +121,22 @@ class LabelSetAnswers:
         ----------
         X : rows to predict
         label_sets : array of shape (n_sets, n_labels) or None, default=None
-            Sets as indicators. None means `label_sets_`, the sets of the training rows; a row then sums to less than
-            1, because other sets have some probability too. With a hierarchy, a set that lacks an ancestor of its
-            labels has probability 0.
+            Label sets as indicators. None means `label_sets_`, the sets of the training rows; the probabilities of a
+            row then sum to less than 1, because other sets are possible too. With a hierarchy, a set that lacks an
+            ancestor of one of its labels has probability 0.
         """
         distribution = self._distribution(X)
         return distribution.at_sets(self._sets(self.label_sets_ if label_sets is None else label_sets, "label_sets"))
 
     def set_log_proba(self, X: Any, y: Any) -> Array:
-        """Log probability of the label set of each row, (n_samples,); minus its mean is the joint log loss.
+        """Log probability of the label set of each row, (n_samples,); the joint log loss is minus the mean.
 
         Parameters
         ----------
         X : rows to predict
         y : array, sparse matrix or frame of shape (n_samples, n_labels)
-            Label sets as indicators. The columns of a frame are matched by name. With a hierarchy, the ancestors of
-            labels are added.
+            Label sets as indicators. The columns of a frame are matched by name. With a hierarchy, missing ancestors
+            of labels are added.
         """
         distribution, sets = self._distribution(X), self._label_sets_of(y)
         if len(sets) != len(distribution.marginals):
@@ -146,7 +146,7 @@ class LabelSetAnswers:
         return distribution.log_probability(sets)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose labels are all right.
+        """Share of rows whose labels are all correct.
 
         Parameters
         ----------
@@ -176,12 +176,12 @@ class LabelSetAnswers:
 
     @property
     def hyperparameters_(self) -> Any:
-        """Name, label or label set, value and start of every hyperparameter, as a frame."""
+        """Name, label or label set, value and starting value of each hyperparameter, as a frame."""
         check_is_fitted(self)
         return self._fitted.classifier.hyperparameters_
 
     def explain(self) -> str:
-        """The structure of the labels, the final model, what it was compared with, and the plan, in words."""
+        """Describe the label structure, the final model, the models that it was compared with, and the plan."""
         check_is_fitted(self)
         reason = self._obstacle or (str(self.comparison_) if self.comparison_ else "")
         indented = textwrap.fill(reason, COLUMNS, initial_indent="  ", subsequent_indent="    ")

@@ -56,7 +56,7 @@ def node_indicators(y: Any, hierarchy: Any) -> Any:
     Parameters
     ----------
     y : list of collections of labels, or frame of indicators
-        For each row the nodes that it has, leaves or inner nodes, such as ``["art/music", "sport"]``; or a frame of
+        For each row, its nodes, which may be leaves or inner nodes, such as ``["art/music", "sport"]``; or a frame of
         zeros and ones whose columns are named after some of the nodes.
     hierarchy : object
         A tree in any form that `read_tree` accepts; "paths" reads it from labels such as "physics/optics".
@@ -64,7 +64,7 @@ def node_indicators(y: Any, hierarchy: Any) -> Any:
     Returns
     -------
     frame of shape (n, n_nodes)
-        The columns are in the order of ``read_tree(hierarchy).labels``, parents before their children.
+        The columns are in the order of ``read_tree(hierarchy).labels``, with parents before their children.
 
     Examples
     --------

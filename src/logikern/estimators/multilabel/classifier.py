@@ -20,7 +20,7 @@ from logikern.estimators.multilabel._structures import STRUCTURES, GivenLabels
 class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMixin, BaseEstimator):
     """Kernel classifier for rows with any number of labels.
 
-    Labels are independent given the inputs, or all label sets seen in training are the classes of one softmax
+    Either labels are independent given the inputs, or the label sets seen in training are the classes of one softmax
     (Memisevic 2006, sec. 4, with all sets enumerated). Hyperparameters are learned by cross-validation, as in
     `KernelLogisticClassifier`.
 
@@ -29,58 +29,62 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
     kernel : str, Kernel or callable, default="auto"
         As in `KernelLogisticClassifier`.
     structure : {"auto", "independent", "joint", "coupled"}, default="auto"
-        "independent": a latent function for each label, whose hyperparameters are learned together, from the sum of
-        the log losses of all labels. "joint": one softmax over the label sets seen in training. "coupled": the same,
-        but label sets also share functions of their labels; it takes several times as long. "auto" fits "independent"
-        and "joint", and uses the one whose cross-validated joint log loss on the training rows is lower. It does not
-        try "joint" if there are very many label sets, or if more than half of the rows have a set of their own;
-        `explain` says so.
+        How labels depend on each other, given the inputs. "independent": each label has its own latent function; the
+        hyperparameters of all labels are learned together, and the criterion is the sum of the log losses of all
+        labels. "joint": one softmax over the label sets seen in training. "coupled": the same softmax, but label sets
+        that contain the same label also share a function; this takes several times as long. "auto" fits "independent"
+        and "joint", and uses the structure with the lower cross-validated joint log loss on the training rows. It
+        does not try "joint" if there are very many label sets, or if more than half of the rows have a label set that
+        no other row has; `explain` says so.
     hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths" or None, default=None
-        A tree whose nodes are the labels, in any form that `read_tree` accepts; "paths" reads it from columns such as
-        "art/music". A row with a label also has the labels above it, which are added if they are absent. Independent
-        labels are then independent given their parents: the probability of a label is a product along its path, and
-        never exceeds the probability of its parent. See `node_indicators`.
+        A tree whose nodes are the labels, in any form that `read_tree` accepts; "paths" reads it from column names
+        such as "art/music". A row with a label also has all labels above it, which are added if they are missing.
+        With structure="independent", labels are then independent given their parents: the probability of a label is a
+        product along its path, and never exceeds the probability of its parent. See `node_indicators`.
     categorical_features : "from_dtype", None, list of names or positions, or mask, default="from_dtype"
         As in `KernelLogisticClassifier`.
     inputs : {"auto", "raw", "standard", "ranks"}, default="auto"
         As in `KernelLogisticClassifier`.
     tying : {"auto", "shared", "scaled", "separate"}, default="auto"
-        "shared": one kernel and one variance for all labels (or label sets); "scaled": one kernel, a variance for
-        each; "separate": a kernel and a variance for each. "auto" grows from shared to separate as long as that is
-        better. In the coupled structure, all functions of labels share one variance with "shared", and all functions
-        of label sets share another; with "separate", the two groups also have different kernels; with "scaled", each
-        label set has its own variance.
+        Which labels, or label sets, share kernels and variances. "shared": one kernel and one variance for all;
+        "scaled": one kernel for all and one variance for each; "separate": one kernel and one variance for each.
+        "auto" starts with "shared" and moves towards "separate" as long as the model improves.
+        In the coupled structure, both labels and label sets have functions. With "shared", all functions of labels
+        share one variance, and all functions of label sets share another. With "separate", these two groups also have
+        different kernels. With "scaled", each label set has its own variance.
     rate : float, sequence of float or None, default=None
         As in `KernelLogisticClassifier`.
     variance : float or None, default=None
-        Variance of the latent functions. As in a softmax of two classes, the log odds of an independent label are the
-        difference of two functions, and have twice this variance. None estimates it from the size of the kernel. With
-        a criterion, the search starts there.
+        Variance of the latent functions. As in a softmax over two classes, the log odds of an independent label are
+        the difference of two functions, so they have twice this variance. None estimates it from the size of the
+        kernel values. A search starts from this value.
     bias_variance : float, default=16.0
         Prior variance of the biases of the latent functions. 0 omits biases.
     criterion : {"cv", "loo", "auto"}, callable or None, default="cv"
         As in `KernelLogisticClassifier`. The loss is the log loss of label sets.
     cv : int, splitter or iterable of splits, default=5
-        Folds of the criterion and of the comparison of structures. A number of folds is stratified: for independent
-        labels by the rarest label of each row, for a joint model by label sets. A splitter gets these strata as y.
+        Folds of the criterion and of the comparison of structures. A number makes stratified folds: for independent
+        labels by the rarest label of each row, for a joint model by label sets. A splitter receives these strata as
+        y.
     ard : {"auto"} or bool, default="auto"
-        Whether each input has its own rate, as in `KernelLogisticClassifier`.
+        Whether each input has its own rate (automatic relevance determination), as in `KernelLogisticClassifier`.
     search_size : int, "auto" or None, default="auto"
         Maximum number of rows in the search, as in `KernelLogisticClassifier`.
     max_time : float or None, default=None
-        Seconds for the search of each structure, after which the best hyperparameters so far are used.
+        Time limit of the search for each structure, in seconds. After this time, the best hyperparameters so far are
+        used.
     checkpoint : path or None, default=None
-        File or folder to which searches are written, as in `KernelLogisticClassifier`. With structure="auto", the
-        searches of both structures have files of their own: the name with the suffix ".independent" or ".joint".
+        File or folder to which searches are written, as in `KernelLogisticClassifier`. With structure="auto", each
+        structure has its own file: the name gets the suffix ".independent" or ".joint".
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does, as in `KernelLogisticClassifier`. With structure="auto", "keep" also skips what remains: the
-        joint structure if independent labels were interrupted, and a comparison that was interrupted; the fit then
-        has independent labels.
+        What Ctrl-C does, as in `KernelLogisticClassifier`. With structure="auto", "keep" also skips the remaining
+        steps. If the fit of independent labels is interrupted, the joint structure is not tried. If the comparison is
+        interrupted, the fit has independent labels.
     solver : {"auto", "newton", "exact"}, default="auto"
-        Solver of the final fit: iterative or with dense factors.
+        Solver of the final fit: "newton" is iterative, "exact" uses dense factors, and "auto" chooses by size.
     operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
-        How products with kernel matrices are computed, as in `KernelLogisticClassifier`. Independent labels are
-        fitted as a whole for any number of rows.
+        How kernel products are computed, as in `KernelLogisticClassifier`. A fit of independent labels is never
+        divided, however many rows there are.
     precision : {"auto", "single", "double"}, default="auto"
         Precision of kernel products.
     tol : float, default=1e-4
@@ -88,20 +92,21 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
     max_iter : int, default=60
         Maximum number of Newton steps.
     memory_limit : int, str or None, default=None
-        Memory that `fit` or a prediction may use besides its data, in bytes or as text ("2GB").
+        Memory that `fit` or a prediction may use in addition to the data, in bytes or as text ("2GB").
     n_jobs : int or None, default=None
         Maximum number of threads.
     random_state : int, RandomState instance or None, default=None
         Seed of all random choices.
     verbose : int, default=0
-        1 shows a line for every evaluation of the search and for the final fit, 2 also every Newton step.
+        1 prints a line for each evaluation of the search and for the final fit; 2 also prints each Newton step.
 
     Attributes
     ----------
     classes_ : array of shape (n_labels,)
-        The names of the columns of y if it was a frame, otherwise the nodes of the hierarchy, or 0 to n_labels - 1.
+        The labels: the column names of y if it was a frame, otherwise the nodes of the hierarchy, or 0 to n_labels -
+        1.
     tree_ : Tree
-        The hierarchy, if there is one.
+        The hierarchy. This attribute exists only with a hierarchy.
     structure_ : {"independent", "joint", "coupled"}
         The structure that is used.
     comparison_ : StructureComparison or None
@@ -110,16 +115,16 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
     label_sets_ : array of shape (n_sets, n_labels)
         The label sets of the training rows, as indicators.
     unseen_share_ : float
-        Joint and coupled models: the share r of sets that no training row has, estimated from the sets that occur
-        once (Good 1953). P(set) is 1 - r times the softmax over `label_sets_`, plus r times the product of the
-        marginal probabilities. 1 for independent labels, whose sets follow the product alone.
+        For joint and coupled models, the probability r of a label set that no training row has, estimated from the
+        number of sets that occur once (Good 1953). P(set) is 1 - r times the softmax over `label_sets_`, plus r times
+        the product of the marginal probabilities. For independent labels, r is 1, because P(set) is this product.
     set_classifier_ : KernelLogisticClassifier
-        Joint and coupled models: the softmax over label sets. Its classes are the rows of `label_sets_`.
+        For joint and coupled models, the softmax over label sets. Its classes are the rows of `label_sets_`.
     criterion_value_ : float
         Criterion at the learned hyperparameters: mean held-out log loss of label sets.
     kernels_ : tuple of Kernel
     variances_ : array of shape (n_functions,)
-        One for each label that varies, or for each label set; in the coupled structure, for both.
+        One variance for each label that varies, or for each label set; in the coupled structure, for both.
     outcome_ : Outcome
         How the fit ended; its value is a sentence.
     interrupted_ : bool
@@ -200,14 +205,14 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             As in `KernelLogisticClassifier`.
         y : array, sparse matrix or frame of shape (n_samples, n_labels)
-            Indicator matrix: 1 or True if a row has a label, else 0 or False. A label that is present in all rows
-            gets probability 1, and a label that is absent from all rows gets probability 0, with a warning. With a
-            hierarchy, there is a column for each node: a frame has columns named after nodes, and an array has them
-            in the order of `read_tree(hierarchy).labels`.
+            Indicator matrix: 1 or True if a row has a label, else 0 or False. A label of all rows gets probability 1,
+            and a label of no row gets probability 0, with a warning. With a hierarchy, there is one column per node:
+            the columns of a frame are named after nodes, and the columns of an array are in the order of
+            `read_tree(hierarchy).labels`.
         sample_weight : array of shape (n_samples,) or None, default=None
-            Weights of the rows' likelihoods. A weight of two counts as two rows.
+            Weight of each row in the log likelihood. A weight of two counts as two rows.
         groups : array of shape (n_samples,) or None, default=None
-            Groups that are held out together.
+            Group of each row. The criterion holds out whole groups.
 
         Returns
         -------
