@@ -76,10 +76,11 @@ class KernelLogisticClassifier(
         one kernel for all classes and one variance per class; "separate": one kernel and one variance per class. A
         list has one group label per class; each group has its own kernel and variance. "auto" starts with "shared"
         and moves towards "separate" as long as the model improves.
-        With a hierarchy, "level" has one kernel and one variance per level, and "auto" starts there. "subtree" has
-        one variance for the inner nodes and one for the leaves of each subtree below the root; "separate" has one
-        kernel and one variance per level; "leaf" has one variance per leaf, and "leaves" also has one kernel per
-        leaf. A dict maps nodes to groups; a node that is not in the dict belongs to the group of its parent.
+        With a hierarchy, "level" has one kernel for all nodes and one variance per level, and "auto" starts there.
+        "subtree" has one variance for the inner nodes and one for the leaves of each subtree below the root;
+        "separate" has one kernel and one variance for each level; "leaf" has one variance per leaf, and "leaves" also
+        has one kernel per leaf. A dict maps nodes to groups; a node that is not in the dict belongs to the group of
+        its parent.
     rate : float, sequence of float or None, default=None
         Inverse squared length scale of the inputs, or inverse length scale for "laplacian": one number for all
         inputs, or one per column of X. None estimates it from the spread of the data. A search starts from this

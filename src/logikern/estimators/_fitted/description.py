@@ -53,7 +53,8 @@ WORDS = {
     "unscaled": "numbers are used as they are.",
     "rate per column": "each column has its own rate, instead of one rate for all columns.",
     "kernel product": "product of a kernel matrix with vectors; these products take most of the time.",
-    "tolerance": "a fit ends when its gradient is below this; a smaller one is slower and more exact.",
+    "tolerance": "a fit ends when its gradient is below this value; a smaller tolerance is slower, but more "
+    "accurate.",
 }
 
 

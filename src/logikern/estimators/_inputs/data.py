@@ -270,7 +270,7 @@ def check_largest(X: Any) -> float:
     values = X.data if is_sparse(X) else X
     largest = float(max(values.max(), -values.min())) if values.size else 0.0
     if largest > LARGEST_INPUT:
-        raise ValueError(f"`X` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. {SCALE}")
+        raise ValueError(f"`X` must not contain magnitudes above {LARGEST_INPUT:g}, but one is {largest:g}. {SCALE}")
     return largest
 
 

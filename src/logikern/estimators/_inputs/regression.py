@@ -70,7 +70,9 @@ def numbers(parameters: Parameters, check: CheckTogether, X: Any, y: Any, sample
 def _check_size(y: Array) -> None:
     largest = float(np.abs(y).max(initial=0.0))
     if largest > LARGEST_INPUT:
-        raise ValueError(f"`y` must not hold values beyond {LARGEST_INPUT:g}, but one is {largest:g}. Scale `y`.")
+        raise ValueError(
+            f"`y` must not contain magnitudes above {LARGEST_INPUT:g}, but one is {largest:g}. Scale `y`."
+        )
 
 
 def _spread(table: Array, weights: Array, centred: bool) -> tuple[Array, Array]:
