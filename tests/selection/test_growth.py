@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from logikern.kernels import Gaussian
-from logikern.selection.growth import learn, plan_tyings
+from logikern.selection.growth import RELEVANCE, _Growth, learn, plan_tyings
 from logikern.selection.journal import Journal, read
 from logikern.selection.prior import NormalPrior
 from logikern.selection.search import Task, free_parameters, minimise
@@ -326,3 +326,23 @@ def test_rates_of_columns_are_not_split_twice():
     own, first = log(), first_model([rung(Bowl())], origin)
     learn([first], plan(relevance=True), 1, EXACT, own, np.random.default_rng(0))
     assert {record.stage for record in own.records} == {"shared"}
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_kernels_per_class_follow_only_where_rates_of_columns_are_not_kept(kept):
+    own_plan = plan("shared", "scaled", "separate", relevance=True)
+    growth = _Growth(own_plan, EXACT, log(), first_model([rung(Bowl())]))
+    growth.begin(np.random.default_rng(0))
+    tried = []
+    for name, candidate, _ in growth.candidates():
+        tried.append(name)
+        if name == RELEVANCE and kept:
+            growth.best = replace(growth.best, specification=candidate)
+    assert tried == list(own_plan.stages[1:3] if kept else own_plan.stages[1:])
+
+
+def test_first_model_without_an_origin_is_not_tried():
+    own = log()
+    other = replace(first_model([rung(Bowl())], name="other"), origin=lambda best, best_start: None)
+    learned = learn([first_model([rung(Bowl())], name="one"), other], plan(), 1, EXACT, own, np.random.default_rng(0))
+    assert [verdict.stage for verdict in learned.verdicts] == ["one, shared"]

@@ -39,7 +39,9 @@ def test_groups_of_classes_share_kernel_and_variance():
 
 def test_growth_tries_every_tying_and_rates_of_inputs():
     model = tuned().fit(*load_iris(return_X_y=True))
-    assert stages(model) == ["shared", "scaled", "separate", "rate per column"]
+    # A kernel per class follows only if rates of columns are not kept.
+    assert stages(model) == ["shared", "scaled", "rate per column"] and model.verdicts_[-1].kept
+    assert model.plan_.search.growth.stages == ("shared", "scaled", "rate per column", "separate")
 
 
 def test_growth_on_few_rows_leaves_out_finer_ties():

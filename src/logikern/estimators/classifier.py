@@ -75,7 +75,8 @@ class KernelLogisticClassifier(
         Which classes share kernels and variances. "shared": one kernel and one variance for all classes; "scaled":
         one kernel for all classes and one variance per class; "separate": one kernel and one variance per class. A
         list has one group label per class; each group has its own kernel and variance. "auto" starts with "shared"
-        and moves towards "separate" as long as the model improves.
+        and moves towards "separate" as long as the model improves; it tries a kernel per class only if a rate per
+        column is not kept (`ard`).
         With a hierarchy, "level" has one kernel for all nodes and one variance per level, and "auto" starts there.
         "subtree" has one variance for the inner nodes and one for the leaves of each subtree below the root;
         "separate" has one kernel and one variance for each level; "leaf" has one variance per leaf, and "leaves" also
