@@ -89,9 +89,7 @@ class Learned:
     rung: SearchData  # where it was learned last
 
 
-def plan_tyings(
-    tying: str | dict | Sequence, mixing: Mixing, excluded: Collection[str] = ()
-) -> Tyings:
+def plan_tyings(tying: str | dict | Sequence, mixing: Mixing, excluded: Collection[str] = ()) -> Tyings:
     """The path of growth from one shared kernel to the requested tying; "auto" tries all that are not excluded."""
     if isinstance(tying, str) and tying == "auto":
         path = {name: tie(name, mixing) for name in ever_finer(mixing) if name not in excluded}
