@@ -1,13 +1,20 @@
 import numpy as np
 import pytest
 
-from logikern.selection.prior import NestedPrior, NormalPrior, weigh_prior
+from logikern.selection.prior import NestedPrior, NormalDeviations, NormalPrior, weigh_prior
 
 ORIGINS = np.array([0, 1, 0, 0])
-COARSE, SCALE = NormalPrior(np.array([0.5, 2.0]), np.array([-1.0, 0.3])), np.array([0.7, 1.5])
+COARSE = NormalPrior(np.array([0.5, 2.0]), np.array([-1.0, 0.3]))
+NORMAL = NormalDeviations(0.7)
 PRIORS = {"at the start": NormalPrior(), "below it": NormalPrior(0.7, -4.0)}
-NESTED = {"nested": NestedPrior(COARSE, ORIGINS, SCALE)}
+NESTED = {
+    "nested, normal": NestedPrior(COARSE, ORIGINS, (NORMAL, NormalDeviations(1.5))),
+}
 every_prior = pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
+every_nested = pytest.mark.parametrize("prior", NESTED.values(), ids=NESTED)
+every_kind = pytest.mark.parametrize("deviations", [NORMAL], ids=["normal"])
+# One rate far above the others, and most of them equal.
+ONE_MATTERS = np.array([2.5, 0.0, 0.0, 0.1, -0.1, 0.0])
 
 
 @pytest.mark.parametrize("prior", (PRIORS | NESTED).values(), ids=PRIORS | NESTED)
@@ -33,17 +40,33 @@ def test_no_parameters_are_not_pulled(prior):
     assert prior.pull(np.zeros(0)).value == 0.0
 
 
-def test_nested_prior_of_tied_parameters_is_that_of_the_coarser_model():
+@every_nested
+def test_nested_prior_of_tied_parameters_is_that_of_the_coarser_model(prior):
     shift = np.array([0.4, -2.0])
-    nested, coarse = NESTED["nested"].pull(shift[ORIGINS]), COARSE.pull(shift)
+    nested, coarse = prior.pull(shift[ORIGINS]), COARSE.pull(shift)
     assert nested.value == pytest.approx(coarse.value)
     np.testing.assert_allclose(np.bincount(ORIGINS, weights=nested.gradient), coarse.gradient)
 
 
 def test_nested_prior_charges_differences():
     tied, apart = np.zeros(4), np.array([1.0, 0.0, -1.0, 0.0])
-    charge = NESTED["nested"].pull(apart).value - NESTED["nested"].pull(tied).value
-    assert charge == pytest.approx(0.5 * 2.0 / 0.7**2)
+    nested = NESTED["nested, normal"]
+    assert nested.pull(apart).value - nested.pull(tied).value == pytest.approx(0.5 * 2.0 / 0.7**2)
+
+
+@every_kind
+def test_gradient_of_deviations_matches_differences(deviations):
+    step = 1e-4
+    ends = [[deviations.pull(ONE_MATTERS + sign * step * axis).value for sign in (1, -1)] for axis in np.eye(6)]
+    expected = [(high - low) / (2 * step) for high, low in ends]
+    np.testing.assert_allclose(deviations.pull(ONE_MATTERS).gradient, expected, rtol=1e-6, atol=1e-7)
+
+
+@every_kind
+def test_deviations_do_not_feel_a_common_shift(deviations):
+    here, there = deviations.pull(ONE_MATTERS), deviations.pull(ONE_MATTERS + 3.0)
+    assert there.value == pytest.approx(here.value)
+    assert here.gradient.sum() == pytest.approx(0.0, abs=1e-7)
 
 
 def loss_and_prior(point, n_cases, certain_loss):
