@@ -8,6 +8,10 @@ import numpy as np
 
 from logikern.numerics.outcome import Array, Indices, Mask
 
+DECILES = np.linspace(0.1, 0.9, 9)
+CENTRE_TOLERANCE = 1e-9  # in units of the scale
+CENTRE_STEPS = 100
+
 
 class Pull(NamedTuple):
     """Negative log density of a shift of log parameters, up to a constant, and its gradient."""
@@ -73,6 +77,40 @@ class NormalDeviations(Deviations):
         away = (values - values.mean()) / self.scale
         # Deviations from a mean sum to zero, so the mean takes no part in their gradient.
         return Pull(0.5 * float(away @ away), away / self.scale)
+
+
+@dataclass(frozen=True)
+class StudentDeviations(Deviations):
+    """Sum of (nu + 1) / 2 log(1 + z^2 / nu), z = (value - centre) / scale: a few may differ much from the others.
+
+    The centre minimises the sum, so it lies among most of the values. The mean would lie between them and the few
+    others, and all would be charged. At the minimum, the centre takes no part in the gradient.
+    """
+
+    scale: float
+    degrees: float  # of freedom, nu; the tails are heavier if they are fewer
+
+    def pull(self, values: Array) -> Pull:
+        away = (values - self._centre(values)) / self.scale
+        return Pull(float(self._charges(away).sum()), away * self._weights(away) / self.scale)
+
+    def _charges(self, away: Array) -> Array:
+        return 0.5 * (self.degrees + 1.0) * np.log1p(away**2 / self.degrees)
+
+    def _weights(self, away: Array) -> Array:
+        return (self.degrees + 1.0) / (self.degrees + away**2)
+
+    def _centre(self, values: Array) -> float:
+        """The fixed point of the weighted mean, from the best decile; each step lowers the sum (EM algorithm)."""
+        starts = np.quantile(values, DECILES)
+        centre = float(starts[self._charges((values[:, None] - starts) / self.scale).sum(axis=0).argmin()])
+        for _ in range(CENTRE_STEPS):
+            last = centre
+            weights = self._weights((values - last) / self.scale)
+            centre = float(weights @ values / weights.sum())
+            if abs(centre - last) < CENTRE_TOLERANCE * self.scale:
+                break
+        return centre
 
 
 @dataclass(frozen=True, eq=False)
