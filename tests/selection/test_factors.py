@@ -6,7 +6,7 @@ import pytest
 from logikern.kernels import Gaussian
 from logikern.selection.factors import AUTO, first_loadings, insert_curvature, steepest_directions
 from logikern.selection.policy import USUAL
-from logikern.selection.prior import NestedPrior, NormalPrior, PartedPrior
+from logikern.selection.prior import NestedPrior, NormalDeviations, NormalPrior, PartedPrior
 from logikern.structure.coupling import Coupling
 from logikern.structure.specification import Specification
 from logikern.structure.tying import tie
@@ -47,7 +47,8 @@ def test_number_of_factors_follows_the_slopes():
 
 
 def test_prior_of_two_kinds_has_the_gradient_of_its_value():
-    nested = NestedPrior(NormalPrior(np.array([1.5, 0.5])), np.array([0, 0, 1]), np.array([1.0, 2.0]))
+    coarse, deviations = NormalPrior(np.array([1.5, 0.5])), (NormalDeviations(1.0), NormalDeviations(2.0))
+    nested = NestedPrior(coarse, np.array([0, 0, 1]), deviations)
     prior = PartedPrior(np.array([False, True, False, True, False]), NormalPrior(0.3), nested)
     at = np.random.default_rng(0).standard_normal(5)
     found = prior.pull(at)

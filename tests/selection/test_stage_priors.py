@@ -83,4 +83,4 @@ def test_rates_of_columns_are_held_by_their_spread():
     shift = np.zeros(37)
     shift[:2] = 1.0, -1.0
     pull = growth.task("rate per column", model).prior.pull(shift)
-    assert pull.value == pytest.approx(0.5 * 2.0 / 0.5**2)
+    assert pull.value == pytest.approx(4.0 * np.log1p((1.0 / 0.5) ** 2 / 3.0))

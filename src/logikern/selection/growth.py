@@ -13,7 +13,7 @@ from logikern.selection.inheritance import inherit_curvature, trace_parameters
 from logikern.selection.judgement import UnseenRows, Verdict, is_better, paired_gain
 from logikern.selection.parts import gain_without_parts
 from logikern.selection.policy import USUAL
-from logikern.selection.prior import NestedPrior, NormalPrior, PartedPrior
+from logikern.selection.prior import NestedPrior, NormalDeviations, NormalPrior, PartedPrior, StudentDeviations
 from logikern.selection.refinement import (
     extrapolate_rates,
     has_single_rates,
@@ -268,7 +268,7 @@ class _Growth:
         """A stage and its prior, centred at the values estimated from the data.
 
         In a finer model, the mean of the parameters that come from one parameter keeps the prior of that parameter.
-        Deviations from the mean have a prior of their own.
+        Deviations have a prior of their own.
         """
         start, learn_bias = self.first.start, self.plan.learn_bias
         free, loadings = free_parameters(specification, learn_bias), specification.mixing.parameters
@@ -280,8 +280,9 @@ class _Growth:
         n_rates = max(own.parameter_roles.count(RATES[1]) for own in specification.kernels)
         # With many rows, chance has little effect on rates: the data decide how far they spread.
         of_column = USUAL.relevance_scale if self.plan.at_density else USUAL.scale_of_rates(n_rates)
-        of_rate = of_column if n_rates else USUAL.deviation_scale
-        deviations = [of_rate if role in RATES else USUAL.deviation_scale for role in roles]
+        of_columns = StudentDeviations(of_column, USUAL.relevance_degrees)
+        of_classes = NormalDeviations(USUAL.deviation_scale)
+        deviations = [of_columns if role in RATES and n_rates else of_classes for role in roles]
         n_variances, n_bias = len(start.variances), int(free_parameters(start, learn_bias)[-1])
         scale = [USUAL.kernel_scale] * len(roles) + [USUAL.variance_scale] * n_variances
         scale += [USUAL.kernel_scale] * n_bias
@@ -291,10 +292,10 @@ class _Growth:
             places = slice(len(roles), len(roles) + n_variances)
             scale[places] = [USUAL.grown_variance_scale] * n_variances
             shift[places] = np.mean(np.log(self.best.specification.variances)) - np.mean(np.log(start.variances))
-        deviations += [USUAL.deviation_scale] * (n_variances + n_bias)
+        deviations += [of_classes] * (n_variances + n_bias)
         is_loading = np.isin(np.arange(len(free)), np.r_[specification.mixing_places])[free]
         origins = trace_parameters(start, specification)[free][~is_loading]
-        nested = NestedPrior(NormalPrior(np.array(scale), shift), origins, np.array(deviations))
+        nested = NestedPrior(NormalPrior(np.array(scale), shift), origins, tuple(deviations))
         if not loadings.size:
             return Task(name, nested, centre.log_parameters)
         of_loadings = NormalPrior(USUAL.scale_of_loadings(loadings.size))

@@ -8,6 +8,10 @@ import numpy as np
 
 from logikern.numerics.outcome import Array, Indices, Mask
 
+DECILES = np.linspace(0.1, 0.9, 9)
+CENTRE_TOLERANCE = 1e-9  # in units of the scale
+CENTRE_STEPS = 100
+
 
 class Pull(NamedTuple):
     """Negative log density of a shift of log parameters, up to a constant, and its gradient."""
@@ -52,9 +56,66 @@ class PartedPrior(Prior):
         return Pull(parts[0].value + parts[1].value, gradient)
 
 
+class Deviations(ABC):
+    """Prior of the differences among parameters that a coarser model ties.
+
+    Its value is zero if they are equal, and does not change if all of them shift alike.
+    """
+
+    @abstractmethod
+    def pull(self, values: Array) -> Pull:
+        """Value and gradient at the log parameters (q,) of one group."""
+
+
+@dataclass(frozen=True)
+class NormalDeviations(Deviations):
+    """Sum of ((value - mean of the values) / scale)^2 / 2."""
+
+    scale: float
+
+    def pull(self, values: Array) -> Pull:
+        away = (values - values.mean()) / self.scale
+        # Deviations from a mean sum to zero, so the mean takes no part in their gradient.
+        return Pull(0.5 * float(away @ away), away / self.scale)
+
+
+@dataclass(frozen=True)
+class StudentDeviations(Deviations):
+    """Sum of (nu + 1) / 2 log(1 + z^2 / nu), z = (value - centre) / scale: a few may differ much from the others.
+
+    The centre minimises the sum, so it lies among most of the values. The mean would lie between them and the few
+    others, and all would be charged. At the minimum, the centre takes no part in the gradient.
+    """
+
+    scale: float
+    degrees: float  # of freedom, nu; the tails are heavier if they are fewer
+
+    def pull(self, values: Array) -> Pull:
+        away = (values - self._centre(values)) / self.scale
+        return Pull(float(self._charges(away).sum()), away * self._weights(away) / self.scale)
+
+    def _charges(self, away: Array) -> Array:
+        return 0.5 * (self.degrees + 1.0) * np.log1p(away**2 / self.degrees)
+
+    def _weights(self, away: Array) -> Array:
+        return (self.degrees + 1.0) / (self.degrees + away**2)
+
+    def _centre(self, values: Array) -> float:
+        """The fixed point of the weighted mean, from the best decile; each step lowers the sum (EM algorithm)."""
+        starts = np.quantile(values, DECILES)
+        centre = float(starts[self._charges((values[:, None] - starts) / self.scale).sum(axis=0).argmin()])
+        for _ in range(CENTRE_STEPS):
+            last = centre
+            weights = self._weights((values - last) / self.scale)
+            centre = float(weights @ values / weights.sum())
+            if abs(centre - last) < CENTRE_TOLERANCE * self.scale:
+                break
+        return centre
+
+
 @dataclass(frozen=True, eq=False)
 class NestedPrior(Prior):
-    """The prior of a coarser model for the means of parameters that it ties, and a normal prior around each mean.
+    """The prior of a coarser model for the means of parameters that it ties, and a prior of their deviations.
 
     If tied parameters are equal, this is the prior of the coarser model, so its optimum stays the best among equal
     parameters. A finer model can gain only from parameters that differ.
@@ -62,16 +123,18 @@ class NestedPrior(Prior):
 
     coarse: Prior  # of the p parameters of the coarser model
     origins: Indices  # (q,): the parameter of the coarser model that each one comes from; each of the p occurs
-    scale: Array  # (p,): standard deviation, around their mean, of parameters that come from the same one
+    deviations: tuple[Deviations, ...]  # p of them: of the parameters that come from the same one
 
     def pull(self, shift: Array) -> Pull:
         counts = np.bincount(self.origins)
-        means = np.bincount(self.origins, weights=shift) / counts
-        common = self.coarse.pull(means)
-        away = (shift - means[self.origins]) / self.scale[self.origins]
-        # Deviations from a mean sum to zero, so the mean takes no part in their gradient.
-        gradient = (common.gradient / counts)[self.origins] + away / self.scale[self.origins]
-        return Pull(common.value + 0.5 * float(away @ away), gradient)
+        common = self.coarse.pull(np.bincount(self.origins, weights=shift) / counts)
+        value, gradient = common.value, (common.gradient / counts)[self.origins]
+        for origin in np.flatnonzero(counts > 1):
+            tied = self.origins == origin
+            own = self.deviations[origin].pull(shift[tied])
+            value += own.value
+            gradient[tied] += own.gradient
+        return Pull(value, gradient)
 
 
 class Objective(NamedTuple):
