@@ -1,12 +1,14 @@
 """Whether a later stage is kept: the gain case by case, on rows that the search has not seen where there are any."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from logikern.selection.judgement import Verdict, is_better
-from tests.selection.samples import N_LOSSES, Fixed, grow_on, plan, rung
+from logikern.selection.growth import _Growth
+from logikern.selection.judgement import Verdict
+from tests.selection.samples import EXACT, N_LOSSES, Fixed, first_model, grow_on, log, plan, rung, start
 
 BEFORE = np.linspace(0.5, 1.5, N_LOSSES)
 N_UNSEEN = 40
@@ -14,15 +16,16 @@ N_UNSEEN = 40
 
 @dataclass(eq=False)
 class Unseen:
-    """Rows whose losses depend on the number of kernels; None stands for a fit that fails."""
+    """Rows whose losses depend on a number, that of kernels; None stands for a fit that fails."""
 
-    by_kernels: dict
+    losses_by: dict
     weights: np.ndarray
     n_asked: int = 0
+    count: Callable = staticmethod(lambda specification: len(specification.kernels))
 
     def losses(self, specification, near):
         self.n_asked += 1
-        return self.by_kernels[len(specification.kernels)]
+        return self.losses_by[self.count(specification)]
 
 
 def judge(gain, gain_unseen, noise_unseen=0.0, failed=()):
@@ -44,14 +47,22 @@ def test_more_kernels_must_gain_more_than_twice_the_noise_on_unseen_rows(gain_un
 
 
 @pytest.mark.parametrize(
-    "unseen, costs_more, kept", [(True, False, True), (True, True, False), (False, False, False)]
+    "gain, gain_unseen, noise, kept",
+    [(0.1, -0.02, 0.0, True), (0.1, -0.9, 0.0, False), (0.02, 0.02, 0.2, False), (0.02, 0.02, 0.01, True)],
 )
-def test_gain_below_its_noise_counts_on_unseen_rows_of_a_model_that_costs_the_same(unseen, costs_more, kept):
-    assert is_better(0.02, 0.03, unseen, costs_more, 2.0) is kept and is_better(0.07, 0.03, unseen, costs_more, 2.0)
-
-
-def test_a_model_that_costs_more_must_gain_more_than_twice_the_noise():
-    assert is_better(0.05, 0.03, True, False, 2.0) and not is_better(0.05, 0.03, True, True, 2.0)
+def test_held_out_and_unseen_rows_judge_a_model_with_as_many_kernels_together(gain, gain_unseen, noise, kept):
+    alternating = np.resize([1.0, -1.0], N_UNSEEN) * noise * (N_UNSEEN - 1) ** 0.5
+    unseen = Unseen({1: np.ones(N_UNSEEN), 3: np.ones(N_UNSEEN) - gain_unseen + alternating}, np.ones(N_UNSEEN))
+    unseen.count = lambda specification: len(specification.variances)
+    own = replace(rung(Fixed({1: BEFORE})), unseen=unseen)
+    growth = _Growth(plan("shared", "scaled"), EXACT, log(), first_model([own]))
+    growth.begin(np.random.default_rng(0))
+    better = replace(growth.best, specification=start("scaled"), value=0.5, losses=BEFORE - gain)
+    growth._decide("scaled", better, False, False)
+    verdict = growth.verdicts[-1]
+    gains = np.concatenate([np.full(N_LOSSES, gain), gain_unseen - alternating])
+    assert verdict.kept is kept and verdict.n_unseen == N_UNSEEN
+    assert (verdict.gain, verdict.noise) == pytest.approx((gains.mean(), gains.std(ddof=1) / len(gains) ** 0.5))
 
 
 def test_unseen_rows_are_not_asked_about_a_model_that_the_criterion_rejects():

@@ -188,8 +188,8 @@ def test_gains_on_unseen_rows_are_told_so():
         Verdict("shared", 2, 0.5, np.nan, np.nan, True, "first model"),
         Verdict("scaled", 4, 0.4, -0.01, 0.02, False, "not better", 300),
     )
-    assert "on 300 rows that the search has not seen" in " ".join(model.explain().split())
-    assert rows(model)[-1].endswith("not better on unseen rows")
+    assert "compared on 300 rows that the search has not seen" in " ".join(model.explain().split())
+    assert rows(model)[-1].endswith("not better with unseen rows")
 
 
 def test_prior_that_decides_is_told_and_defined():

@@ -21,14 +21,15 @@ class Verdict:
     value : float
         Criterion at its optimum.
     gain : float
-        Mean decrease of the loss from the model kept before, case by case; nan for the first model.
+        Mean decrease of the loss from the model kept before, case by case; nan for the first model. The cases are
+        the held-out rows of the search and unseen rows, or only the latter if the model adds kernels.
     noise : float
         Standard error of the gain.
     kept : bool
     fate : {"first model", "better", "not better", "requested"}
         With " with the prior" appended if the criterion alone would have decided otherwise.
     n_unseen : int, default=0
-        Number of unseen rows on which it was judged; 0 if it was judged on held-out rows of the search.
+        Number of unseen rows that judged it; 0 if only held-out rows of the search judged it.
     """
 
     stage: str
@@ -59,17 +60,6 @@ class UnseenRows(Protocol):
 
         None if the fit fails.
         """
-
-
-def is_better(gain: float, noise: float, unseen: bool, costs_more: bool, structure_errors: float) -> bool:
-    """Whether a gain suffices: it exceeds its noise, or is positive on unseen rows, which judge without bias.
-
-    More kernels multiply the time of everything that follows, so the gain of a model that costs more must exceed
-    `structure_errors` times the noise.
-    """
-    if costs_more:
-        return gain > structure_errors * noise
-    return gain > (0.0 if unseen else noise)
 
 
 def paired_gain(before: Array, after: Array, weights: Array, points: Indices) -> tuple[float, float]:

@@ -32,9 +32,9 @@ TERMS = {
 }
 # The same terms if models are compared on rows that the search has not seen.
 UNSEEN_TERMS = {
-    "gain": "mean decrease in loss relative to the previously accepted model. A later model with a lower criterion "
-    "is compared on {n_unseen} rows that the search has not seen, where its gain may be smaller or absent.",
-    "better": "the gain on unseen rows is positive, or exceeds twice the noise if the model adds kernels; " + FIRST,
+    "gain": "mean decrease in loss relative to the previously accepted model, on the same held-out rows. A later "
+    "model with a lower criterion is also compared on {n_unseen} rows that the search has not seen, and if it adds "
+    "kernels, only on these.",
 }
 # Why gains on the rows of the search are not differences of the criterion, if it is computed by cross-validation.
 CORRECTED = (
@@ -164,7 +164,7 @@ def _compared(verdicts: tuple[Verdict, ...], final: Verdict, records: tuple[Reco
     for verdict in verdicts:
         is_first = np.isnan(verdict.gain)
         gain, noise = ("-", "-") if is_first else (f"{verdict.gain:z.{decimals}f}", f"{verdict.noise:.{decimals}f}")
-        fate = verdict.fate + " on unseen rows" * (verdict.n_unseen > 0 and not _is_structure(verdict))
+        fate = verdict.fate + " with unseen rows" * (verdict.n_unseen > 0 and not _is_structure(verdict))
         fate += ": final" * (verdict is final)
         told = f"{verdict.n_parameters:7}  {verdict.value:9.{decimals}f}  {gain:>{wide}}  {noise:>{wide - 1}}"
         before = f"{verdict.stage:{width}}  {told}  "
