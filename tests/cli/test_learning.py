@@ -137,7 +137,6 @@ def test_info_has_every_first_model(learn, info):
     learn("--no-ard")
     assert [verdict["stage"] for verdict in info()["verdicts"]] == [
         "Gaussian + Laplacian, standardised, shared",
-        "Gaussian, standardised, shared",
         "Laplacian, standardised, shared",
         "Gaussian + Laplacian, ranks, shared",
     ]

@@ -250,7 +250,7 @@ def test_settings_that_make_no_sense_are_refused(settings, fragment):
     "y, fragment",
     [
         (np.full(len(X), np.inf), "infinity"),
-        (np.full(len(X), 1e200), "beyond 1e"),
+        (np.full(len(X), 1e200), "magnitudes above 1e"),
         (["a"] * len(X), "must hold numbers"),
         (np.where(np.arange(len(X)) == 3, np.nan, Y), "None, NaN or NA in row 3. Drop"),
         (pd.Series(Y).mask(Y > 200).astype("Float64"), "None, NaN or NA in rows"),

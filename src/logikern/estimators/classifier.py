@@ -54,8 +54,7 @@ class KernelLogisticClassifier(
         How to scale numbers: "raw" leaves them unscaled, "standard" standardises them, and "ranks" replaces them by
         their ranks in the training rows. The inputs for levels of categories stay 0 or 1. "auto" chooses between
         these scales by the criterion, but tries "raw" only if many columns share a unit, as pixels do. If
-        hyperparameters are fixed or a rate is given, "auto" standardises tables that contain categories, booleans or
-        dates as well as numbers, and leaves other tables unscaled.
+        hyperparameters are fixed or a rate is given, "auto" standardises only mixed tables.
     hierarchy : Tree, mapping, nested dict, paths, pairs, graph, "paths", "learn", Mixing or None, default=None
         A tree whose leaves are the classes, in any form that `read_tree` accepts; "paths" reads it from labels such
         as "physics/optics/lasers". Classes are then similar to the extent that their paths overlap, labels may name
@@ -75,8 +74,7 @@ class KernelLogisticClassifier(
         Which classes share kernels and variances. "shared": one kernel and one variance for all classes; "scaled":
         one kernel for all classes and one variance per class; "separate": one kernel and one variance per class. A
         list has one group label per class; each group has its own kernel and variance. "auto" starts with "shared"
-        and moves towards "separate" as long as the model improves; it tries a kernel per class only if a rate per
-        column is not kept (`ard`).
+        and moves towards "separate" as long as the model improves, unless a rate per column is kept first (`ard`).
         With a hierarchy, "level" has one kernel for all nodes and one variance per level, and "auto" starts there.
         "subtree" has one variance for the inner nodes and one for the leaves of each subtree below the root;
         "separate" has one kernel and one variance for each level; "leaf" has one variance per leaf, and "leaves" also
@@ -84,8 +82,7 @@ class KernelLogisticClassifier(
         its parent.
     rate : float, sequence of float or None, default=None
         Inverse squared length scale of the inputs, or inverse length scale for "laplacian": one number for all
-        inputs, or one per column of X. None estimates it from the spread of the data. A search starts from this
-        value.
+        inputs, or one per column of X. None estimates it from the spread of the data. A search starts from it.
     variance : float, sequence of float or None, default=None
         Variance of the latent functions: one number, or one for each variance of `tying`. None estimates it from the
         size of the kernel values. A search starts from this value.
@@ -117,15 +114,12 @@ class KernelLogisticClassifier(
         Maximum number of rows in the search. None uses all rows. "auto" uses 2000 rows, or fewer if an evaluation
         would be slow: about 1440 for leave-one-out with two classes, and 490 with ten. With more than 100 classes, it
         uses up to 20 rows per class. With 4000 rows or more, "auto" finishes the search for a distance-based kernel
-        on up to eight neighbourhoods of at most 1000 rows. The final fit uses all rows. Unless the search uses
-        neighbourhoods, rates are extrapolated to the full number of rows, and so are variances for text with many
-        classes.
+        on up to eight neighbourhoods of at most 1000 rows. The final fit uses all rows. Without neighbourhoods, rates
+        are extrapolated to the full number of rows, and so are variances for text with many classes.
     optimizer : {"quasi-newton", "nelder-mead"}, default="quasi-newton"
-        How to minimise the criterion. "nelder-mead" uses only values of the criterion, not gradients, and needs many
-        more evaluations.
+        How to minimise the criterion. "nelder-mead" uses no gradients, and needs many more evaluations.
     n_starts : int, default=1
-        Number of starting points of the search: the first is estimated from the data, and the others are drawn at
-        random around it.
+        Number of starting points of the search: one is estimated from the data, others are drawn around it.
     max_time : float or None, default=None
         Time limit of the search in seconds. After this time, the best hyperparameters so far are used.
     checkpoint : path or None, default=None
@@ -209,14 +203,13 @@ class KernelLogisticClassifier(
     plan_ : FitPlan
         All decisions made before the fit; `print` shows them. A model file contains only the printed text.
     operator_ : str
-        How kernel products were computed, and why, as a sentence.
+        How kernel products were computed, and why.
     approximation_ : Approximation or None
         If the plan has neighbourhoods: their held-out loss, compared with that of neighbourhoods of twice the size.
     encoder_ : Encoder
         How columns of X become inputs: `encoder_.input_names` are the names of the inputs, and `encoder_.columns` is
         the column of each input. Kernels of objects and precomputed kernels have no encoder.
     n_features_in_ : int
-        Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
 
     Examples
