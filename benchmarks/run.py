@@ -30,6 +30,7 @@ FIXED = (
     "smo",
     "l1_distances",
     "speed",
+    "rough_fits",
     "startup",
 )
 THREADS = ("cores", "threads")
