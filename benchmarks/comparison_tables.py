@@ -166,7 +166,7 @@ def summary(*found: Stored | None) -> list[str]:
 def _count(duels: list[Duel]) -> str:
     lost = sum(own.ours > own.theirs for own in duels)
     slower = sum(own.our_seconds > own.their_seconds for own in duels)
-    return f"the best peer beats logikern in {lost} of {len(duels)} rows; the peer takes less time in {slower} rows."
+    return f"the best peer is better than logikern in {lost} of {len(duels)} rows; it is faster in {slower} rows."
 
 
 def tables(stored: Stored) -> list[str]:
@@ -241,10 +241,10 @@ def trees(*found: Stored) -> list[str]:
         "The classes are the leaves of a tree. The data are titles from the patent classification (cpc), abstracts "
         "of papers (wos), X-ray images (imclef07a) and definitions of nouns (wordnet). Values are means and standard "
         "deviations over splits. Every peer is tuned. H1 is the model with one variance per level of the tree. The "
-        "taxonomic loss is computed for the decisions that minimise its expected value; lower is better. The column "
-        '"right parent" shows the percentage of rows whose decision has the right parent. hiclass is evaluated in '
-        "two ways: with its own `predict_proba`, and with the probabilities of its local classifiers multiplied "
-        "along paths.",
+        "[taxonomic loss](glossary.md#class-hierarchies) is computed for the decisions that minimise its expected "
+        'value; lower is better. The column "right parent" shows the percentage of rows whose decision has the right '
+        "parent. hiclass is evaluated in two ways: with its own `predict_proba`, and with the probabilities of its "
+        "local classifiers multiplied along paths.",
     ]
     for stored in found:
         title, rows = _first(stored)
@@ -292,7 +292,11 @@ def sequences(known: Stored, unseen: Stored) -> list[str]:
 
 
 def labels(stored: Stored) -> list[str]:
-    blocks = ["Each row may have several labels. The splits are the usual ones. Lower is better, except for F1."]
+    blocks = [
+        "Each row may have several labels. The splits are the usual ones. [Decisions](multilabel.md#decisions) and "
+        "[scores](multilabel.md#scores) for several labels are described on their own page. Lower is better, except "
+        "for F1."
+    ]
     for name in ("scene", "yeast_ml"):
         blocks += [f"Results on {name}:", table(stored.table(name))]
     return blocks

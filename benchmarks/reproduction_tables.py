@@ -197,7 +197,7 @@ def raetsch(stored: Stored) -> list[str]:
         "Fisher discriminant, and LOO-KFD is tuned by leave-one-out. SVM is the support vector machine.",
         "Table 1 shows the test error in percent:",
         table(errors),
-        "Table 3 shows the information about the test labels in bits; higher is better:",
+        "Table 3 shows the [information](decisions.md#information-in-bits) about the test labels; higher is better:",
         table(information),
         "Table 2 shows the time of model selection in seconds. Our values are CPU seconds of the search and the "
         "final fit. The published values were measured on another machine, in Matlab, with the Nelder-Mead method:",

@@ -27,7 +27,8 @@ class DaskKernelLogisticClassifier(ClassifierMixin, BaseEstimator):
     The model contains its training rows, which must fit into the memory of that process.
 
     Fits that are not divided, because they have at most 12,000 rows or a kernel that is not based on distances, run
-    in that process as well. See docs/dask.md for the network traffic, and for when a cluster is worthwhile.
+    in that process as well. The guide "Fitting on a Dask cluster" describes the network traffic and
+    says when a cluster is worthwhile.
 
     Parameters
     ----------

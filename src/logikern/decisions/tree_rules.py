@@ -42,8 +42,8 @@ def decide_on_tree(
         - "taxonomic": the node for which half the length of the path to the truth has the smallest expected value
           (Seeger 2008, sec. 6.1). With `allow_inner`, this is the deepest node with a probability above 1/2 or, if
           there is no such node, the most probable child of the root.
-        - "parent": the most probable leaf among the children of the parent whose leaf children have the largest total
-          probability (Seeger 2008, footnote 11). The expected loss is the probability of a wrong parent.
+        - "parent": first the parent whose leaf children have the largest total probability, then the most probable of
+          these leaves (Seeger 2008, footnote 11). The expected loss is the probability of a wrong parent.
         - array: rows are decisions and columns are true classes, in the order of `tree.classes`. With
           `allow_inner`, there is one row per node, in the order of `tree.labels`. Frames are matched by their names.
         - callable: loss(decision_label, true_label), called for every pair.

@@ -63,9 +63,9 @@ class KernelLogisticClassifier(
         Mixing object defines any other linear map from latent functions to the functions of the classes.
     label_kernel : array of shape (n_classes, n_classes), frame, callable or None, default=None
         How similar classes are a priori: a positive semidefinite matrix in the order of `classes_`, a frame whose
-        rows and columns are labels, or a function of two labels. The covariance of two classes is the kernel of the
-        inputs times the value for these classes. With tying="auto", the search also learns how much classes have in
-        common. If the matrix is singular, the identity times the mean of its diagonal is added to it.
+        rows and columns are named after labels, or a function of two labels. The covariance of two classes is the
+        kernel of the inputs times the value for these classes. With tying="auto", the search also learns how much
+        classes have in common. If the matrix is singular, the identity times the mean of its diagonal is added.
     coupling : "auto", int or None, default=None
         Whether the search learns which classes are similar. An integer is the number of factors: the search learns
         loadings B, of shape (n_classes, n_factors), and the covariance is the kernel times (I + B B'). "auto" keeps

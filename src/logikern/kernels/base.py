@@ -45,7 +45,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def weigh_gradient(self, X: Points, Z: Points, weights: Matrix) -> Vector:
-        """Derivative of sum_ij weights_ij k(x_i, z_j) by log h, one value per parameter.
+        """Derivative of sum_ij weights_ij k(x_i, z_j) with respect to log h, one value per parameter.
 
         `weights`, (n, m), must not be changed.
         """
@@ -74,7 +74,7 @@ class Kernel(ABC):
         return None
 
     def contract_gradient(self, X: Points, Z: Points, left: Matrix, right: Matrix) -> Vector:
-        """Derivative of sum_r left[r] K(X, Z) right[r] by log h, one value per parameter.
+        """Derivative of sum_r left[r] K(X, Z) right[r] with respect to log h, one value per parameter.
 
         `left` has the shape (r, n), and `right` the shape (r, m). Row tiles keep the memory bounded.
         """

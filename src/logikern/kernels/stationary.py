@@ -168,7 +168,7 @@ class Stationary(DistanceKernel):
         """Replace s by f'(s), in place; where s = 0 and f' is infinite, by any finite value."""
 
     def weigh_shape_gradient(self, distance: Matrix, weights: Matrix) -> Vector:
-        """Derivative of sum_ij weights_ij f(s_ij) by log h, for the parameters h of f other than the rates."""
+        """Derivative of sum_ij weights_ij f(s_ij) with respect to log h, for all parameters h except the rates."""
         return np.zeros(0)
 
     @property

@@ -40,7 +40,7 @@ from logikern.sequences.settings import check_enough, check_settings, choose_seq
 
 
 class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstimator):
-    """Kernel conditional random field: the labels of a sequence depend on its inputs and on their neighbours.
+    """Kernel conditional random field: each label depends on its inputs and on the labels next to it.
 
     The log score of labels y_1 .. y_T is sum_t u_{y_t}(x_t) + start_{y_1} + sum_t transition_{y_t y_{t+1}} +
     end_{y_T}. The functions u_c are Gaussian processes, which have one kernel each or share one; all other scores
@@ -93,9 +93,9 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         "cv" learns all of the hyperparameters above, except the bias variance and those that are 0 or infinite. None
         keeps all hyperparameters at their starting values.
     cv : int or iterable of splits, default=3
-        Number of folds, which hold out whole sequences; or splits (kept, held out) of the numbers of the sequences,
-        such as those of `GroupKFold`, of which only the held-out part is used. If new sequences will differ from the
-        training sequences, hold out similar sequences together.
+        Number of folds, which hold out whole sequences; or splits such as those of `GroupKFold`: pairs of two arrays
+        with the positions of the sequences that are kept and held out, of which only the second one is used. If new
+        sequences will differ from the training sequences, hold out similar sequences together.
     search_size : int, default=2000
         Maximum number of rows in the search, which uses sequences drawn at random. The final fit uses all sequences,
         at the learned hyperparameters.

@@ -86,7 +86,7 @@ class Mixing(ABC):
         return self
 
     def collect(self, by_matrix: Array) -> Array:
-        """Derivatives by the `parameters`, computed from derivatives by the entries of B, (C, P)."""
+        """Derivatives with respect to the `parameters`, from those with respect to the entries of B, (C, P)."""
         return np.zeros(0)
 
     def couple(self, per_class: Array, variances: Array, out: Array | None = None) -> Array:
@@ -98,7 +98,7 @@ class Mixing(ABC):
         return out
 
     def couple_gradient(self, left: Array, right: Array) -> Array:
-        """Derivative of sum(left * couple(right, variances)) by each variance, (P,).
+        """Derivative of sum(left * couple(right, variances)) with respect to each variance, (P,).
 
         `left` and `right` have the shape (r, C, n).
         """

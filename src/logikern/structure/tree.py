@@ -194,7 +194,7 @@ class Tree(Mixing):
     def levels(self) -> Indices:
         """The depth of each latent function, (P,); all functions that end in a leaf form one separate level.
 
-        If leaves have different depths, a depth mixes functions that separate siblings with functions that do not.
+        Otherwise, if leaves have different depths, functions of leaves and of inner nodes would share a variance.
         """
         return np.where(self._ends, self.latent_depths.max() + 1, self.latent_depths)
 

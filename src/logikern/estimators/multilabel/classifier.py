@@ -205,10 +205,10 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             As in `KernelLogisticClassifier`.
         y : array, sparse matrix or frame of shape (n_samples, n_labels)
-            Indicator matrix: 1 or True if a row has a label, else 0 or False. A label of all rows gets probability 1,
-            and a label of no row gets probability 0, with a warning. With a hierarchy, there is one column per node:
-            the columns of a frame are named after nodes, and the columns of an array are in the order of
-            `read_tree(hierarchy).labels`.
+            Indicator matrix: 1 or True if a row has a label, else 0 or False. A label that all rows
+            have gets probability 1, and a label that no row has gets probability 0, with a warning. With a hierarchy,
+            there is one column per node: the columns of a frame are named after nodes, and the columns of an array
+            are in the order of `read_tree(hierarchy).labels`.
         sample_weight : array of shape (n_samples,) or None, default=None
             Weight of each row in the log likelihood. A weight of two counts as two rows.
         groups : array of shape (n_samples,) or None, default=None
