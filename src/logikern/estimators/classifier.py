@@ -69,7 +69,7 @@ class KernelLogisticClassifier(
     coupling : "auto", int or None, default=None
         Whether the search learns which classes are similar. An integer is the number of factors: the search learns
         loadings B, of shape (n_classes, n_factors), and the covariance is the kernel times (I + B B'). "auto" keeps
-        factors only if they improve held-out predictions by more than the noise.
+        factors only if they improve held-out predictions by more than twice the noise.
     tying : str, list or dict, default="auto"
         Which classes share kernels and variances. "shared": one kernel and one variance for all classes; "scaled":
         one kernel for all classes and one variance per class; "separate": one kernel and one variance per class. A
