@@ -43,3 +43,18 @@ def test_info_gives_one_variance_per_kernel_or_class(record):
 @pytest.mark.parametrize("fragment", ["apple, pear, plum", "KernelLogisticClassifier", "width, height", "outcome"])
 def test_table_for_people_shows(fragment, run, model):
     assert fragment in run("info", model).stdout
+
+
+@pytest.mark.parametrize("command", ["info", "evaluate"])
+def test_long_names_are_short_in_tables(command, run, table, tmp_path):
+    plum = table["kind"] == "plum"
+    named = table.assign(kind=table["kind"].mask(plum, f"{'p' * 10_000}\x1b[2J")).rename(
+        columns={"width": "w" * 10_000}
+    )
+    named.to_csv(tmp_path / "long.csv", index=False)
+    fitted = run("fit", tmp_path / "long.csv", "--target", "kind", "--fixed", "--out", tmp_path / "long.skops")
+    data = [tmp_path / "long.csv"] if command == "evaluate" else []
+    found = run(command, tmp_path / "long.skops", *data)
+    assert (fitted.exit_code, found.exit_code) == (0, 0), found.stderr
+    assert "ppp" in found.stdout and len(found.stdout) < 20_000 and len(fitted.stderr) < 20_000
+    assert "\x1b[2J" not in found.stdout + fitted.stderr

@@ -29,3 +29,8 @@ def test_quiet_keeps_warnings(capsys):
     Messages(quiet=True).info("nothing")
     Messages(quiet=True).warn("beware")
     assert capsys.readouterr().err == "warning: beware\n"
+
+
+def test_messages_do_not_control_the_terminal(capsys):
+    Messages().warn("ignored `a\x1b[2J\u202eb`")
+    assert capsys.readouterr().err == "warning: ignored `a\ufffd[2J\ufffdb`\n"

@@ -27,26 +27,26 @@ def linear(sample):
 def test_increases_are_those_of_scikit_learn(linear, sample):
     expected = permutation_importance(linear, *sample, scoring="neg_log_loss", n_repeats=20, random_state=1)
     for own in shuffle_columns(linear.predict_log_proba, *sample).columns:
-        place = int(own.column[1:])
+        place = int(own.column.removeprefix("input "))
         assert own.increase == pytest.approx(expected.importances_mean[place], abs=4 * own.error + 1e-3)
 
 
 def test_columns_come_by_relevance(linear, sample):
     found = shuffle_columns(linear.predict_log_proba, *sample)
-    assert [own.column for own in found.columns] == ["x0", "x1", "x2"]
+    assert [own.column for own in found.columns] == ["input 0", "input 1", "input 2"]
 
 
 def test_unused_column_has_no_relevance(sample):
     only_first = LogisticRegression().fit(sample[0][:, :1], sample[1])
     found = shuffle_columns(lambda X: only_first.predict_log_proba(X[:, :1]), *sample)
-    assert {own.column: own.increase for own in found.columns if own.increase == 0.0}.keys() == {"x1", "x2"}
+    assert {own.column: own.increase for own in found.columns if own.increase == 0.0}.keys() == {"input 1", "input 2"}
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda X: pd.DataFrame(X, columns=["x0", "x1", "x2"], index=np.arange(600)[::-1]),
-        lambda X: pl.DataFrame(X, schema=["x0", "x1", "x2"]),
+        lambda X: pd.DataFrame(X, columns=["input 0", "input 1", "input 2"], index=np.arange(600)[::-1]),
+        lambda X: pl.DataFrame(X, schema=["input 0", "input 1", "input 2"]),
     ],
 )
 def test_frames_give_the_same_as_arrays(make, linear, sample):

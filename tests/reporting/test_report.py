@@ -126,6 +126,26 @@ def test_matrix_states_its_width_for_print(iris_page):
     assert 16 < int(style.removeprefix("--width: ")) < 60
 
 
+def test_rotated_headings_fit_across_a_printed_page(iris):
+    model, X, y = iris
+    page = logikern.report(model, X[:6], y[:6])
+    # Three classes and the sum of each row; a heading is wider than a count of one digit.
+    assert f'--width: {16 + 4 * 2.2:.0f}"' in page
+
+
+def test_sentences_of_an_explanation_are_paragraphs(iris):
+    lines = iris[0].explain().splitlines()
+    html = logikern.report(*iris)
+    assert f"<p>{lines[0]}</p>" in html and "<p>Result:</p>" in html
+
+
+def test_columns_of_an_array_are_named_as_in_the_explanation():
+    X, y = load_iris(return_X_y=True)
+    model = logikern.KernelLogisticClassifier(criterion=None, rate=[0.1, 2.0, 0.1, 0.2]).fit(X, y)
+    text = read_page(logikern.report(model, X, y)).text
+    assert "largest for input 1" in text and " input 1 " in text.partition("Relevance of the columns")[2]
+
+
 def test_links_lead_to_sections(iris_page):
     linked = [own["href"][1:] for tag, own in iris_page.elements if tag == "a"]
     assert len(linked) > 8 and set(linked) <= set(iris_page.ids) and len(set(iris_page.ids)) == len(iris_page.ids)

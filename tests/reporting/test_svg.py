@@ -1,5 +1,6 @@
 """Figures inside a page."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -53,6 +54,11 @@ def test_figure_takes_the_colours_of_the_page(drawn):
 def test_figure_scales_with_the_page(drawn):
     tag, attributes = read_page(drawn).elements[0]
     assert tag == "svg" and "viewbox" in attributes and "width" not in attributes and "height" not in attributes
+
+
+def test_figure_stays_legible_on_a_phone(drawn):
+    widths = re.findall(r"width: ([\d.]+)pt", read_page(drawn).elements[0][1]["style"])
+    assert [float(width) for width in widths] == [288.0, 202.0]
 
 
 def test_references_lead_to_ids_of_the_same_figure(drawn):

@@ -73,10 +73,11 @@ def _print_record(record: dict[str, Any]) -> None:
 
 
 def _short(value: Any) -> str:
-    if not isinstance(value, list):
-        return f"{value:g}" if isinstance(value, float) else str(value)
-    from logikern.cli.writing.render import LIMITS
+    from logikern.cli.writing.render import LIMITS, shortened
+    from logikern.reporting.wording import printable
 
-    shown = ", ".join(_short(entry) for entry in value[: LIMITS.names])
+    if not isinstance(value, list):
+        return f"{value:g}" if isinstance(value, float) else printable(str(value))
+    shown = ", ".join(shortened(_short(entry)) for entry in value[: LIMITS.names])
     more = f" and {len(value) - LIMITS.names} more" if len(value) > LIMITS.names else ""
     return f"{len(value)}: {shown}{more}" if len(value) > 1 else shown

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from logikern.reporting.document import Document, Table
-from logikern.reporting.wording import cut, cut_middle, cut_words
+from logikern.reporting.wording import cut, cut_middle, cut_path, cut_words, parts
 
 FOLDER = Path(__file__).parent
 
@@ -31,7 +31,7 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"cut": cut, "middle": cut_middle, "words": cut_words}
+    environment.filters |= {"cut": cut, "middle": cut_middle, "path": cut_path, "words": cut_words, "parts": parts}
     environment.filters |= {"number": number, "percent": percent, "cell": cell}
     environment.tests["table"] = lambda value: isinstance(value, Table)
     return environment.get_template("page.html")
@@ -43,7 +43,7 @@ def number(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    return f"{100 * value:.2f} %"
+    return f"{100 * value:.2f}\N{NO-BREAK SPACE}%"
 
 
 def cell(value: Any) -> str:

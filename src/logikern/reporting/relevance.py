@@ -93,11 +93,11 @@ def _read(X: Any) -> Any:
 
 
 def names_of_columns(X: Any) -> list[Any]:
-    """Names of the columns; x0, x1 and so on for an array, and no names for anything else."""
+    """Names of the columns; their numbers for an array, and no names for anything else."""
     if is_frame(X):
         return list(X.columns if _has_positions(X) else _read(X).columns)
     is_table = isinstance(X, np.ndarray) and X.ndim == 2
-    return [f"x{place}" for place in range(X.shape[1])] if is_table else []
+    return [f"input {place}" for place in range(X.shape[1])] if is_table else []
 
 
 def _shuffle(X: Any, column: int, order: Indices) -> Any:

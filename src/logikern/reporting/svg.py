@@ -34,6 +34,7 @@ NAMESPACES = re.compile(r'\s(?:xmlns(?::\w+)?|version)="[^"]*"')
 NAMES = re.compile(r'\sid="([^"]*)"')
 REFERENCES = re.compile(r'(url\(#|xlink:href="#)([^")]*)')
 COLOUR = re.compile("|".join(COLOURS), re.IGNORECASE)
+SMALLEST = 0.7  # of the width of a figure: its text of 10 points is then as small as is legible
 SIZE = re.compile(r'<svg[^>]*?\swidth="([\d.]+)pt"[^>]*?>')
 
 
@@ -108,6 +109,7 @@ def _clean_tag(tag: str, used: frozenset[str], name: str) -> str:
 
 
 def _scalable(tag: str, width: str, name: str) -> str:
-    """The opening tag with a width that shrinks with the page, and a name for screen readers."""
+    """The opening tag with a width that shrinks with the page as long as its text is legible, and a name."""
     tag = re.sub(r'\s(?:width|height)="[^"]*"', "", tag)
-    return tag.replace("<svg", f'<svg role="img" aria-label="{name}" style="width: {width}pt"', 1)
+    size = f"width: {width}pt; min-width: {SMALLEST * float(width):.0f}pt"
+    return tag.replace("<svg", f'<svg role="img" aria-label="{name}" style="{size}"', 1)

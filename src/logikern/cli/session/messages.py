@@ -17,10 +17,10 @@ class Messages:
 
     def info(self, message: str) -> None:
         if not self.quiet:
-            print(message, file=sys.stderr)
+            _print(message)
 
     def warn(self, message: str) -> None:
-        print(f"warning: {message}", file=sys.stderr)
+        _print(f"warning: {message}")
 
     @contextmanager
     def working(self, task: str) -> Iterator[None]:
@@ -35,3 +35,10 @@ class Messages:
             with Console(stderr=True).status(task):
                 yield
         self.info(f"{task}: {time.perf_counter() - began:.1f} s")
+
+
+def _print(message: str) -> None:
+    """Print a message, in which names from users' data may hold characters that control a terminal."""
+    from logikern.reporting.wording import printable
+
+    print(printable(message), file=sys.stderr)

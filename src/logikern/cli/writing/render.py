@@ -14,6 +14,7 @@ from logikern.cli.writing.sequences import SequenceScores
 from logikern.cli.writing.tree_scores import TreeScores, tree_record
 from logikern.decisions.intervals import Estimate
 from logikern.reporting.tree import render_tree
+from logikern.reporting.wording import cut_middle
 from logikern.structure.taxonomy import short_name
 from logikern.structure.tree import ROOT
 
@@ -27,6 +28,7 @@ class DisplayLimits:
     class_characters: int = 40  # characters for the classes of a hyperparameter
     hyperparameters: int = 12  # at the end of a fit
     names: int = 12  # entries of a list
+    cell_characters: int = 80  # of a cell of a table
 
 
 LIMITS = DisplayLimits()
@@ -99,12 +101,21 @@ def make_table(title: str, texts: Iterable[str], numbers: Iterable[str], rows: I
 
     table = Table(title=title, title_justify="left")
     for heading in texts:
-        table.add_column(Text(heading), overflow="fold")
+        table.add_column(Text(shortened(heading)), overflow="fold")
     for heading in numbers:
-        table.add_column(Text(heading), justify="right")
+        table.add_column(Text(shortened(heading)), justify="right")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(shortened(cell)) for cell in row))
     return table
+
+
+def shortened(text: str) -> str:
+    """A cell without control characters, and with an ellipsis in place of the middle of a long text."""
+    return (
+        text
+        if text.isprintable() and len(text) <= LIMITS.cell_characters
+        else cut_middle(text, LIMITS.cell_characters)
+    )
 
 
 def _cut(text: str) -> str:
