@@ -63,7 +63,8 @@ def _print_record(record: dict[str, Any]) -> None:
     for name, value in record.items():
         if isinstance(value, dict):
             rows = {f"  {key}": own for key, own in value.items()}
-            table.add_row(name.replace("_", " "), "")
+            if rows:
+                table.add_row(name.replace("_", " "), "")
         else:
             rows = {name.replace("_", " "): value}
         for key, own in rows.items():

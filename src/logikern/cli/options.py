@@ -295,7 +295,9 @@ class Learning:
     search_size: Annotated[
         str | None,
         _learning(
-            "--search-size", metavar="N", help="Maximum number of rows in the search, or 'all' (default: 2000)."
+            "--search-size",
+            metavar="N",
+            help="Maximum number of rows in the search, or 'all' (default: 2000, more for many classes or rows).",
         ),
     ] = None
     n_starts: Annotated[
