@@ -18,6 +18,7 @@ VARYING = re.compile(r"[\d.]+ (?=s\b|ms\b|GB\b|MB\b|kB\b|evaluations|kernel prod
 
 PAGES = (
     "docs/tutorial.md",
+    "docs/command-line.md",
     "docs/tables.md",
     "docs/leave-one-out.md",
     "docs/hierarchies.md",
