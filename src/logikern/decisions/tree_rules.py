@@ -27,9 +27,9 @@ def decide_on_tree(
 ) -> DecisionResult:
     """The node with the smallest expected loss for each case: a leaf or, with `allow_inner`, any node.
 
-    Ties go to the first node in the order of `tree.classes` or, with `allow_inner`, of `tree.labels`. There, a
-    parent precedes its children, so a tie goes to the less specific node. The root is not a possible decision; use
-    `reject_cost` to abstain.
+    Ties go to the first node in the order of `tree.classes` or, with `allow_inner`, of `tree.labels`. In
+    `tree.labels`, a parent precedes its children, so a tie goes to the less specific node. The root is not a possible
+    decision; use `reject_cost` to abstain.
 
     Parameters
     ----------

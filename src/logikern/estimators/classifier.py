@@ -88,7 +88,7 @@ class KernelLogisticClassifier(
         size of the kernel values. A search starts from this value.
     bias_variance : float, default=16.0
         Prior variance of the bias of each class. 0 omits biases. Infinity leaves them unpenalised, which is possible
-        only with dense factors and not with criterion="cv".
+        only with a dense factorisation and not with criterion="cv".
     criterion : {"cv", "loo", "auto"}, callable or None, default="cv"
         What the search minimises, using the exact gradient. "cv" is the cross-validated log loss, "loo" is the
         leave-one-out log loss in closed form after a single fit, and "auto" is the cheaper of the two. A function

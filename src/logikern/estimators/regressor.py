@@ -69,8 +69,8 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
     bias_variance : float, default=16.0
         Prior variance of the constant term of each output, in units of the noise variance. The constant is shrunk
         towards the mean of y. With 0, there is no constant and the mean is not subtracted, as in KernelRidge.
-        Infinity leaves the constant unpenalised, which is possible only with dense factors and not with
-        criterion="cv".
+        Infinity leaves the constant unpenalised, which is possible only with a dense factorisation and not
+        with criterion="cv".
     criterion : {"loo", "cv"}, callable or None, default="loo"
         What the search minimises, using the exact gradient. "loo" is the mean squared leave-one-out error, exact and
         in closed form after a single fit; "cv" is the mean squared error of held-out folds, with one fit per fold. A

@@ -28,7 +28,7 @@ def read_tree(hierarchy: Any, labels: Any = None) -> Tree:
         - a dict or a pandas series from child to parent. A child whose parent is None is at the top, and so is a
           parent that is not itself a child;
         - a nested dict: each value is a dict, a list, tuple or set of leaves (or of dicts), or None for a leaf. A
-          dict is nested if some value is a dict, list, set or tuple; if a key is a tuple, tuple values do not count;
+          dict is nested if some value is a dict, list or set, or if some value is a tuple and no key is a tuple;
         - paths, all of them strings ("physics/optics/lasers") or all tuples ("physics", "optics", "lasers");
         - rows (child, parent): pairs, or the rows of a table of two columns, in that order unless a frame names its
           columns "parent" and "child". Pairs that are tuples are rows, unless one of them is among `labels`; then

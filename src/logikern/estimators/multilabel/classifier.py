@@ -81,7 +81,7 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         steps. If the fit of independent labels is interrupted, the joint structure is not tried. If the comparison is
         interrupted, the fit has independent labels.
     solver : {"auto", "newton", "exact"}, default="auto"
-        Solver of the final fit: "newton" is iterative, "exact" uses dense factors, and "auto" chooses by size.
+        Solver of the final fit: "newton" is iterative, "exact" factors matrices, and "auto" chooses by size.
     operator : {"auto", "dense", "tiled", "features", "sparse", "fourier", "fast"} or callable, default="auto"
         How kernel products are computed, as in `KernelLogisticClassifier`. A fit of independent labels is never
         divided, however many rows there are.
