@@ -243,8 +243,8 @@ def trees(*found: Stored) -> list[str]:
         "deviations over splits. Every peer is tuned. H1 is the model with one variance per level of the tree. The "
         "[taxonomic loss](glossary.md#class-hierarchies) is computed for the decisions that minimise its expected "
         'value; lower is better. The column "right parent" shows the percentage of rows whose decision has the right '
-        "parent. hiclass is evaluated in two ways: with its own `predict_proba`, and with the probabilities of its "
-        "local classifiers multiplied along paths.",
+        "parent. The library hiclass fits one local classifier per inner node. It is evaluated in two ways: with its "
+        "own `predict_proba`, and with the probabilities of the local classifiers multiplied along each path.",
     ]
     for stored in found:
         title, rows = _first(stored)
