@@ -25,7 +25,7 @@ from logikern.numerics.outcome import Array, Indices, Mask
 
 @dataclass(frozen=True, eq=False)
 class ErrorRejectCurve:
-    """E(a), the error among the kept cases when the fraction a of least confidence is rejected.
+    """E(a), the error among the kept cases when the least confident fraction a is rejected.
 
     There is one entry for each distinct confidence, in ascending order. Cases of equal confidence are rejected in
     random order, and the curve between two entries is the expected value: with k = 1 - a the fraction kept, k E is

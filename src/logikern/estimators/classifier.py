@@ -97,7 +97,7 @@ class KernelLogisticClassifier(
         Folds of the criterion. A number makes stratified folds that respect the groups passed to `fit`. A splitter
         receives X, y and groups as passed to `fit`; if y contains distributions or paths, it receives the number of
         the most likely class of each row instead. All splits refer to the rows of X. The search restricts them to its
-        own rows (see `search_size`), and skips splits that then hold out or keep no rows.
+        own rows (see `search_size`), and skips splits that then have no rows to fit or no rows to hold out.
     ard : {"auto"} or bool, default="auto"
         Whether each input has its own rate (automatic relevance determination). "auto" tries this if `tying` is
         "auto" and there are not too many inputs.

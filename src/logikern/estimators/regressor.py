@@ -80,7 +80,7 @@ class KernelRegressor(SearchStory, CallbackSupportMixin, RegressorMixin, BaseEst
         the groups passed to `fit`. With criterion="loo", folds must hold out each row exactly once, and they too are
         held out in closed form. A number makes folds that respect the groups passed to `fit`. A splitter receives X,
         y and groups as passed to `fit`. All splits refer to the rows of X. The search restricts them to its own rows
-        (see `search_size`), and skips splits that then hold out or keep no rows.
+        (see `search_size`), and skips splits that then have no rows to fit or no rows to hold out.
     ard : {"auto"} or bool, default="auto"
         Whether each input has its own rate (automatic relevance determination). "auto" tries this if `tying` is
         "shared" or "auto" and there are not too many inputs.

@@ -93,8 +93,8 @@ class KernelSequenceClassifier(SequenceAnswers, CallbackSupportMixin, BaseEstima
         "cv" learns all of the hyperparameters above, except the bias variance and those that are 0 or infinite. None
         keeps all hyperparameters at their starting values.
     cv : int or iterable of splits, default=3
-        Number of folds, which hold out whole sequences; or splits such as those of `GroupKFold`: pairs of two arrays
-        with the positions of the sequences that are kept and held out, of which only the second one is used. If new
+        Number of folds, which hold out whole sequences; or splits such as those of `GroupKFold`: pairs of arrays,
+        with the positions of the kept sequences and of the held-out sequences. Only the second array is used. If new
         sequences will differ from the training sequences, hold out similar sequences together.
     search_size : int, default=2000
         Maximum number of rows in the search, which uses sequences drawn at random. The final fit uses all sequences,

@@ -78,7 +78,7 @@ class InfluenceMixin:
 
     @property
     def loo_log_loss_(self) -> float:
-        """Weighted mean of the negative logarithms of the probabilities of the labels in `loo_proba_`."""
+        """Weighted mean over rows of -log(probability of the label), with the probabilities from `loo_proba_`."""
         data = self._training_data()
         return float(np.average(self._loo_losses(), weights=data.weights))
 

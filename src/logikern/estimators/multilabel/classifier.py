@@ -63,9 +63,9 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
     criterion : {"cv", "loo", "auto"}, callable or None, default="cv"
         As in `KernelLogisticClassifier`. The loss is the log loss of label sets.
     cv : int, splitter or iterable of splits, default=5
-        Folds of the criterion and of the comparison of structures. A number makes stratified folds: for independent
-        labels by the rarest label of each row, for a joint model by label sets. A splitter receives these strata as
-        y.
+        Folds of the criterion and of the comparison of structures. A number makes stratified folds. The
+        strata are the rarest label of each row for independent labels, and the label sets for a joint model. A
+        splitter receives these strata as y.
     ard : {"auto"} or bool, default="auto"
         Whether each input has its own rate (automatic relevance determination), as in `KernelLogisticClassifier`.
     search_size : int, "auto" or None, default="auto"
