@@ -202,8 +202,9 @@ def joint_log_loss(
     label_sets : array of shape (S, L), default=None
         The label sets of the columns of `proba`, as indicators.
     unseen_share : float, default=0.0
-        With `label_sets`, the probability r reserved for sets that are not listed. The probability of a set is 1 - r
-        times its probability in `proba`, plus r times the product of the marginal probabilities of its labels.
+        With `label_sets`, the probability r reserved for sets that are not listed. The probability of a set is
+        (1 - r) times its probability in `proba`, plus r times the product of the marginal probabilities of its
+        labels.
     sample_weight : array of shape (n,), default=None
         Weights of the mean.
 

@@ -95,8 +95,8 @@ class KernelLogisticClassifier(
         receives a `CriterionData` and returns a `Criterion`. None keeps all hyperparameters fixed.
     cv : int, splitter or iterable of splits, default=5
         Folds of the criterion. A number makes stratified folds that respect the groups passed to `fit`. A splitter
-        receives X, y and groups as passed to `fit`; if y contains distributions or paths, it receives the number of
-        the most likely class of each row instead. All splits refer to the rows of X. The search restricts them to its
+        receives X, y and groups as passed to `fit`; if y contains distributions or paths, it receives the most likely
+        class of each row as a number instead. All splits refer to the rows of X. The search restricts them to its
         own rows (see `search_size`), and skips splits that then have no rows to fit or no rows to hold out.
     ard : {"auto"} or bool, default="auto"
         Whether each input has its own rate (automatic relevance determination). "auto" tries this if `tying` is
@@ -119,7 +119,7 @@ class KernelLogisticClassifier(
     optimizer : {"quasi-newton", "nelder-mead"}, default="quasi-newton"
         How to minimise the criterion. "nelder-mead" uses no gradients, and needs many more evaluations.
     n_starts : int, default=1
-        Number of starting points of the search: one is estimated from the data, others are drawn around it.
+        Number of starting points of the search: one is estimated from the data, and others are drawn around it.
     max_time : float or None, default=None
         Time limit of the search in seconds. After this time, the best hyperparameters so far are used.
     checkpoint : path or None, default=None

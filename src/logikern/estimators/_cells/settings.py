@@ -18,8 +18,8 @@ class NeighbourhoodSettings:
         Largest number of training rows in a neighbourhood; reduced if memory is short.
     landmarks : int, default=0
         Number of landmarks: rows that couple all neighbourhoods. Without landmarks, neighbourhoods are fitted
-        separately, which takes less time and memory. Larger neighbourhoods lower the loss more than landmarks do, for
-        the same time.
+        separately, which takes less time and memory. For the same time, larger neighbourhoods lower the loss more
+        than landmarks do.
     partitions : int, default=3
         Number of ways in which the rows are divided into neighbourhoods. Each gives a model, and the probabilities of
         these models are averaged.

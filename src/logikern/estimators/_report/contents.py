@@ -40,7 +40,7 @@ def report(model: Any, X: Any, y: Any, out: Any = None, groups: Any = None) -> s
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         As for `model.predict`.
     y : array of shape (n_samples,) or (n_samples, n_labels)
-        True labels. With a hierarchy, they may be inner nodes. If rows have any number of labels, pass indicators.
+        True labels. With a hierarchy, they may be inner nodes. If rows may have several labels, pass indicators.
     out : path or None, default=None
         File to which the page is written.
     groups : array of shape (n_samples,) or None, default=None

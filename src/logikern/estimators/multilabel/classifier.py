@@ -63,8 +63,8 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
     criterion : {"cv", "loo", "auto"}, callable or None, default="cv"
         As in `KernelLogisticClassifier`. The loss is the log loss of label sets.
     cv : int, splitter or iterable of splits, default=5
-        Folds of the criterion and of the comparison of structures. A number makes stratified folds. The
-        strata are the rarest label of each row for independent labels, and the label sets for a joint model. A
+        Folds of the criterion and of the comparison of structures. A number makes stratified folds. For
+        independent labels, the stratum of a row is its rarest label; for a joint model, it is its label set. A
         splitter receives these strata as y.
     ard : {"auto"} or bool, default="auto"
         Whether each input has its own rate (automatic relevance determination), as in `KernelLogisticClassifier`.
@@ -116,8 +116,9 @@ class KernelMultilabelClassifier(LabelSetAnswers, MultiOutputMixin, ClassifierMi
         The label sets of the training rows, as indicators.
     unseen_share_ : float
         For joint and coupled models, the probability r of a label set that no training row has, estimated from the
-        number of sets that occur once (Good 1953). P(set) is 1 - r times the softmax over `label_sets_`, plus r times
-        the product of the marginal probabilities. For independent labels, r is 1, because P(set) is this product.
+        number of sets that occur once (Good 1953). P(set) is (1 - r) times the softmax over `label_sets_`, plus r
+        times the product of the marginal probabilities. For independent labels, r is 1, because P(set) is this
+        product.
     set_classifier_ : KernelLogisticClassifier
         For joint and coupled models, the softmax over label sets. Its classes are the rows of `label_sets_`.
     criterion_value_ : float
