@@ -213,7 +213,7 @@ def raetsch(stored: Stored) -> list[str]:
 def _raetsch_note(stored: Stored) -> str:
     """The stored note about inputs and partitions, as sentences."""
     note = " ".join(stored.notes[:1]).replace("Inputs standardised", "Inputs are standardised")
-    told = "The list shows how many of these partitions are published ones:"
+    told = "The numbers of published partitions are:"
     return note.replace("Published partitions among those used:", told)
 
 
